@@ -1,0 +1,67 @@
+"""Every error that the engine raises on purpose.
+
+::
+
+    EngineError
+    ├── ModelError            the ONNX file cannot be read, is invalid or unsupported
+    ├── InputError            a query's inputs do not fit the model (name, type, shape)
+    ├── DeviceError           a device string is wrong, or a device failed
+    ├── ProfileError          a profile is missing, malformed or of another model
+    ├── PlacementError        a placement does not fit the model, the devices or memory
+    ├── RuntimeLibraryError   ONNX Runtime is missing or too old
+    ├── ExecutionError        a segment failed while it ran
+    ├── QueueFullError        a bounded queue turned the query away
+    ├── CancelledError        the caller cancelled the query
+    ├── DeadlineError         the query's deadline passed before it finished
+    └── ConfigError           a configuration file or option is wrong
+
+No transport codes live here: each face (CLI, gRPC) maps the tree once.
+"""
+
+
+class EngineError(Exception):
+    """Base of every error that a caller may want to catch."""
+
+
+class ModelError(EngineError):
+    """The ONNX model cannot be read, is invalid, or uses what no device supports."""
+
+
+class InputError(EngineError, ValueError):
+    """A query's inputs do not fit the model; the message names the input."""
+
+
+class DeviceError(EngineError):
+    """A device specification is wrong, or a device failed."""
+
+
+class ProfileError(EngineError):
+    """A profile is missing, malformed, or belongs to another model."""
+
+
+class PlacementError(EngineError):
+    """A placement does not fit the model, the devices or their memory."""
+
+
+class RuntimeLibraryError(EngineError):
+    """The ONNX Runtime library is missing, too old or lacks a function."""
+
+
+class ExecutionError(EngineError):
+    """A segment failed while it ran; the message names the segment and the cause."""
+
+
+class QueueFullError(EngineError):
+    """A bounded queue is full and the query was turned away at once."""
+
+
+class CancelledError(EngineError):
+    """The caller cancelled the query."""
+
+
+class DeadlineError(EngineError, TimeoutError):
+    """The query's deadline passed before it finished."""
+
+
+class ConfigError(EngineError, ValueError):
+    """A configuration file, option or environment value is wrong."""

@@ -1,0 +1,43 @@
+"""The result of a policy: which device runs each task, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from placement.problem import Problem
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Task -> device, with a start order.
+
+    Parameters
+    ----------
+    device_of : tuple of int
+        Device index of each task, by task index.
+    priority : tuple of int
+        Rank of each task in the planned start order: lower starts first. Unique.
+    policy : str
+        Who made it.
+    """
+
+    device_of: tuple[int, ...]
+    priority: tuple[int, ...]
+    policy: str
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError, naming the task, if this cannot be run on ``problem``."""
+        if len(self.device_of) != len(problem.tasks) or len(self.priority) != len(problem.tasks):
+            raise ValueError(
+                f"placement has {len(self.device_of)} devices and {len(self.priority)} priorities"
+                f" for {len(problem.tasks)} tasks"
+            )
+        for task, device in zip(problem.tasks, self.device_of, strict=True):
+            if not 0 <= device < len(problem.devices):
+                raise ValueError(f"task {task.name!r}: device {device} is unknown")
+            if task.service_ns[device] is None:
+                raise ValueError(
+                    f"task {task.name!r} cannot run on device {problem.devices[device].name!r}"
+                )
+        if len(set(self.priority)) != len(self.priority):
+            raise ValueError("placement: two tasks have the same priority")

@@ -1,0 +1,309 @@
+"""The placement problem: tasks, tensors, devices and links, without any ONNX.
+
+Time is integer nanoseconds, sizes are bytes. The JSON form (``Problem.to_json``) is the
+documented exchange format of ``python -m milp`` (docs/FORMATS.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+FORMAT = "surplus-problem/1"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What executes tasks.
+
+    Parameters
+    ----------
+    name : str
+        Unique, for example ``cpu`` or ``emulated:gpu``.
+    lanes : int
+        How many tasks of width 1 run at once (CPU workers, GPU streams), >= 1.
+    memory : str
+        The memory space that its tasks read and write. Devices may share one.
+    memory_bytes : int or None
+        Capacity for tensors and weights; None means unlimited.
+    """
+
+    name: str
+    lanes: int = 1
+    memory: str = "host"
+    memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.lanes < 1:
+            raise ValueError(f"device {self.name!r}: lanes must be >= 1, got {self.lanes}")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A directed pair of memory spaces; copies over one link run one after another.
+
+    A copy of ``b`` bytes holds the link for ``occupancy_ns + b / bytes_per_s`` and its data is
+    there ``latency_ns`` after the link let go of it.
+    """
+
+    source: str
+    target: str
+    latency_ns: int = 0
+    bytes_per_s: float = 10e9
+    occupancy_ns: int = 0
+
+    def __post_init__(self) -> None:
+        if self.bytes_per_s <= 0:
+            raise ValueError(f"link {self.name}: bytes_per_s must be > 0, got {self.bytes_per_s}")
+        if self.latency_ns < 0 or self.occupancy_ns < 0:
+            raise ValueError(f"link {self.name}: latency_ns and occupancy_ns must be >= 0")
+
+    @property
+    def name(self) -> str:
+        """``source->target``, the link's name in timelines."""
+        return f"{self.source}->{self.target}"
+
+    def hold_ns(self, size_bytes: int) -> int:
+        """How long one copy of ``size_bytes`` occupies the link."""
+        return self.occupancy_ns + round(size_bytes * 1e9 / self.bytes_per_s)
+
+    def copy_ns(self, size_bytes: int) -> int:
+        """From the start of a copy until its data is there."""
+        return self.hold_ns(size_bytes) + self.latency_ns
+
+
+@dataclass(frozen=True)
+class Task:
+    """A unit of work.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the problem.
+    kind : str
+        The operator type, for tables and colours.
+    service_ns : tuple of (int or None)
+        Service time on each device, by device index; None where it cannot run.
+    widths : tuple of int
+        Lanes that it occupies at once on each device; empty means 1 everywhere.
+    default_device : int
+        Where today's runtime would put it (the ``single`` policy).
+    weight_bytes : int
+        Constant data that must lie in the memory of the device that runs it.
+    """
+
+    name: str
+    kind: str
+    service_ns: tuple[int | None, ...]
+    widths: tuple[int, ...] = ()
+    default_device: int = 0
+    weight_bytes: int = 0
+
+    def width(self, device: int) -> int:
+        """Lanes occupied on ``device``."""
+        return self.widths[device] if self.widths else 1
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A value that flows between tasks; an edge of the DFG with all its consumers.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the problem.
+    producer : int
+        Index of the task that makes it; -1 for an input of the whole graph (it starts in the
+        memory of device 0).
+    consumers : tuple of int
+        Indices of the tasks that read it, each once, ascending.
+    size_bytes : int
+        What a copy moves; 0 for metadata-only edges, which are precedence without a copy.
+    is_output : bool
+        Whether it is an output of the whole graph and must end in the memory of device 0.
+    """
+
+    name: str
+    producer: int
+    consumers: tuple[int, ...]
+    size_bytes: int
+    is_output: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Tasks in a topological order, the tensors between them, and the machine.
+
+    Device 0 is the host: graph inputs start and graph outputs end in its memory.
+    """
+
+    name: str
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]
+    tasks: tuple[Task, ...]
+    tensors: tuple[Tensor, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @cached_property
+    def inputs_of(self) -> tuple[tuple[int, ...], ...]:
+        """Tensor indices that each task reads."""
+        rows: list[list[int]] = [[] for _ in self.tasks]
+        for index, tensor in enumerate(self.tensors):
+            for task in tensor.consumers:
+                rows[task].append(index)
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def outputs_of(self) -> tuple[tuple[int, ...], ...]:
+        """Tensor indices that each task makes."""
+        rows: list[list[int]] = [[] for _ in self.tasks]
+        for index, tensor in enumerate(self.tensors):
+            if tensor.producer >= 0:
+                rows[tensor.producer].append(index)
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """Distinct tasks that each task waits for, ascending."""
+        rows: list[set[int]] = [set() for _ in self.tasks]
+        for tensor in self.tensors:
+            if tensor.producer >= 0:
+                for task in tensor.consumers:
+                    rows[task].add(tensor.producer)
+        return tuple(tuple(sorted(row)) for row in rows)
+
+    @cached_property
+    def successors(self) -> tuple[tuple[int, ...], ...]:
+        """Distinct tasks that wait for each task, ascending."""
+        rows: list[set[int]] = [set() for _ in self.tasks]
+        for task, before in enumerate(self.predecessors):
+            for other in before:
+                rows[other].add(task)
+        return tuple(tuple(sorted(row)) for row in rows)
+
+    @cached_property
+    def _link_table(self) -> Mapping[tuple[str, str], Link]:
+        return {(link.source, link.target): link for link in self.links}
+
+    def link(self, source: int, target: int) -> Link | None:
+        """The link from device ``source``'s memory to ``target``'s; None if they share one."""
+        a, b = self.devices[source].memory, self.devices[target].memory
+        return None if a == b else self._link_table[a, b]
+
+    def copy_ns(self, source: int, target: int, size_bytes: int) -> int:
+        """Time of one copy between two devices' memories; 0 for shared memory or no bytes."""
+        link = self.link(source, target)
+        return 0 if link is None or size_bytes == 0 else link.copy_ns(size_bytes)
+
+    def fastest_ns(self, task: int) -> int:
+        """Least service time of ``task`` over the devices that can run it."""
+        return min(t for t in self.tasks[task].service_ns if t is not None)
+
+    def to_json(self) -> str:
+        """Serialise; the inverse of ``from_json``."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> Problem:
+        """Read a problem.
+
+        Raises
+        ------
+        ValueError
+            Naming the field that is missing, unknown or out of range.
+        """
+        try:
+            raw = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"problem is not JSON: {error}") from error
+        if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
+            raise ValueError(f"problem: field 'format' must be {FORMAT!r}")
+        try:
+            return Problem(
+                name=raw.pop("name"),
+                devices=tuple(Device(**row) for row in raw.pop("devices")),
+                links=tuple(Link(**row) for row in raw.pop("links")),
+                tasks=tuple(
+                    _record(Task, row, ("service_ns", "widths")) for row in raw.pop("tasks")
+                ),
+                tensors=tuple(_record(Tensor, row, ("consumers",)) for row in raw.pop("tensors")),
+                notes=raw.pop("notes", {}),
+                **raw,
+            )
+        except KeyError as error:
+            raise ValueError(f"problem: field {error} is missing") from error
+        except TypeError as error:
+            raise ValueError(f"problem: {error}") from error
+
+
+def _record(kind: Any, row: dict[str, Any], tuples: Sequence[str]) -> Any:
+    return kind(**{key: tuple(v) if key in tuples else v for key, v in row.items()})
+
+
+def _check(problem: Problem) -> None:
+    if not problem.devices:
+        raise ValueError("problem: at least one device is needed")
+    for what, names in (
+        ("device", [d.name for d in problem.devices]),
+        ("task", [t.name for t in problem.tasks]),
+        ("tensor", [t.name for t in problem.tensors]),
+        ("link", [link.name for link in problem.links]),
+    ):
+        if len(set(names)) != len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise ValueError(f"problem: {what} {twice!r} appears twice")
+    spaces = {d.memory for d in problem.devices}
+    linked = {(link.source, link.target) for link in problem.links}
+    for a in spaces:
+        for b in spaces - {a}:
+            if (a, b) not in linked:
+                raise ValueError(f"problem: no link from memory {a!r} to memory {b!r}")
+    for task in problem.tasks:
+        _check_task(task, problem.devices)
+    for tensor in problem.tensors:
+        _check_tensor(tensor, len(problem.tasks))
+
+
+def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
+    if len(task.service_ns) != len(devices):
+        raise ValueError(
+            f"task {task.name!r}: {len(task.service_ns)} service times for {len(devices)} devices"
+        )
+    if all(t is None for t in task.service_ns):
+        raise ValueError(f"task {task.name!r} can run on no device")
+    if any(t is not None and t < 0 for t in task.service_ns):
+        raise ValueError(f"task {task.name!r}: a service time is negative")
+    if not 0 <= task.default_device < len(devices):
+        raise ValueError(f"task {task.name!r}: default_device {task.default_device} is unknown")
+    if task.service_ns[task.default_device] is None:
+        raise ValueError(f"task {task.name!r} cannot run on its default device")
+    if task.widths and len(task.widths) != len(devices):
+        raise ValueError(
+            f"task {task.name!r}: {len(task.widths)} widths for {len(devices)} devices"
+        )
+    for index, device in enumerate(devices):
+        if not 1 <= task.width(index) <= device.lanes:
+            raise ValueError(
+                f"task {task.name!r}: width {task.width(index)} exceeds the"
+                f" {device.lanes} lanes of {device.name!r} or is below 1"
+            )
+
+
+def _check_tensor(tensor: Tensor, task_count: int) -> None:
+    if not -1 <= tensor.producer < task_count:
+        raise ValueError(f"tensor {tensor.name!r}: producer {tensor.producer} is unknown")
+    if tensor.size_bytes < 0:
+        raise ValueError(f"tensor {tensor.name!r}: size_bytes is negative")
+    if list(tensor.consumers) != sorted(set(tensor.consumers)):
+        raise ValueError(f"tensor {tensor.name!r}: consumers must be distinct and ascending")
+    for task in tensor.consumers:
+        if not tensor.producer < task < task_count:
+            raise ValueError(
+                f"tensor {tensor.name!r}: consumer {task} is unknown or not after its producer"
+            )
