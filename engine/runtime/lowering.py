@@ -1,0 +1,111 @@
+"""Lowers a plan to the core: names become integer indices, segments become sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+import onnx
+
+from engine import _core
+from engine.dfg.extract import extract
+from engine.dfg.graph import Graph
+from engine.errors import DeviceError, ExecutionError
+from engine.segmentation.plan import Plan, Segment
+
+_log = logging.getLogger(__name__)
+
+
+def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
+    """Build the core's plan: one session a segment, one slot a tensor and memory.
+
+    Raises
+    ------
+    ExecutionError
+        If ONNX Runtime refuses a segment; the message names it.
+    """
+    builder = _core.PlanBuilder(machine)
+    slots = _Slots(builder, graph, plan)
+    for segment in sorted(plan.segments, key=lambda s: s.rank):
+        try:
+            builder.add_session(
+                segment.name,
+                segment.device,
+                str(segment_file(graph, segment, whole=len(plan.segments) == 1)),
+                [(name, slots.read(name, segment.device)) for name in segment.inputs],
+                [(name, slots.made(name)) for name in segment.outputs],
+                width=segment.width,
+                rank=segment.rank,
+                service_ns=segment.service_ns,
+            )
+        except RuntimeError as error:
+            raise ExecutionError(f"segment {segment.name!r} cannot be prepared: {error}") from error
+    for copy in plan.copies:
+        builder.add_copy(
+            f"copy {copy.tensor}",
+            copy.source,
+            copy.target,
+            slots.made(copy.tensor),
+            slots.read(copy.tensor, copy.target),
+            rank=copy.rank,
+        )
+    builder.set_inputs([slots.made(graph.tensors[i].name) for i in graph.inputs])
+    builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
+    return builder.build()
+
+
+def computed_outputs(graph: Graph) -> list[str]:
+    """Outputs that the core delivers: all but those that are constants of the model."""
+    names = [graph.tensors[i].name for i in graph.outputs]
+    return [name for name in names if name not in graph.constant_outputs]
+
+
+class _Slots:
+    """The value slot of each tensor in each memory."""
+
+    def __init__(self, builder: _core.PlanBuilder, graph: Graph, plan: Plan) -> None:
+        self._builder = builder
+        self._memories = plan.memories
+        self._copied = {(c.tensor, plan.memories[c.target]) for c in plan.copies}
+        self._slots: dict[tuple[str, str], int] = {}
+        self._home = {name: plan.memories[s.device] for s in plan.segments for name in s.outputs}
+
+    def made(self, name: str) -> int:
+        """The slot where a tensor is produced; inputs start in the memory of device 0."""
+        return self._slot(name, self._home.get(name, self._memories[0]))
+
+    def read(self, name: str, device: int) -> int:
+        """The slot from which a device reads; metadata-only tensors are read where they are."""
+        memory = self._memories[device]
+        return self._slot(name, memory) if (name, memory) in self._copied else self.made(name)
+
+    def _slot(self, name: str, memory: str) -> int:
+        key = (name, memory)
+        if key not in self._slots:
+            self._slots[key] = self._builder.add_value(f"{name}@{memory}")
+        return self._slots[key]
+
+
+def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
+    """The ONNX file of a segment, written once beside the weights that it refers to."""
+    if whole:
+        return graph.model_path
+    key = hashlib.sha256(repr((segment.tasks, segment.outputs)).encode()).hexdigest()[:24]
+    path = graph.folder / f"segment-{key}.onnx"
+    if not path.exists():
+        _write(path, extract(graph, segment.tasks, segment.outputs))
+    return path
+
+
+def _write(path: Path, model: onnx.ModelProto) -> None:
+    """Write whole or not at all, so that a killed process leaves no broken segment."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(model.SerializeToString())
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise DeviceError(f"cannot write the segment {path}: {error}") from error

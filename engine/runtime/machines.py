@@ -1,0 +1,90 @@
+"""The devices of this process. Models that name the same devices share their lanes."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine import _core
+from engine.native import load_runtime
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.links import link_figures
+
+
+@dataclass(frozen=True)
+class EmulationParams:
+    """How the emulated device departs from its profile; for tests and experiments.
+
+    Parameters
+    ----------
+    submit_ns : int
+        What a submission costs the device's submitting thread.
+    first_run_ns : int
+        Extra time of each segment's first run.
+    memory_bytes : int
+        Capacity; 0 is unlimited.
+    fail_every : int
+        Every n-th execution fails; 0 is never.
+    fail_prepare : bool
+        Whether the device refuses to prepare segments.
+    """
+
+    submit_ns: int = 10_000
+    first_run_ns: int = 0
+    memory_bytes: int = 0
+    fail_every: int = 0
+    fail_prepare: bool = False
+
+
+_Key = tuple[tuple[DeviceSpec, ...], EmulationParams]
+
+
+@dataclass
+class _Machines:
+    by_key: dict[_Key, _core.Machine] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_MACHINES = _Machines()
+
+
+def machine_for(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None
+) -> _core.Machine:
+    """The process's machine with these devices, started on first use."""
+    key = (tuple(specs), emulation or EmulationParams())
+    with _MACHINES.lock:
+        if key not in _MACHINES.by_key:
+            load_runtime()
+            options = [_options(spec, key[1]) for spec in specs]
+            _MACHINES.by_key[key] = _core.Machine(options)
+        return _MACHINES.by_key[key]
+
+
+@atexit.register
+def close_machines() -> None:
+    """Stop all lanes; runs in flight end as cancelled. Called at exit."""
+    with _MACHINES.lock:
+        for machine in _MACHINES.by_key.values():
+            machine.close()
+        _MACHINES.by_key.clear()
+
+
+def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOptions:
+    options = _core.DeviceOptions()
+    options.kind = spec.kind
+    options.name = spec.name
+    options.lanes = spec.lanes
+    if spec.kind == "emulated":
+        options.replay = spec.replay
+        options.submit_ns = emulation.submit_ns
+        options.first_run_ns = emulation.first_run_ns
+        options.memory_bytes = emulation.memory_bytes
+        options.fail_every = emulation.fail_every
+        options.fail_prepare = emulation.fail_prepare
+        figures = link_figures(spec.preset)
+        options.h2d_latency_ns = options.d2h_latency_ns = figures.latency_ns
+        options.h2d_bytes_per_s = options.d2h_bytes_per_s = figures.bytes_per_s
+    return options

@@ -1,0 +1,314 @@
+"""A loaded model: queries in, arrays out, many in flight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from engine import _core
+from engine.dfg.graph import Dim, Graph, ValueKind
+from engine.errors import (
+    CancelledError,
+    DeadlineError,
+    EngineError,
+    ExecutionError,
+    InputError,
+)
+from engine.runtime.completions import completions
+from engine.runtime.lowering import computed_outputs, lower
+from engine.runtime.measured import measured_timeline
+from engine.runtime.values import from_value, to_value
+from engine.segmentation.plan import Plan
+from placement.timeline import Timeline
+
+Array = Any
+"""numpy array, list of arrays for a sequence, or None for an absent optional."""
+
+
+@dataclass(frozen=True)
+class IoSpec:
+    """An input or output of a model.
+
+    Parameters
+    ----------
+    elem_type : int
+        ``onnx.TensorProto.DataType``; 0 for what is not a tensor.
+    shape : tuple of Dim or None
+        None where even the rank is unknown.
+    optional : bool
+        Whether a query may leave it out (an input with a default, or of optional type).
+    """
+
+    name: str
+    elem_type: int
+    shape: tuple[Dim, ...] | None
+    kind: ValueKind
+    optional: bool = False
+
+
+class Future:
+    """A query in flight."""
+
+    def __init__(self, model: Model, run: _core.Run, wanted: Sequence[str] | None) -> None:
+        self._model = model
+        self._run = run
+        self._wanted = wanted
+
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._run.done
+
+    def cancel(self) -> None:
+        """Ask it to stop: what has not started never will, kernels stop at their next step."""
+        self._run.cancel()
+
+    def result(self, timeout: float | None = None) -> dict[str, Array]:
+        """Wait and return the outputs by name; the waiting thread helps to run segments.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds; the query goes on when it passes.
+
+        Raises
+        ------
+        TimeoutError
+            If it is not done in time.
+        ExecutionError, CancelledError, DeadlineError
+            If it ended otherwise than well.
+        """
+        if not self._run.wait(-1.0 if timeout is None else timeout):
+            raise TimeoutError(f"query not done after {timeout} s")
+        return self._model._finish(self._run, self._wanted)
+
+    def timeline(self) -> Timeline:
+        """Spans of this query, if it was submitted with ``traced=True`` and is done."""
+        return measured_timeline(self._model.plan, self._model.native, self._run)
+
+
+class Model:
+    """A graph, its plan and the core's form of it. Thread-safe.
+
+    Use as ``model.run({"image": array})``; closing frees sessions and weights.
+    """
+
+    def __init__(self, graph: Graph, plan: Plan, machine: _core.Machine) -> None:
+        self.graph = graph
+        self.plan = plan
+        self.native = lower(graph, plan, machine)
+        defaults = _defaults(graph)
+        self.inputs = tuple(_spec(graph, i, defaults) for i in graph.inputs)
+        self.outputs = tuple(_spec(graph, i, {}) for i in graph.outputs)
+        self._specs = {spec.name: spec for spec in self.inputs}
+        self._dtypes = {spec.name: _dtype_of(spec) for spec in self.inputs}
+        self._defaults = {name: to_value(array) for name, array in defaults.items()}
+        self._constants = _constants(graph)
+        self._computed = computed_outputs(graph)
+        self._last_traced: Timeline | None = None
+
+    def run(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        timeout: float | None = None,
+        traced: bool = False,
+    ) -> dict[str, Array]:
+        """Answer one query in the calling thread and on the devices' lanes.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array
+            By input name.
+        outputs : sequence of str, optional
+            Which outputs to return; all of them by default.
+        timeout : float, optional
+            Seconds after which the query is cancelled.
+        traced : bool
+            Keep its spans for ``timeline()``.
+
+        Raises
+        ------
+        InputError
+            If a name, type or shape does not fit.
+        DeadlineError
+            If the timeout passed.
+        ExecutionError
+            If a segment failed; other queries are not affected.
+        """
+        deadline = 0 if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
+        values = self._values(inputs, outputs)
+        run = self.native.submit(values, deadline_ns=deadline, traced=traced)
+        if not run.wait(-1.0 if timeout is None else timeout):
+            run.cancel()
+            run.wait()
+            raise DeadlineError(f"query not done after {timeout} s")
+        result = self._finish(run, outputs)
+        if traced:
+            self._last_traced = measured_timeline(self.plan, self.native, run)
+        return result
+
+    def submit(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        *,
+        deadline_ns: int = 0,
+        priority: int = 0,
+        traced: bool = False,
+    ) -> Future:
+        """Start one query and return at once.
+
+        Parameters
+        ----------
+        deadline_ns : int
+            On ``time.monotonic_ns``'s clock; 0 is none. The query ends when it passes.
+        priority : int
+            Queries of a higher priority go first.
+        """
+        values = self._values(inputs, outputs)
+        run = self.native.submit(values, deadline_ns=deadline_ns, priority=priority, traced=traced)
+        return Future(self, run, outputs)
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        deadline_ns: int | None = None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """``submit`` for an event loop: awaits without a thread; cancelling cancels the run."""
+        values = self._values(inputs, outputs)
+        run = await completions().wait(
+            lambda queue, tag: self.native.submit(
+                values,
+                deadline_ns=deadline_ns or 0,
+                priority=priority,
+                completions=queue,
+                tag=tag,
+            )
+        )
+        return self._finish(run, outputs)
+
+    def timeline(self) -> Timeline:
+        """Spans of the last ``run(..., traced=True)``.
+
+        Raises
+        ------
+        EngineError
+            If no run was traced.
+        """
+        if self._last_traced is None:
+            raise EngineError("no traced run yet: call run(..., traced=True) first")
+        return self._last_traced
+
+    def _values(
+        self, inputs: Mapping[str, Array], outputs: Sequence[str] | None
+    ) -> list[_core.Value | None]:
+        if outputs is not None:
+            known = {spec.name for spec in self.outputs}
+            for name in outputs:
+                if name not in known:
+                    raise InputError(f"unknown output {name!r}; there are: {_list(known)}")
+        if len(inputs) > len(self._specs) or not inputs.keys() <= self._specs.keys():
+            extra = next(name for name in inputs if name not in self._specs)
+            raise InputError(f"unknown input {extra!r}; there are: {_list(self._specs)}")
+        return [self._value(spec, inputs) for spec in self.inputs]
+
+    def _value(self, spec: IoSpec, inputs: Mapping[str, Array]) -> _core.Value | None:
+        name = spec.name
+        if name not in inputs:
+            if name in self._defaults:
+                return self._defaults[name]
+            if spec.optional:
+                return None
+            raise InputError(f"input {name!r} is missing")
+        array = inputs[name]
+        if spec.kind is ValueKind.TENSOR:
+            array = _checked(spec, array, self._dtypes[name])
+        try:
+            return to_value(array, spec.elem_type or None)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"input {name!r}: {error}") from error
+
+    def _finish(self, run: _core.Run, wanted: Sequence[str] | None) -> dict[str, Array]:
+        status = run.status
+        if status != "ok":
+            _raise(status, run.error)
+        values = dict(zip(self._computed, run.outputs(), strict=True))
+        names = [spec.name for spec in self.outputs] if wanted is None else wanted
+        return {
+            name: self._constants[name] if name in self._constants else from_value(values[name])
+            for name in names
+        }
+
+
+def _raise(status: str, error: str) -> None:
+    if status == "cancelled":
+        raise CancelledError(error or "query cancelled")
+    if status == "deadline":
+        raise DeadlineError(error or "the query's deadline passed")
+    raise ExecutionError(error)
+
+
+def _checked(spec: IoSpec, array: Array, dtype: np.dtype[Any] | None) -> Array:
+    if not isinstance(array, np.ndarray):
+        array = np.asarray(array, dtype=dtype)
+    if dtype is not None and array.dtype != dtype and not _both_text(array.dtype, dtype):
+        raise InputError(f"input {spec.name!r}: expected {dtype}, got {array.dtype}")
+    shape = spec.shape
+    if shape is None:
+        return array
+    if len(shape) != array.ndim:
+        raise InputError(f"input {spec.name!r}: expected shape {_show(shape)}, got {array.shape}")
+    for want, have in zip(shape, array.shape, strict=True):
+        if isinstance(want, int) and want >= 0 and want != have:
+            raise InputError(
+                f"input {spec.name!r}: expected shape {_show(shape)}, got {array.shape}"
+            )
+    return array
+
+
+def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
+    return want.kind == "O" and have.kind in "OUS"
+
+
+def _show(shape: tuple[Dim, ...]) -> str:
+    return "(" + ", ".join("?" if d is None else str(d) for d in shape) + ")"
+
+
+def _list(names: Any) -> str:
+    return ", ".join(sorted(names))
+
+
+def _dtype_of(spec: IoSpec) -> np.dtype[Any] | None:
+    if spec.kind is not ValueKind.TENSOR or spec.elem_type == 0:
+        return None
+    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type))
+
+
+def _spec(graph: Graph, index: int, defaults: Mapping[str, Array]) -> IoSpec:
+    tensor = graph.tensors[index]
+    optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
+    return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
+
+
+def _defaults(graph: Graph) -> dict[str, Array]:
+    return _initializers(graph, set(graph.default_inputs))
+
+
+def _constants(graph: Graph) -> dict[str, Array]:
+    return _initializers(graph, set(graph.constant_outputs))
+
+
+def _initializers(graph: Graph, names: set[str]) -> dict[str, Array]:
+    return {
+        t.name: numpy_helper.to_array(t, str(graph.folder))
+        for t in graph.model.graph.initializer
+        if t.name in names
+    }

@@ -1,0 +1,89 @@
+"""Cuts a placed task graph into convex clusters, phase by phase.
+
+An edge is a *hub edge* if it crosses devices, leaves a task with many successors or enters a
+task with many predecessors. A task's phase is the largest number of hub edges on a path to it.
+A cluster is a set of tasks of one phase that are connected without hub edges.
+
+Why this is safe: every hub edge raises the phase, and every other edge stays inside its
+connected component, so an edge between two clusters always leads to a later phase. Hence the
+clusters form an acyclic graph, and clusters of one phase may be merged in any combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placement.problem import Problem
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Tasks (ascending) of one device that may run as one unit."""
+
+    tasks: tuple[int, ...]
+    device: int
+    phase: int
+
+
+def clusters(problem: Problem, device_of: Sequence[int], fan: int) -> list[Cluster]:
+    """Cut at every device boundary and at every task with ``fan`` or more neighbours.
+
+    Parameters
+    ----------
+    problem : Problem
+        Only its edges are read.
+    device_of : sequence of int
+        Device index of each task.
+    fan : int
+        Degree from which a task is a hub, >= 2. Beyond the largest degree only device
+        boundaries cut.
+
+    Returns
+    -------
+    list of Cluster
+        In order of phase, then of first task.
+    """
+    if fan < 2:
+        raise ValueError(f"fan must be >= 2, got {fan}")
+    phase = [0] * len(problem.tasks)
+    joined = _DisjointSets(len(problem.tasks))
+    plain_edges: list[tuple[int, int]] = []
+    for task, before in enumerate(problem.predecessors):
+        wide_join = len(before) >= fan
+        for other in before:
+            is_hub = (
+                wide_join
+                or device_of[other] != device_of[task]
+                or len(problem.successors[other]) >= fan
+            )
+            phase[task] = max(phase[task], phase[other] + is_hub)
+            if not is_hub:
+                plain_edges.append((other, task))
+    for other, task in plain_edges:
+        if phase[other] == phase[task]:
+            joined.union(other, task)
+    members: dict[int, list[int]] = {}
+    for task in range(len(problem.tasks)):
+        members.setdefault(joined.find(task), []).append(task)
+    found = [Cluster(tuple(m), device_of[m[0]], phase[m[0]]) for m in members.values()]
+    return sorted(found, key=lambda c: (c.phase, c.tasks[0]))
+
+
+class _DisjointSets:
+    """Union-find with path halving."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+
+    def find(self, item: int) -> int:
+        parent = self._parent
+        while parent[item] != item:
+            parent[item] = parent[parent[item]]
+            item = parent[item]
+        return item
+
+    def union(self, a: int, b: int) -> None:
+        a, b = self.find(a), self.find(b)
+        if a != b:
+            self._parent[max(a, b)] = min(a, b)

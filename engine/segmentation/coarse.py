@@ -1,0 +1,81 @@
+"""The placement problem of groups: groups as tasks, so that one simulator judges both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.segmentation.groups import GroupGraph
+from engine.segmentation.service import ServiceTimes
+from placement.placement import Placement
+from placement.problem import Problem, Task, Tensor
+from placement.simulator import simulate
+from placement.timeline import Timeline
+
+
+def coarse_problem(
+    graph: GroupGraph, service: ServiceTimes, subset: Sequence[int] | None = None
+) -> tuple[Problem, Placement]:
+    """The groups of ``graph`` (or some of them) as a problem with one choice of device each.
+
+    Parameters
+    ----------
+    subset : sequence of int, optional
+        Group indices, ascending; what comes from outside counts as there from the start, what
+        only the outside reads vanishes.
+    """
+    chosen = list(range(len(graph.groups)) if subset is None else subset)
+    problem = graph.problem
+    group_of = {task: new for new, old in enumerate(chosen) for task in graph.groups[old].tasks}
+    placement = Placement(
+        tuple(graph.groups[old].device for old in chosen), tuple(range(len(chosen))), "segments"
+    )
+    tasks = tuple(_task(graph, old, service) for old in chosen)
+    tensors = _tensors(problem, group_of, whole=subset is None)
+    return (
+        Problem(f"{problem.name} segments", problem.devices, problem.links, tasks, tensors),
+        placement,
+    )
+
+
+def predict(graph: GroupGraph, service: ServiceTimes) -> Timeline:
+    """Simulate the groups as the runtime runs them."""
+    return simulate(*coarse_problem(graph, service))
+
+
+def _task(graph: GroupGraph, index: int, service: ServiceTimes) -> Task:
+    group, count = graph.groups[index], len(graph.problem.devices)
+    times: list[int | None] = [None] * count
+    times[group.device] = service.of_group(group)
+    widths = [1] * count
+    widths[group.device] = group.width
+    first = graph.problem.tasks[group.tasks[0]]
+    kinds = {graph.problem.tasks[task].kind for task in group.tasks}
+    return Task(
+        name=first.name if len(group.tasks) == 1 else f"{first.name} +{len(group.tasks) - 1}",
+        kind=kinds.pop() if len(kinds) == 1 else "mixed",
+        service_ns=tuple(times),
+        widths=tuple(widths),
+        default_device=group.device,
+        weight_bytes=sum(graph.problem.tasks[task].weight_bytes for task in group.tasks),
+    )
+
+
+def _tensors(problem: Problem, group_of: dict[int, int], whole: bool) -> tuple[Tensor, ...]:
+    kept: list[Tensor] = []
+    for tensor in problem.tensors:
+        producer = group_of.get(tensor.producer, -1)
+        readers = {group_of[c] for c in tensor.consumers if c in group_of} - {producer}
+        if not readers and not (whole and tensor.is_output):
+            continue
+        if producer < 0 and not whole:
+            continue
+        kept.append(
+            Tensor(
+                tensor.name,
+                producer,
+                tuple(sorted(readers)),
+                tensor.size_bytes,
+                tensor.is_output and whole,
+            )
+        )
+    return tuple(kept)

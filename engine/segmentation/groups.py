@@ -1,0 +1,128 @@
+"""The graph of groups: sets of tasks that will become segments.
+
+A group is *serial* if it is comparable with every other group: while it runs, nothing else of
+the same query can, so it may have all lanes of its device.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from placement.problem import Problem
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks (ascending) of one device that run as one segment of ``width`` lanes."""
+
+    tasks: tuple[int, ...]
+    device: int
+    width: int = 1
+
+
+class GroupGraph:
+    """Groups in a topological order with the edges between them.
+
+    Raises
+    ------
+    ValueError
+        If a task is in no group or in two, or the groups form a cycle.
+    """
+
+    def __init__(self, problem: Problem, groups: Iterable[Group]) -> None:
+        self.problem = problem
+        unordered = list(groups)
+        group_of = _group_of(problem, unordered)
+        before: list[set[int]] = [set() for _ in unordered]
+        for task, others in enumerate(problem.predecessors):
+            before[group_of[task]].update(group_of[o] for o in others)
+        for index, row in enumerate(before):
+            row.discard(index)
+        order = _topological(before, [g.tasks[0] for g in unordered])
+        rank = {old: new for new, old in enumerate(order)}
+        self.groups: tuple[Group, ...] = tuple(unordered[old] for old in order)
+        self.predecessors: tuple[tuple[int, ...], ...] = tuple(
+            tuple(sorted(rank[o] for o in before[old])) for old in order
+        )
+
+    @cached_property
+    def ancestors(self) -> tuple[int, ...]:
+        """Bit set of the groups that come before each group."""
+        rows: list[int] = []
+        for before in self.predecessors:
+            bits = 0
+            for other in before:
+                bits |= rows[other] | (1 << other)
+            rows.append(bits)
+        return tuple(rows)
+
+    @cached_property
+    def serial(self) -> tuple[bool, ...]:
+        """Whether each group is comparable with every other one."""
+        descendants = [0] * len(self.groups)
+        for index in reversed(range(len(self.groups))):
+            bit = descendants[index] | (1 << index)
+            for other in self.predecessors[index]:
+                descendants[other] |= bit
+        total = len(self.groups) - 1
+        return tuple(
+            self.ancestors[i].bit_count() + descendants[i].bit_count() == total
+            for i in range(len(self.groups))
+        )
+
+    def stretches(self) -> list[tuple[bool, tuple[int, ...]]]:
+        """Maximal runs of serial groups, and the parallel regions between them, in order.
+
+        A serial group separates everything before it from everything after it, so in any
+        topological order the groups between two of them form one region.
+        """
+        found: list[tuple[bool, list[int]]] = []
+        for index, serial in enumerate(self.serial):
+            if found and found[-1][0] == serial:
+                found[-1][1].append(index)
+            else:
+                found.append((serial, [index]))
+        return [(serial, tuple(row)) for serial, row in found]
+
+
+def merged(groups: Sequence[Group], width: int = 1) -> Group:
+    """One group of all tasks of ``groups``, which share a device."""
+    tasks = sorted(task for group in groups for task in group.tasks)
+    return Group(tuple(tasks), groups[0].device, width)
+
+
+def _group_of(problem: Problem, groups: Sequence[Group]) -> list[int]:
+    group_of = [-1] * len(problem.tasks)
+    for index, group in enumerate(groups):
+        for task in group.tasks:
+            if group_of[task] >= 0:
+                raise ValueError(f"task {problem.tasks[task].name!r} is in two groups")
+            group_of[task] = index
+    if -1 in group_of:
+        raise ValueError(f"task {problem.tasks[group_of.index(-1)].name!r} is in no group")
+    return group_of
+
+
+def _topological(before: Sequence[set[int]], key: Sequence[int]) -> list[int]:
+    """Kahn's order, the smallest ``key`` first, so that equal inputs give equal orders."""
+    after: list[list[int]] = [[] for _ in before]
+    for index, row in enumerate(before):
+        for other in row:
+            after[other].append(index)
+    missing = [len(row) for row in before]
+    ready = [(key[i], i) for i, count in enumerate(missing) if count == 0]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        _, index = heapq.heappop(ready)
+        order.append(index)
+        for other in after[index]:
+            missing[other] -= 1
+            if missing[other] == 0:
+                heapq.heappush(ready, (key[other], other))
+    if len(order) != len(before):
+        raise ValueError("the groups form a cycle")
+    return order

@@ -1,0 +1,225 @@
+"""The executable plan: segments, copies between memories, and what was predicted for them.
+
+A plan is data. ``to_json`` and ``from_json`` keep it beside the model for the next start;
+``engine.runtime`` hands it to the core, which sees integer indices only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.errors import PlacementError
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.service import ServiceTimes
+from placement.timeline import Span, SpanKind, Timeline
+
+FORMAT = "surplus-plan/1"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tasks that run as one ONNX Runtime session.
+
+    Parameters
+    ----------
+    name : str
+        For traces and errors: its first task, and how many follow.
+    device : int
+        Index into the plan's devices.
+    width : int
+        Lanes that it occupies.
+    tasks : tuple of int
+        Task indices of the graph, ascending.
+    inputs, outputs : tuple of str
+        Tensor names that cross its boundary.
+    rank : int
+        Place in the planned start order; the runtime's priority.
+    service_ns : int
+        Predicted service time; what an emulated device charges.
+    """
+
+    name: str
+    device: int
+    width: int
+    tasks: tuple[int, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rank: int
+    service_ns: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One tensor's move from one device's memory to another's; device indices."""
+
+    tensor: str
+    source: int
+    target: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the runtime needs beside the graph.
+
+    Parameters
+    ----------
+    source_hash : str
+        The graph that it belongs to.
+    name, policy : str
+        Which segmentation of which placement policy.
+    devices, memories : tuple of str
+        Name and memory space of each device, by index.
+    predicted : Timeline
+        Simulated spans of its segments and copies.
+    bound_ns : int
+        Lower bound of any plan's makespan on these devices and costs.
+    """
+
+    source_hash: str
+    name: str
+    policy: str
+    devices: tuple[str, ...]
+    memories: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    copies: tuple[Copy, ...]
+    predicted: Timeline
+    bound_ns: int
+
+    def to_json(self) -> str:
+        """Serialise; the inverse of ``from_json``."""
+        return json.dumps({"format": FORMAT, **asdict(self)})
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """Read a plan.
+
+        Raises
+        ------
+        PlacementError
+            If it is not a plan of this format.
+        """
+        try:
+            raw = json.loads(text)
+            if raw.pop("format") != FORMAT:
+                raise PlacementError(f"plan: field 'format' must be {FORMAT!r}")
+            segments = tuple(_tuples(Segment, row) for row in raw.pop("segments"))
+            copies = tuple(Copy(**row) for row in raw.pop("copies"))
+            predicted = _timeline(raw.pop("predicted"))
+            devices, memories = tuple(raw.pop("devices")), tuple(raw.pop("memories"))
+            return Plan(
+                segments=segments,
+                copies=copies,
+                predicted=predicted,
+                devices=devices,
+                memories=memories,
+                **raw,
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise PlacementError(f"plan: malformed: {error}") from error
+
+
+def make_plan(
+    graph: Graph,
+    groups: GroupGraph,
+    service: ServiceTimes,
+    predicted: Timeline,
+    *,
+    name: str,
+    policy: str,
+    bound_ns: int,
+) -> Plan:
+    """Turn groups of tasks into segments with their boundary tensors, copies and ranks."""
+    devices = groups.problem.devices
+    starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
+    order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
+    rank = {index: place for place, index in enumerate(order)}
+    owner = {t: i for i, group in enumerate(groups.groups) for t in group.tasks}
+    segments = tuple(
+        _segment(graph, group, owner, index, rank[index], service)
+        for index, group in enumerate(groups.groups)
+    )
+    memories = tuple(device.memory for device in devices)
+    return Plan(
+        source_hash=graph.source_hash,
+        name=name,
+        policy=policy,
+        devices=tuple(device.name for device in devices),
+        memories=memories,
+        segments=segments,
+        copies=_copies(graph, segments, memories),
+        predicted=predicted,
+        bound_ns=bound_ns,
+    )
+
+
+def _segment(
+    graph: Graph,
+    group: Group,
+    owner: dict[int, int],
+    index: int,
+    rank: int,
+    service: ServiceTimes,
+) -> Segment:
+    inside = set(group.tasks)
+    inputs: dict[str, None] = {}
+    outputs: dict[str, None] = {}
+    for task in group.tasks:
+        for tensor_index in graph.tasks[task].inputs:
+            tensor = graph.tensors[tensor_index]
+            if tensor.producer not in inside:
+                inputs[tensor.name] = None
+        for tensor_index in graph.tasks[task].outputs:
+            tensor = graph.tensors[tensor_index]
+            if tensor.is_output or any(owner[c] != index for c in tensor.consumers):
+                outputs[tensor.name] = None
+    first = graph.tasks[group.tasks[0]].name
+    return Segment(
+        name=first if len(group.tasks) == 1 else f"{first} +{len(group.tasks) - 1}",
+        device=group.device,
+        width=group.width,
+        tasks=group.tasks,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        rank=rank,
+        service_ns=service.of_group(group),
+    )
+
+
+def _copies(
+    graph: Graph, segments: tuple[Segment, ...], memories: tuple[str, ...]
+) -> tuple[Copy, ...]:
+    """One copy per tensor and memory that needs it; inputs start and outputs end at device 0.
+
+    A metadata-only tensor is not copied: its readers look at its shape where it is.
+    """
+    made_on = {name: s.device for s in segments for name in s.outputs}
+    found: dict[tuple[str, str], Copy] = {}
+
+    def need(name: str, target: int, rank: int) -> None:
+        tensor = graph.tensors[graph.tensor_index[name]]
+        source = made_on.get(name, 0)
+        key = (name, memories[target])
+        if memories[source] == memories[target] or tensor.metadata_only:
+            return
+        if key not in found or found[key].rank > rank:
+            found[key] = Copy(name, source, target, rank)
+
+    for segment in segments:
+        for name in segment.inputs:
+            need(name, segment.device, segment.rank)
+    for index in graph.outputs:
+        need(graph.tensors[index].name, 0, len(segments))
+    return tuple(found.values())
+
+
+def _tuples(kind: Any, row: dict[str, Any]) -> Any:
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+
+
+def _timeline(raw: dict[str, Any]) -> Timeline:
+    spans = (_tuples(Span, {**row, "kind": SpanKind(row["kind"])}) for row in raw["spans"])
+    return Timeline(tuple(spans), raw["origin"])

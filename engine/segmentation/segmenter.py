@@ -1,0 +1,101 @@
+"""From a placement to candidate segmentations, best predicted first.
+
+SIR+ (section 6.2) fuses linear chains; here whole clusters are merged, for several sizes of
+what counts as a hub, and the simulator judges each. The whole model as one segment is always a
+candidate where one device can run it, so the result never loses to plain ONNX Runtime by more
+than the prediction's error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.segmentation.clusters import clusters
+from engine.segmentation.coarse import predict
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.packing import pack
+from engine.segmentation.service import ServiceTimes
+from engine.segmentation.widths import choose_widths
+from placement.placement import Placement
+from placement.problem import Problem
+from placement.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class SegmentationParams:
+    """What to try.
+
+    Parameters
+    ----------
+    fans : tuple of int
+        Degrees from which a task counts as a hub (clusters.py).
+    per_lane : tuple of int
+        Groups per lane and phase.
+    """
+
+    fans: tuple[int, ...] = (2, 3, 4, 8, 16, 32)
+    per_lane: tuple[int, ...] = (1, 2)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One segmentation with what the simulator predicts for it."""
+
+    name: str
+    graph: GroupGraph
+    predicted: Timeline
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the whole model is one segment."""
+        return len(self.graph.groups) == 1
+
+
+def segment(
+    problem: Problem,
+    placement: Placement,
+    service: ServiceTimes,
+    params: SegmentationParams | None = None,
+) -> list[Candidate]:
+    """All distinct candidates for a placement, best predicted makespan first.
+
+    Trivial candidates are included, one for each width, if the placement uses one device.
+    """
+    found: dict[tuple[tuple[tuple[int, ...], int], ...], Candidate] = {}
+    for name, graph in _graphs(problem, placement, service, params or SegmentationParams()):
+        key = tuple((g.tasks, g.width) for g in graph.groups)
+        if key not in found:
+            found[key] = Candidate(name, graph, predict(graph, service))
+    return sorted(
+        found.values(), key=lambda c: (c.predicted.makespan_ns, len(c.graph.groups), c.name)
+    )
+
+
+def single_segments(
+    problem: Problem, device: int, service: ServiceTimes
+) -> Iterator[tuple[str, GroupGraph]]:
+    """The whole model as one segment of ``device``, at each width."""
+    everything = tuple(range(len(problem.tasks)))
+    for width in service.widths(device):
+        yield f"whole x{width}", GroupGraph(problem, [Group(everything, device, width)])
+
+
+def per_task(problem: Problem, placement: Placement) -> GroupGraph:
+    """Every task a segment of its own: the finest cut, for tests and for comparison."""
+    return GroupGraph(
+        problem, [Group((t,), device) for t, device in enumerate(placement.device_of)]
+    )
+
+
+def _graphs(
+    problem: Problem, placement: Placement, service: ServiceTimes, params: SegmentationParams
+) -> Iterator[tuple[str, GroupGraph]]:
+    used = set(placement.device_of)
+    if len(used) == 1 and problem.tasks:
+        yield from single_segments(problem, used.pop(), service)
+    for fan in params.fans:
+        cut = clusters(problem, placement.device_of, fan)
+        for per_lane in params.per_lane:
+            packed = GroupGraph(problem, pack(problem, cut, service, per_lane))
+            yield f"fan {fan} x{per_lane}", choose_widths(packed, service)
