@@ -1,0 +1,73 @@
+# make serve: build everything, then serve a demo model.  make test: every check.
+# Needs python3 (3.11 or newer), a C++20 compiler and make; the rest comes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+NATIVE := CMakeLists.txt $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/CMakeLists.txt)
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+EXTRAS := cpu solvers dev
+
+MODEL ?=
+DEVICES ?=
+
+export ORT_DISABLE_TELEMETRY = 1
+
+# What pip must install before our own build, read from pyproject.toml, the only list.
+define REQUIREMENTS
+import sys, tomllib
+if sys.version_info < (3, 11):
+    sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12")
+with open("pyproject.toml", "rb") as file:
+    toml = tomllib.load(file)
+lists = [toml["build-system"]["requires"], toml["project"]["dependencies"]]
+lists += [toml["project"]["optional-dependencies"][extra] for extra in sys.argv[1:]]
+print("\n".join(line for items in lists for line in items))
+endef
+export REQUIREMENTS
+
+.PHONY: install build test lint sanitize bench serve stub clean
+
+install: $(STAMPS)/core
+
+build: install
+
+# Third-party packages: again only when pyproject.toml changed.
+$(STAMPS)/packages: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	$(BIN)/python -c "$$REQUIREMENTS" $(EXTRAS) > $(STAMPS)/requirements.txt
+	$(PIP) install --quiet --requirement $(STAMPS)/requirements.txt
+	touch $@
+
+# Our own, editable; build/ persists, so that only changed C++ files are compiled again.
+$(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
+	$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	touch $@
+
+test: install lint
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/tests/*.cpp engine/core/tests/*.hpp)
+	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o build/_core.pyi
+	$(BIN)/ruff check --quiet --select I,UP --fix build/_core.pyi --no-cache --isolated || true
+	diff -u engine/_core.pyi build/_core.pyi
+
+stub: install
+	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o engine/_core.pyi
+
+serve: install
+	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))
+
+bench: install
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf build

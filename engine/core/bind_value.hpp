@@ -1,0 +1,24 @@
+// How the Python bindings see a Value, shared by bind_ort.cpp and bind_scheduler.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "kernel.hpp"
+
+namespace engine {
+
+/// What Python's `engine._core.Value` holds. Bound instead of Value itself: nanobind would
+/// otherwise hand out shared_ptrs whose deleter takes the GIL, in whatever lane drops the last
+/// one. Take `const PyValue&` (or `PyValue*` with .none()) as argument and copy `.value`.
+struct PyValue {
+  ValuePtr value;
+};
+
+/// Frees Python buffers whose last Value died on a thread without the GIL. Call with the GIL
+/// held, at the start of functions that Python calls often. A relaxed load when nothing waits.
+void release_deferred_buffers() noexcept;
+
+void bind_ort(nanobind::module_& m);
+void bind_scheduler(nanobind::module_& m);
+
+}  // namespace engine

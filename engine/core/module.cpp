@@ -1,0 +1,12 @@
+// The Python module engine._core.
+#include <nanobind/nanobind.h>
+
+#include "bind_value.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The native core: ONNX Runtime behind typed values, and the concurrent scheduler.";
+  engine::bind_ort(m);
+#ifdef SURPLUS_HAS_SCHEDULER
+  engine::bind_scheduler(m);
+#endif
+}

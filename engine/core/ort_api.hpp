@@ -1,0 +1,151 @@
+// ONNX Runtime's C API, by slot number.
+//
+// No wheel ships the headers, but `OrtApi` is an append-only table of function pointers, so the
+// slots that we use are declared here with their numbers, as Microsoft's C# binding does. Enums
+// travel as int. A function that returns OrtStatus* returns null on success.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+struct OrtAllocator;
+struct OrtArenaCfg;
+struct OrtEnv;
+struct OrtMemoryInfo;
+struct OrtOptionalTypeInfo;
+struct OrtRunOptions;
+struct OrtSequenceTypeInfo;
+struct OrtSession;
+struct OrtSessionOptions;
+struct OrtStatus;
+struct OrtTensorTypeAndShapeInfo;
+struct OrtTypeInfo;
+struct OrtValue;
+
+namespace engine::ort {
+
+/// The API version whose slots are declared below; ONNX Runtime 1.24 is the first to have it.
+inline constexpr std::uint32_t kApiVersion = 24;
+
+using Table = const void* const*;
+
+/// What `OrtGetApiBase` returns.
+struct ApiBase {
+  Table (*get_api)(std::uint32_t version);
+  const char* (*get_version_string)();
+};
+
+enum OnnxType : int { kUnknown, kTensor, kSequence, kMap, kOpaque, kSparseTensor, kOptional };
+enum AllocatorType : int { kDeviceAllocator = 0, kArenaAllocator = 1 };
+enum MemType : int { kMemTypeDefault = 0 };
+enum LoggingLevel : int { kLogFatal = 4 };
+
+template <std::size_t kSlot, typename Signature>
+class Slot;
+
+/// One function of the table, called like a function.
+template <std::size_t kSlot, typename Result, typename... Args>
+class Slot<kSlot, Result(Args...)> {
+ public:
+  explicit Slot(Table table) : function_(reinterpret_cast<Result (*)(Args...)>(table[kSlot])) {
+    if (function_ == nullptr) {
+      throw std::runtime_error("this ONNX Runtime lacks the C API function of slot " +
+                               std::to_string(kSlot));
+    }
+  }
+  Result operator()(Args... args) const noexcept { return function_(args...); }
+
+ private:
+  Result (*function_)(Args...);
+};
+
+/// The functions that we use. Immutable, thread-safe; throws when the library lacks one.
+class Api {
+ private:
+  Table table_;  // first: the initialisers below read it
+  template <std::size_t kSlot, typename Signature>
+  using Fn = Slot<kSlot, Signature>;
+  template <std::size_t kSlot, typename... Args>
+  using StatusFn = Slot<kSlot, OrtStatus*(Args...)>;
+
+ public:
+  explicit Api(Table table) : table_(table) {}
+
+  Fn<2, const char*(const OrtStatus*)> get_error_message{table_};
+  Fn<93, void(OrtStatus*)> release_status{table_};
+
+  StatusFn<3, int, const char*, OrtEnv**> create_env{table_};
+  StatusFn<69, int, int, OrtMemoryInfo**> create_cpu_memory_info{table_};
+  StatusFn<78, OrtAllocator**> get_default_allocator{table_};
+  StatusFn<76, OrtAllocator*, void*> allocator_free{table_};
+  StatusFn<156, std::size_t, int, int, int, OrtArenaCfg**> create_arena_cfg{table_};
+  Fn<157, void(OrtArenaCfg*)> release_arena_cfg{table_};
+  StatusFn<259, OrtEnv*, const char*, const OrtMemoryInfo*, const OrtArenaCfg*,
+           const char* const*, const char* const*, std::size_t>
+      create_and_register_allocator{table_};
+
+  StatusFn<10, OrtSessionOptions**> create_session_options{table_};
+  StatusFn<11, OrtSessionOptions*, const char*> set_optimized_model_path{table_};
+  StatusFn<23, OrtSessionOptions*, int> set_optimization_level{table_};
+  StatusFn<24, OrtSessionOptions*, int> set_intra_op_threads{table_};
+  StatusFn<130, OrtSessionOptions*, const char*, const char*> add_config_entry{table_};
+  Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
+
+  StatusFn<7, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> create_session{
+      table_};
+  StatusFn<8, const OrtEnv*, const void*, std::size_t, const OrtSessionOptions*, OrtSession**>
+      create_session_from_array{table_};
+  Fn<95, void(OrtSession*)> release_session{table_};
+  StatusFn<30, const OrtSession*, std::size_t*> session_input_count{table_};
+  StatusFn<31, const OrtSession*, std::size_t*> session_output_count{table_};
+  StatusFn<33, const OrtSession*, std::size_t, OrtTypeInfo**> session_input_type{table_};
+  StatusFn<34, const OrtSession*, std::size_t, OrtTypeInfo**> session_output_type{table_};
+  StatusFn<36, const OrtSession*, std::size_t, OrtAllocator*, char**> session_input_name{table_};
+  StatusFn<37, const OrtSession*, std::size_t, OrtAllocator*, char**> session_output_name{table_};
+  StatusFn<9, OrtSession*, const OrtRunOptions*, const char* const*, const OrtValue* const*,
+           std::size_t, const char* const*, std::size_t, OrtValue**>
+      run{table_};
+
+  StatusFn<39, OrtRunOptions**> create_run_options{table_};
+  StatusFn<46, OrtRunOptions*> set_terminate{table_};
+  StatusFn<47, OrtRunOptions*> unset_terminate{table_};
+  Fn<97, void(OrtRunOptions*)> release_run_options{table_};
+
+  StatusFn<56, const OrtTypeInfo*, int*> type_kind{table_};
+  StatusFn<55, const OrtTypeInfo*, const OrtTensorTypeAndShapeInfo**> as_tensor_type{table_};
+  StatusFn<104, const OrtTypeInfo*, const OrtSequenceTypeInfo**> as_sequence_type{table_};
+  StatusFn<107, const OrtSequenceTypeInfo*, OrtTypeInfo**> sequence_element_type{table_};
+  StatusFn<250, const OrtTypeInfo*, const OrtOptionalTypeInfo**> as_optional_type{table_};
+  StatusFn<251, const OrtOptionalTypeInfo*, OrtTypeInfo**> optional_contained_type{table_};
+  Fn<98, void(OrtTypeInfo*)> release_type_info{table_};
+  StatusFn<60, const OrtTensorTypeAndShapeInfo*, int*> tensor_element_type{table_};
+  StatusFn<61, const OrtTensorTypeAndShapeInfo*, std::size_t*> dimensions_count{table_};
+  StatusFn<62, const OrtTensorTypeAndShapeInfo*, std::int64_t*, std::size_t> dimensions{table_};
+  StatusFn<63, const OrtTensorTypeAndShapeInfo*, const char**, std::size_t> symbolic_dimensions{
+      table_};
+  Fn<390, bool(const OrtTensorTypeAndShapeInfo*)> has_shape{table_};
+  Fn<99, void(OrtTensorTypeAndShapeInfo*)> release_tensor_type{table_};
+
+  StatusFn<48, OrtAllocator*, const std::int64_t*, std::size_t, int, OrtValue**> create_tensor{
+      table_};
+  StatusFn<49, const OrtMemoryInfo*, void*, std::size_t, const std::int64_t*, std::size_t, int,
+           OrtValue**>
+      create_tensor_with_data{table_};
+  StatusFn<51, OrtValue*, void**> tensor_data{table_};
+  StatusFn<65, const OrtValue*, OrtTensorTypeAndShapeInfo**> tensor_type_and_shape{table_};
+  StatusFn<318, const OrtValue*, std::size_t*> tensor_bytes{table_};
+  StatusFn<53, const OrtValue*, std::size_t*> strings_length{table_};
+  StatusFn<54, const OrtValue*, void*, std::size_t, std::size_t*, std::size_t> strings_content{
+      table_};
+  StatusFn<252, OrtValue*, std::size_t, std::size_t, char**> resized_string_buffer{table_};
+  StatusFn<67, const OrtValue*, int*> value_type{table_};
+  StatusFn<192, const OrtValue*, int*> has_value{table_};
+  StatusFn<80, const OrtValue*, int, OrtAllocator*, OrtValue**> get_value{table_};
+  StatusFn<81, const OrtValue*, std::size_t*> value_count{table_};
+  StatusFn<82, const OrtValue* const*, std::size_t, int, OrtValue**> create_value{table_};
+  Fn<96, void(OrtValue*)> release_value{table_};
+};
+
+}  // namespace engine::ort
