@@ -1,0 +1,165 @@
+"""The models by name, each built on demand from a few parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import onnx
+
+    Arrays = dict[str, npt.NDArray[Any]]
+
+# Builders are imported when first asked for, so that `import models` stays cheap.
+_BUILT_IN = {
+    "chain": "models.synthetic",
+    "diamonds": "models.synthetic",
+    "fork_join": "models.synthetic",
+    "lenet": "models.lenet",
+    "random_dag": "models.synthetic",
+    "resnet50": "models.resnet",
+}
+_registered: dict[str, ModelInfo] = {}
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What the registry knows of a model.
+
+    Parameters
+    ----------
+    name, family, description : str
+        Registry name, family (detector, classifier, ...) and one line for a listing.
+    params : type
+        Frozen dataclass of the parameters, all with defaults; it raises ValueError for values
+        out of range.
+    builder : callable
+        Makes the model from an instance of `params`.
+    examples : callable
+        Makes inputs from an instance of `params` and a seed.
+    """
+
+    name: str
+    family: str
+    description: str
+    params: type
+    builder: Callable[[Any], onnx.ModelProto]
+    examples: Callable[[Any, int], Arrays]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameter names and their defaults, in order of declaration."""
+        return {field.name: field.default for field in dataclasses.fields(self.params)}
+
+    def build(self, **params: Any) -> onnx.ModelProto:
+        """Build the model; the same parameters give the same bytes each time."""
+        return self.builder(self._instance(params))
+
+    def example_inputs(self, seed: int = 0, **params: Any) -> dict[str, np.ndarray[Any, Any]]:
+        """Make valid inputs, by input name, for the model that ``build(**params)`` gives."""
+        return self.examples(self._instance(params), seed)
+
+    def parse(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Convert parameters from text, as a command line has them, to their types.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown or a text does not read as the default's type.
+        """
+        self._reject_unknown(texts)
+        return {key: _convert(key, text, self.parameters[key]) for key, text in texts.items()}
+
+    def _instance(self, params: Mapping[str, Any]) -> Any:
+        self._reject_unknown(params)
+        for key, value in params.items():
+            _check_type(key, value, self.parameters[key])
+        return self.params(**params)
+
+    def _reject_unknown(self, params: Mapping[str, Any]) -> None:
+        for key in params:
+            if key not in self.parameters:
+                known = ", ".join(self.parameters)
+                raise ValueError(f"{self.name} has no parameter {key!r}; it has: {known}")
+
+
+def register(
+    name: str,
+    *,
+    family: str,
+    description: str,
+    params: type,
+    build: Callable[[Any], onnx.ModelProto],
+    example_inputs: Callable[[Any, int], Arrays],
+) -> None:
+    """Add a model to the registry; see `ModelInfo` for the arguments.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    built_in = _BUILT_IN.get(name)
+    if name in _registered or (built_in and build.__module__ != built_in):
+        raise ValueError(f"a model named {name!r} is registered already")
+    _registered[name] = ModelInfo(name, family, description, params, build, example_inputs)
+
+
+def model_names() -> list[str]:
+    """Return the names of all models, sorted."""
+    return sorted({*_BUILT_IN, *_registered})
+
+
+def info(name: str) -> ModelInfo:
+    """Return what is known of a model.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model; the message lists those that exist.
+    """
+    if name not in _registered:
+        if name not in _BUILT_IN:
+            raise ValueError(f"no model named {name!r}; there are: {', '.join(model_names())}")
+        import_module(_BUILT_IN[name])
+    return _registered[name]
+
+
+def build(name: str, **params: Any) -> onnx.ModelProto:
+    """Build a model by name.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown, or a value is out of range.
+    """
+    return info(name).build(**params)
+
+
+def example_inputs(name: str, seed: int = 0, **params: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Make inputs, by input name, for the model that ``build(name, **params)`` gives."""
+    return info(name).example_inputs(seed, **params)
+
+
+def _convert(key: str, text: str, default: Any) -> Any:
+    wanted = type(default)
+    try:
+        return _boolean(text) if wanted is bool else wanted(text)
+    except (KeyError, ValueError):
+        raise ValueError(f"{key} must be of type {wanted.__name__}, got {text!r}") from None
+
+
+def _boolean(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+
+
+def _check_type(key: str, value: Any, default: Any) -> None:
+    wanted = type(default)
+    fits = type(value) is wanted or (wanted is float and type(value) is int)
+    if not fits:
+        raise ValueError(f"{key} must be of type {wanted.__name__}, got {value!r}")

@@ -1,0 +1,80 @@
+"""Writes a model to disk, with its weights beside it where one file cannot hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+from onnx import StringStringEntryProto, TensorProto
+
+INLINE_LIMIT_BYTES = 1_500_000_000
+"""Above this the weights leave the file; protobuf itself ends at 2 GiB."""
+
+_PAGE_BYTES = 4096
+_SMALL_BYTES = 1024
+
+
+def save(model: onnx.ModelProto, path: str | Path, *, external_data: bool | None = None) -> Path:
+    """Write `model` to `path`, and its weights to ``<path>.data`` where they are external.
+
+    The bytes depend on the model only. `model` is not changed.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        A model whose initializers carry their data.
+    path : str or Path
+        The file; its folder must exist.
+    external_data : bool, optional
+        Whether the weights go to their own file; by default if they are above 1.5 GB.
+
+    Returns
+    -------
+    Path
+        `path`.
+    """
+    path = Path(path)
+    if external_data is None:
+        external_data = weight_bytes(model) > INLINE_LIMIT_BYTES
+    if external_data:
+        model = _with_external_weights(model, path.with_name(path.name + ".data"))
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return path
+
+
+def weight_bytes(model: onnx.ModelProto) -> int:
+    """Return the bytes of all initializers."""
+    return sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+
+
+def _with_external_weights(model: onnx.ModelProto, data_path: Path) -> onnx.ModelProto:
+    slim = onnx.ModelProto(
+        ir_version=model.ir_version,
+        producer_name=model.producer_name,
+        doc_string=model.doc_string,
+        opset_import=model.opset_import,
+    )
+    graph = model.graph
+    slim.graph.name = graph.name
+    for field in ("node", "input", "output", "value_info"):
+        getattr(slim.graph, field).extend(getattr(graph, field))
+    with data_path.open("wb") as file:
+        slim.graph.initializer.extend(_moved(t, file, data_path.name) for t in graph.initializer)
+    return slim
+
+
+def _moved(tensor: onnx.TensorProto, file: BinaryIO, location: str) -> onnx.TensorProto:
+    if len(tensor.raw_data) < _SMALL_BYTES:
+        return tensor
+    # Whole pages, so that a reader can map a weight as it lies.
+    file.write(b"\0" * (-file.tell() % _PAGE_BYTES))
+    where = {"location": location, "offset": file.tell(), "length": len(tensor.raw_data)}
+    file.write(tensor.raw_data)
+    return TensorProto(
+        name=tensor.name,
+        data_type=tensor.data_type,
+        dims=tensor.dims,
+        data_location=TensorProto.EXTERNAL,
+        external_data=[StringStringEntryProto(key=k, value=str(v)) for k, v in where.items()],
+    )

@@ -1,0 +1,74 @@
+"""Every registered model: valid, runnable, deterministic, and of the shape that it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import models
+
+# Parameters that keep a model's graph and shrink its work.
+SMALL: dict[str, dict[str, Any]] = {
+    "resnet50": {"image_size": 64},
+}
+
+# Nodes, widest fan-in, widest fan-out, widest level; ranges where the original is not exact.
+GRAPHS: dict[str, tuple[range, range, range, range]] = {
+    "chain": (range(100, 101), range(1, 2), range(1, 2), range(1, 2)),
+    "diamonds": (range(100, 101), range(4, 5), range(4, 5), range(4, 5)),
+    "fork_join": (range(482, 483), range(80, 81), range(80, 81), range(80, 81)),
+    "lenet": (range(12, 13), range(1, 2), range(1, 2), range(1, 2)),
+    "random_dag": (range(501, 502), range(20, 101), range(4, 20), range(5, 41)),
+    "resnet50": (range(122, 123), range(2, 3), range(2, 3), range(2, 3)),
+}
+
+
+def _build(name: str) -> onnx.ModelProto:
+    return models.build(name, **SMALL.get(name, {}))
+
+
+@pytest.fixture(scope="module", params=models.model_names())
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def model(name: str) -> onnx.ModelProto:
+    return _build(name)
+
+
+def test_passes_the_checker_and_runs(name: str, model: onnx.ModelProto, run: Callable) -> None:
+    onnx.checker.check_model(model)
+    inputs = models.example_inputs(name, **SMALL.get(name, {}))
+    for output in run(model, inputs).values():
+        assert output.size > 0
+        assert np.isfinite(output).all()
+
+
+def test_same_bytes_each_time(name: str, model: onnx.ModelProto) -> None:
+    again = _build(name)
+    assert again.SerializeToString(deterministic=True) == model.SerializeToString(
+        deterministic=True
+    )
+
+
+def test_example_inputs_follow_the_seed(name: str) -> None:
+    params = SMALL.get(name, {})
+    first, again, other = (models.example_inputs(name, seed, **params) for seed in (0, 0, 1))
+    assert all(np.array_equal(first[key], again[key]) for key in first)
+    assert any(not np.array_equal(first[key], other[key]) for key in first)
+
+
+def test_graph_has_the_claimed_shape(
+    name: str, model: onnx.ModelProto, basic_shape: Callable
+) -> None:
+    shape = basic_shape(model)
+    nodes, max_in, max_out, widest = GRAPHS[name]
+    assert shape.nodes in nodes
+    assert shape.max_in in max_in
+    assert shape.max_out in max_out
+    assert shape.widest_level in widest
