@@ -1,1 +1,51 @@
-"""TODO"""
+"""Where and in which order the tasks of a graph run: problem, policies, simulator, judge, bounds.
+
+Knows nothing of ONNX: any task graph can be a ``Problem``. A policy maps it to a ``Placement``,
+``simulate`` predicts the ``Timeline``, ``validate`` judges one, ``lower_bounds`` says what is left
+to gain, ``placement_table`` compares. Importing the package registers all policies.
+"""
+
+from placement import baseline, comm_sd, heft, qd, sd
+from placement.bounds import Bounds, lower_bounds
+from placement.placement import Placement
+from placement.policy import Policy, make_policy, policy_names, policy_options, register
+from placement.problem import Device, Link, Problem, Task, Tensor
+from placement.simulator import SimulatorParams, simulate
+from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
+from placement.timeline import Span, SpanKind, Timeline
+from placement.validate import Rule, Violation, check, validate
+
+__all__ = [
+    "Bounds",
+    "CommonRow",
+    "Device",
+    "DeviceColumn",
+    "Link",
+    "Placement",
+    "PlacementRow",
+    "Policy",
+    "Problem",
+    "Rule",
+    "SimulatorParams",
+    "Span",
+    "SpanKind",
+    "Task",
+    "Tensor",
+    "Timeline",
+    "Violation",
+    "baseline",
+    "check",
+    "comm_sd",
+    "common_table",
+    "heft",
+    "lower_bounds",
+    "make_policy",
+    "placement_table",
+    "policy_names",
+    "policy_options",
+    "qd",
+    "register",
+    "sd",
+    "simulate",
+    "validate",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
 from placement.placement import Placement
@@ -18,16 +19,33 @@ class Policy(Protocol):
 
 
 P = TypeVar("P", bound=Callable[..., Policy])
-_REGISTRY: dict[str, Callable[..., Policy]] = {}
 
 
-def register(name: str) -> Callable[[P], P]:
-    """Class decorator that makes a policy available under ``name``."""
+@dataclass(frozen=True)
+class _Entry:
+    factory: Callable[..., Policy]
+    params: type[Any] | None
+
+
+_REGISTRY: dict[str, _Entry] = {}
+
+
+def register(name: str, params: type[Any] | None = None) -> Callable[[P], P]:
+    """Class decorator that makes a policy available under ``name``.
+
+    Parameters
+    ----------
+    name : str
+        The paper's name for it.
+    params : type, optional
+        The policy's Params dataclass: ``make_policy`` builds it from its options and hands it to
+        the class as the only argument. Without one the class gets the options themselves.
+    """
 
     def add(factory: P) -> P:
         if name in _REGISTRY:
             raise ValueError(f"policy {name!r} is registered twice")
-        _REGISTRY[name] = factory
+        _REGISTRY[name] = _Entry(factory, params)
         return factory
 
     return add
@@ -38,6 +56,18 @@ def policy_names() -> list[str]:
     return list(_REGISTRY)
 
 
+def policy_options(name: str) -> tuple[str, ...]:
+    """Names of the options that ``make_policy(name, ...)`` takes.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    """
+    params = _entry(name).params
+    return () if params is None else tuple(field.name for field in fields(params))
+
+
 def make_policy(name: str, **options: Any) -> Policy:
     """Build a policy.
 
@@ -46,9 +76,16 @@ def make_policy(name: str, **options: Any) -> Policy:
     ValueError
         If the name or an option is unknown, or an option is out of range.
     """
+    entry = _entry(name)
+    try:
+        if entry.params is None:
+            return entry.factory(**options)
+        return entry.factory(entry.params(**options))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"policy {name!r}: {error}") from error
+
+
+def _entry(name: str) -> _Entry:
     if name not in _REGISTRY:
         raise ValueError(f"unknown policy {name!r}; there are: {', '.join(_REGISTRY)}")
-    try:
-        return _REGISTRY[name](**options)
-    except TypeError as error:
-        raise ValueError(f"policy {name!r}: {error}") from error
+    return _REGISTRY[name]

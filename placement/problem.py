@@ -7,12 +7,16 @@ documented exchange format of ``python -m milp`` (docs/FORMATS.md).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
+from placement.json_records import read_record
+
+T = TypeVar("T")
 FORMAT = "surplus-problem/1"
+_FIELDS = ("name", "devices", "links", "tasks", "tensors")
 
 
 @dataclass(frozen=True)
@@ -224,26 +228,35 @@ class Problem:
             raise ValueError(f"problem is not JSON: {error}") from error
         if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
             raise ValueError(f"problem: field 'format' must be {FORMAT!r}")
-        try:
-            return Problem(
-                name=raw.pop("name"),
-                devices=tuple(Device(**row) for row in raw.pop("devices")),
-                links=tuple(Link(**row) for row in raw.pop("links")),
-                tasks=tuple(
-                    _record(Task, row, ("service_ns", "widths")) for row in raw.pop("tasks")
-                ),
-                tensors=tuple(_record(Tensor, row, ("consumers",)) for row in raw.pop("tensors")),
-                notes=raw.pop("notes", {}),
-                **raw,
-            )
-        except KeyError as error:
-            raise ValueError(f"problem: field {error} is missing") from error
-        except TypeError as error:
-            raise ValueError(f"problem: {error}") from error
+        for name in _FIELDS:
+            if name not in raw:
+                raise ValueError(f"problem: field {name!r} is missing")
+        for name in raw:
+            if name not in (*_FIELDS, "notes"):
+                raise ValueError(f"problem: field {name!r} is unknown")
+        if not isinstance(raw["name"], str):
+            raise ValueError(f"problem: field 'name' must be a string, got {raw['name']!r}")
+        return Problem(
+            raw["name"],
+            _records(Device, raw, "devices"),
+            _records(Link, raw, "links"),
+            _records(Task, raw, "tasks"),
+            _records(Tensor, raw, "tensors"),
+            _read_notes(raw.get("notes", {})),
+        )
 
 
-def _record(kind: Any, row: dict[str, Any], tuples: Sequence[str]) -> Any:
-    return kind(**{key: tuple(v) if key in tuples else v for key, v in row.items()})
+def _records(kind: type[T], raw: dict[str, Any], name: str) -> tuple[T, ...]:
+    rows = raw[name]
+    if not isinstance(rows, list):
+        raise ValueError(f"problem: field {name!r} must be a list, got {rows!r}")
+    return tuple(read_record(kind, row, f"{name}[{i}]") for i, row in enumerate(rows))
+
+
+def _read_notes(notes: Any) -> dict[str, str]:
+    if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
+        raise ValueError(f"problem: field 'notes' must map names to strings, got {notes!r}")
+    return notes
 
 
 def _check(problem: Problem) -> None:

@@ -1,0 +1,129 @@
+"""Bounds from load, valid for machines on which tasks take different times.
+
+Let c[i][d] be the lane-nanoseconds (service time times width) of task i on device d and L[d] the
+lanes of d. In a schedule of makespan T the tasks on d have a sum of c[i][d] <= T L[d]. Weighted
+with any prices p[d] >= 0 and summed over d, and since no task costs less than on its cheapest
+device:
+
+    T >= sum_i min_d p[d] c[i][d]  /  sum_d p[d] L[d]
+
+This is the Lagrangian dual of the fractional assignment: every choice of prices gives a valid
+bound. The prices tried here set one device against all others; with two devices the best of them
+is the optimum of the fractional assignment. Everything is in integers: floats would lose
+nanoseconds in the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TypeVar
+
+from placement.path_bounds import heads_ns, tails_ns
+from placement.problem import Problem
+
+Costs = Sequence[Sequence[int | None]]
+Price = tuple[int, ...]
+T = TypeVar("T")
+
+_WINDOW_PRICES = 12
+_WINDOW_TAILS = 6
+
+
+def load_bound_ns(problem: Problem) -> int:
+    """All work over all lanes, at the best prices."""
+    costs, lanes = lane_costs_ns(problem), [device.lanes for device in problem.devices]
+    if len(lanes) == 1:
+        return _ceil_ratio(sum(row[0] or 0 for row in costs), lanes[0])
+    return max(
+        _two_sided_ns(_two_sides(costs, d), lanes[d], sum(lanes) - lanes[d])
+        for d in range(len(lanes))
+    )
+
+
+def window_bound_ns(problem: Problem) -> int:
+    """The best bound over windows of the query.
+
+    Tasks that cannot start before h and after whose end the query goes on for at least q run
+    within [h, T - q], so T >= h + load of these tasks + q. All h are tried, and for each of a few
+    prices a few q.
+    """
+    heads, tails = heads_ns(problem), tails_ns(problem)
+    lanes = [device.lanes for device in problem.devices]
+    costs = lane_costs_ns(problem)
+    order = sorted(range(len(heads)), key=heads.__getitem__, reverse=True)
+    best = 0
+    for price in set(_prices(costs, len(lanes))):
+        capacity = sum(p * count for p, count in zip(price, lanes, strict=True))
+        cheapest = [_cheapest(row, price) for row in costs]
+        for q in {0, *_quantiles(sorted(tails), _WINDOW_TAILS)}:
+            inside = [task for task in order if tails[task] >= q]
+            sums = accumulate(cheapest[task] for task in inside)
+            for task, work in zip(inside, sums, strict=True):
+                best = max(best, heads[task] + q + _ceil_ratio(work, capacity))
+    return best
+
+
+def lane_costs_ns(problem: Problem) -> list[list[int | None]]:
+    """c[i][d], lane-nanoseconds of task i on device d; None where it cannot run."""
+    return [
+        [None if t is None else t * task.width(d) for d, t in enumerate(task.service_ns)]
+        for task in problem.tasks
+    ]
+
+
+def _two_sides(costs: Costs, device: int) -> list[tuple[int | None, int | None]]:
+    """Each task's cost on ``device``, and its least cost on the others."""
+    return [(row[device], _least([*row[:device], *row[device + 1 :]])) for row in costs]
+
+
+def _two_sided_ns(costs: list[tuple[int | None, int | None]], lanes_a: int, lanes_b: int) -> int:
+    """Best price ratio for two sides; the dual is piecewise linear, so one of the tasks' ratios.
+
+    Tasks are sorted by cost on a over cost on b. At task k's ratio (prices p_a = b_k, p_b = a_k)
+    all tasks up to k are cheaper on a, all later ones on b.
+    """
+    only_a = sum(a for a, b in costs if a is not None and b is None)
+    only_b = sum(b for a, b in costs if a is None and b is not None)
+    both = _by_ratio(costs)
+    on_a = list(accumulate((a for a, _ in both), initial=only_a))
+    on_b = list(accumulate((b for _, b in reversed(both)), initial=only_b))[::-1]
+    best = max(_ceil_ratio(only_a, lanes_a), _ceil_ratio(only_b, lanes_b))
+    for k, (a, b) in enumerate(both):
+        priced = b * on_a[k + 1] + a * on_b[k + 1]
+        best = max(best, _ceil_ratio(priced, b * lanes_a + a * lanes_b))
+    return best
+
+
+def _by_ratio(costs: list[tuple[int | None, int | None]]) -> list[tuple[int, int]]:
+    """Costs (a, b) of the tasks that can run on both sides and take time, by exact a / (a + b)."""
+    both = [(a, b) for a, b in costs if a is not None and b is not None and a + b > 0]
+    return sorted(both, key=lambda pair: Fraction(pair[0], pair[0] + pair[1]))
+
+
+def _prices(costs: Costs, device_count: int) -> Iterator[Price]:
+    """A few prices: equal ones, one device alone, and ratios at which tasks change sides."""
+    yield (1,) * device_count
+    for d in range(device_count):
+        yield tuple(int(other == d) for other in range(device_count))
+        for a, b in _quantiles(_by_ratio(_two_sides(costs, d)), _WINDOW_PRICES):
+            yield tuple(b if other == d else a for other in range(device_count))
+
+
+def _quantiles(values: Sequence[T], count: int) -> list[T]:
+    """At most ``count`` of the sorted values, evenly spread over their number."""
+    step = max(1, len(values) // count)
+    return list(values[step // 2 :: step])
+
+
+def _cheapest(row: Sequence[int | None], price: Price) -> int:
+    return min(p * cost for p, cost in zip(price, row, strict=True) if cost is not None)
+
+
+def _least(costs: Sequence[int | None]) -> int | None:
+    return min((cost for cost in costs if cost is not None), default=None)
+
+
+def _ceil_ratio(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)

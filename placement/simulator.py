@@ -1,0 +1,225 @@
+"""A discrete-event list simulator: what a runtime does with a placement, in exact nanoseconds.
+
+Rules, the same as the runtime's:
+
+- A task is ready when all of its inputs are in the memory of its device. Ready tasks wait in one
+  queue per device. A lane that is free takes the head of the queue.
+- A task of width w starts when w lanes are free. Once it was taken from the head, the gate of
+  its device is closed: nothing else starts there until it does. So it is never starved, and
+  since running tasks need nothing from waiting ones, it never deadlocks.
+- A tensor is copied once to each other memory that needs it, as soon as it is produced (eager
+  push). Copies over one link run in the order in which they were asked for; a copy holds the
+  link for ``Link.hold_ns`` and arrives ``latency_ns`` later. Tensors without bytes only order.
+- Graph inputs are in the host's memory (device 0) at time 0, graph outputs end there.
+
+Ties: everything that ends at an instant is booked before anything starts, tasks by index, then
+copies in the order in which they were asked for; then devices by index take tasks; lanes are
+taken from the lowest index up.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Literal
+
+from placement.placement import Placement
+from placement.problem import Link, Problem
+from placement.timeline import Span, SpanKind, Timeline
+
+_TASK_ENDS, _COPY_ARRIVES = 0, 1
+_NOBODY = -1
+
+
+@dataclass(frozen=True)
+class SimulatorParams:
+    """How the simulated runtime behaves.
+
+    Parameters
+    ----------
+    order : {"priority", "fifo"}
+        Queue order: by ``Placement.priority``, or by the time of becoming ready (ties by
+        priority).
+    """
+
+    order: Literal["priority", "fifo"] = "priority"
+
+    def __post_init__(self) -> None:
+        if self.order not in ("priority", "fifo"):
+            raise ValueError(f"order must be 'priority' or 'fifo', got {self.order!r}")
+
+
+def simulate(
+    problem: Problem, placement: Placement, params: SimulatorParams | None = None
+) -> Timeline:
+    """Predict the timeline of one query.
+
+    Returns
+    -------
+    Timeline
+        A span per task and per copy. A copy's span ends when its data has arrived; copies that
+        overlap in their latency are shown on different lanes of the link.
+
+    Raises
+    ------
+    ValueError
+        If the placement does not fit the problem.
+    """
+    placement.check(problem)
+    simulation = _Simulation(problem, placement, params or SimulatorParams())
+    simulation.run()
+    return Timeline.of(simulation.spans(), f"simulated:{placement.policy}")
+
+
+@dataclass(slots=True)
+class _Lanes:
+    """A device: its queue, its free lanes and the task that closed its gate."""
+
+    free: list[int]
+    queue: list[tuple[int, int, int]] = field(default_factory=list)
+    gated: int = _NOBODY
+
+
+@dataclass(slots=True)
+class _Wire:
+    """A link: when it lets go of its last copy, and when each of its lanes is clear."""
+
+    link: Link
+    free_at_ns: int = 0
+    lane_clear_ns: list[int] = field(default_factory=list)
+
+    def lane_at(self, start_ns: int, end_ns: int) -> int:
+        """Lowest lane that shows no copy any more at ``start_ns``."""
+        for lane, clear_ns in enumerate(self.lane_clear_ns):
+            if clear_ns <= start_ns:
+                self.lane_clear_ns[lane] = end_ns
+                return lane
+        self.lane_clear_ns.append(end_ns)
+        return len(self.lane_clear_ns) - 1
+
+
+class _Simulation:
+    """One query on its way; everything by index in plain lists, for speed."""
+
+    def __init__(self, problem: Problem, placement: Placement, params: SimulatorParams) -> None:
+        self._problem = problem
+        self._device_of = placement.device_of
+        self._priority = placement.priority
+        self._fifo = params.order == "fifo"
+        self._memory_of = [problem.devices[d].memory for d in placement.device_of]
+        self._host = problem.devices[0].memory
+        self._devices = [_Lanes(list(range(d.lanes))) for d in problem.devices]
+        self._wires = {(link.source, link.target): _Wire(link) for link in problem.links}
+        self._events: list[tuple[int, int, int, list[int]]] = []
+        count = len(problem.tasks)
+        self._missing = [len(inputs) for inputs in problem.inputs_of]
+        self._ready_ns = [0] * count
+        self._start_ns = [0] * count
+        self._end_ns = [0] * count
+        self._lanes: list[tuple[int, ...]] = [()] * count
+        self._copies: list[Span] = []
+
+    def run(self) -> None:
+        """Play all events."""
+        for task, missing in enumerate(self._missing):
+            if missing == 0:
+                self._enqueue(task, 0)
+        for index, tensor in enumerate(self._problem.tensors):
+            if tensor.producer < 0:
+                self._publish(index, self._host, 0)
+        self._dispatch(0)
+        while self._events:
+            now = self._events[0][0]
+            while self._events and self._events[0][0] == now:
+                self._book(heappop(self._events))
+            self._dispatch(now)
+
+    def spans(self) -> Iterable[Span]:
+        """Spans of all tasks and copies."""
+        names = [device.name for device in self._problem.devices]
+        yield from self._copies
+        for index, task in enumerate(self._problem.tasks):
+            yield Span(
+                SpanKind.TASK,
+                index,
+                task.name,
+                task.kind,
+                names[self._device_of[index]],
+                self._lanes[index],
+                self._ready_ns[index],
+                self._start_ns[index],
+                self._end_ns[index],
+            )
+
+    def _book(self, event: tuple[int, int, int, list[int]]) -> None:
+        now, kind, index, consumers = event
+        if kind == _COPY_ARRIVES:
+            self._deliver(consumers, now)
+            return
+        free = self._devices[self._device_of[index]].free
+        for lane in self._lanes[index]:
+            insort(free, lane)
+        for tensor in self._problem.outputs_of[index]:
+            self._publish(tensor, self._memory_of[index], now)
+
+    def _publish(self, index: int, home: str, now: int) -> None:
+        tensor = self._problem.tensors[index]
+        if tensor.size_bytes == 0:
+            self._deliver(tensor.consumers, now)
+            return
+        away: dict[str, list[int]] = {}
+        for task in tensor.consumers:
+            memory = self._memory_of[task]
+            if memory == home:
+                self._deliver((task,), now)
+            else:
+                away.setdefault(memory, []).append(task)
+        if tensor.is_output and home != self._host:
+            away.setdefault(self._host, [])
+        for memory, consumers in away.items():
+            self._copy(index, self._wires[home, memory], consumers, now)
+
+    def _copy(self, index: int, wire: _Wire, consumers: list[int], now: int) -> None:
+        tensor = self._problem.tensors[index]
+        start = max(now, wire.free_at_ns)
+        wire.free_at_ns = start + wire.link.hold_ns(tensor.size_bytes)
+        end = wire.free_at_ns + wire.link.latency_ns
+        lanes = (wire.lane_at(start, end),)
+        heappush(self._events, (end, _COPY_ARRIVES, len(self._copies), consumers))
+        self._copies.append(
+            Span(SpanKind.COPY, index, tensor.name, "copy", wire.link.name, lanes, now, start, end)
+        )
+
+    def _deliver(self, consumers: Iterable[int], now: int) -> None:
+        for task in consumers:
+            self._missing[task] -= 1
+            if self._missing[task] == 0:
+                self._enqueue(task, now)
+
+    def _enqueue(self, task: int, now: int) -> None:
+        self._ready_ns[task] = now
+        key = (now if self._fifo else 0, self._priority[task], task)
+        heappush(self._devices[self._device_of[task]].queue, key)
+
+    def _dispatch(self, now: int) -> None:
+        for index, device in enumerate(self._devices):
+            while device.free and (device.queue or device.gated != _NOBODY):
+                task = device.gated if device.gated != _NOBODY else heappop(device.queue)[2]
+                width = self._problem.tasks[task].width(index)
+                if width > len(device.free):
+                    device.gated = task
+                    break
+                device.gated = _NOBODY
+                self._start(task, index, width, now)
+
+    def _start(self, task: int, device: int, width: int, now: int) -> None:
+        free = self._devices[device].free
+        self._lanes[task] = tuple(free[:width])
+        del free[:width]
+        service_ns = self._problem.tasks[task].service_ns[device]
+        assert service_ns is not None, "Placement.check lets no such task pass"
+        self._start_ns[task] = now
+        self._end_ns[task] = now + service_ns
+        heappush(self._events, (now + service_ns, _TASK_ENDS, task, []))
