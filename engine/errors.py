@@ -10,6 +10,8 @@
     ├── PlacementError        a placement does not fit the model, the devices or memory
     ├── RuntimeLibraryError   ONNX Runtime is missing or too old
     ├── ExecutionError        a segment failed while it ran
+    ├── UnknownModelError     no model of that name or version is served
+    ├── UnavailableError      the model or the server is not ready, or is shutting down
     ├── QueueFullError        a bounded queue turned the query away
     ├── CancelledError        the caller cancelled the query
     ├── DeadlineError         the query's deadline passed before it finished
@@ -49,6 +51,14 @@ class RuntimeLibraryError(EngineError):
 
 class ExecutionError(EngineError):
     """A segment failed while it ran; the message names the segment and the cause."""
+
+
+class UnknownModelError(EngineError, LookupError):
+    """No model of that name, or no such version of it, is served."""
+
+
+class UnavailableError(EngineError):
+    """The model or the server is not ready yet, or is shutting down."""
 
 
 class QueueFullError(EngineError):
