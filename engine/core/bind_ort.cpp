@@ -1,18 +1,213 @@
+// Python's view of ONNX Runtime: the library and sessions outside any plan.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
 
 #include "bind_value.hpp"
-#include "ort_runtime.hpp"
+#include "ort_session.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace engine {
+namespace {
+
+using ort::InferenceSession;
+using Config = std::map<std::string, std::string>;
+using Clock = std::chrono::steady_clock;
+
+/// The arguments of one run, ready for the C API; holds references to all of them.
+class Call {
+ public:
+  Call(const InferenceSession& session, const nb::dict& inputs,
+       const std::vector<std::string>& outputs)
+      : session_(session) {
+    for (const auto& [name, value] : inputs) add_input(nb::cast<std::string>(name), value);
+    for (const std::string& name : outputs) add_output(session.output_index(name));
+    if (outputs.empty()) {
+      for (std::size_t i = 0; i < session.outputs().size(); ++i) add_output(i);
+    }
+  }
+
+  /// Blocks; call without the GIL.
+  [[nodiscard]] std::vector<ort::Handle<OrtValue>> run() const {
+    std::vector<OrtValue*> results(output_names_.size());
+    ort::check(session_.run(input_names_, inputs_.data(), output_names_, results.data(), nullptr));
+    std::vector<ort::Handle<OrtValue>> owned;
+    owned.reserve(results.size());
+    for (OrtValue* result : results) owned.emplace_back(result);
+    return owned;
+  }
+
+ private:
+  void add_input(const std::string& name, nb::handle value) {
+    const std::size_t index = session_.input_index(name);
+    ValuePtr given = value.is_none() ? session_.absent(index) : nb::cast<PyValue>(value).value;
+    if (!given) return;
+    input_names_.push_back(session_.inputs()[index].name.c_str());
+    inputs_.push_back(ort::unwrap(given));
+    held_.push_back(std::move(given));
+  }
+
+  void add_output(std::size_t index) {
+    output_names_.push_back(session_.outputs()[index].name.c_str());
+  }
+
+  const InferenceSession& session_;
+  std::vector<const char*> input_names_;
+  std::vector<const char*> output_names_;
+  std::vector<const OrtValue*> inputs_;
+  std::vector<ValuePtr> held_;
+};
+
+std::vector<PyValue> run(const InferenceSession& session, const nb::dict& inputs,
+                         const std::vector<std::string>& outputs) {
+  release_deferred_buffers();
+  const Call call(session, inputs, outputs);
+  std::vector<ort::Handle<OrtValue>> results;
+  {
+    const nb::gil_scoped_release released;
+    results = call.run();
+  }
+  std::vector<PyValue> values;
+  values.reserve(results.size());
+  for (auto& result : results) {
+    values.push_back({std::make_shared<ort::OnnxValue>(std::move(result))});
+  }
+  return values;
+}
+
+std::vector<std::int64_t> measure(const Call& call, int repeats, std::int64_t budget_ns,
+                                  int warmup) {
+  for (int i = 0; i < warmup; ++i) static_cast<void>(call.run());
+  std::vector<std::int64_t> durations_ns;
+  durations_ns.reserve(static_cast<std::size_t>(repeats));
+  const auto start = Clock::now();
+  auto before = start;
+  for (int i = 0; i < repeats; ++i) {
+    static_cast<void>(call.run());
+    const auto after = Clock::now();
+    durations_ns.push_back(std::chrono::nanoseconds(after - before).count());
+    before = after;
+    if (std::chrono::nanoseconds(after - start).count() >= budget_ns) break;
+  }
+  return durations_ns;
+}
+
+std::vector<std::int64_t> time(const InferenceSession& session, const nb::dict& inputs, int repeats,
+                               std::int64_t budget_ns, int warmup) {
+  if (repeats < 1) throw std::invalid_argument("repeats must be at least 1");
+  const Call call(session, inputs, {});
+  const nb::gil_scoped_release released;
+  return measure(call, repeats, budget_ns, warmup);
+}
+
+void construct(InferenceSession* self, const std::variant<nb::bytes, std::string>& model, int width,
+               const std::string& level, const Config& config, const std::string& optimized_path) {
+  ort::SessionParams params{
+      .width = width, .level = level, .config = config, .optimized_path = optimized_path};
+  if (const auto* bytes = std::get_if<nb::bytes>(&model)) {
+    params.model.assign(bytes->c_str(), bytes->size());
+    params.is_bytes = true;
+  } else {
+    params.model = std::get<std::string>(model);
+  }
+  const nb::gil_scoped_release released;
+  new (self) InferenceSession(params);
+}
+
+nb::object shape_of(const ort::ValueInfo& info) {
+  if (!info.shape) return nb::none();
+  nb::list shape;
+  for (const auto& [extent, symbol] : *info.shape) {
+    if (extent < 0 && !symbol.empty()) {
+      shape.append(symbol);
+    } else {
+      shape.append(extent);
+    }
+  }
+  return shape;
+}
+
+nb::list describe(const std::vector<ort::ValueInfo>& infos) {
+  nb::list list;
+  for (const ort::ValueInfo& info : infos) {
+    list.append(nb::make_tuple(info.name, info.kind, info.elem_type, shape_of(info)));
+  }
+  return list;
+}
+
+std::vector<std::string> names(const std::vector<ort::ValueInfo>& infos) {
+  std::vector<std::string> names;
+  for (const ort::ValueInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+void bind_session(nb::module_& m) {
+  nb::class_<InferenceSession>(m, "Session",
+                               "One ONNX Runtime session outside any plan: profiling, reference, "
+                               "calibration. Safe to use from several threads at once.")
+      .def("__init__", &construct, "model"_a, "width"_a = 1, "level"_a = "all",
+           "config"_a = Config{}, "optimized_path"_a = "",
+           R"(Load and optimise a model.
+
+Parameters
+----------
+model : path, or the model's bytes.
+width : threads inside an operator; 1 creates no thread pool.
+level : "disable_all", "basic", "extended" or "all".
+config : ONNX Runtime's session configuration entries.
+optimized_path : where to save the optimised model, if not empty.
+
+Raises
+------
+RuntimeError : ONNX Runtime's reason why the model cannot be loaded.
+ValueError : a bad width or level.)")
+      .def_prop_ro("input_names", [](const InferenceSession& self) { return names(self.inputs()); })
+      .def_prop_ro("output_names",
+                   [](const InferenceSession& self) { return names(self.outputs()); })
+      .def_prop_ro(
+          "input_info", [](const InferenceSession& self) { return describe(self.inputs()); },
+          nb::sig("def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
+          R"(Of each input: name, kind, element type, shape.
+
+The kind is "tensor", "sequence", "map" or "optional", the element type that of the innermost
+tensor. A dimension is its extent, its symbolic name, or -1; a shape of unknown rank is None.)")
+      .def_prop_ro(
+          "output_info", [](const InferenceSession& self) { return describe(self.outputs()); },
+          nb::sig("def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
+          "Of each output, as `input_info`.")
+      .def("run", &run, "inputs"_a, "outputs"_a = std::vector<std::string>{},
+           nb::sig("def run(self, inputs: dict[str, Value | None], "
+                   "outputs: collections.abc.Sequence[str] = ()) -> list[Value]"),
+           R"(Run once, without the GIL.
+
+Parameters
+----------
+inputs : None stands for an absent optional input.
+outputs : names of those wanted, in this order; empty for all.
+
+Raises
+------
+RuntimeError : a name that the model lacks, or ONNX Runtime's reason why the run failed.)")
+      .def("time", &time, "inputs"_a, "repeats"_a, "budget_ns"_a, "warmup"_a = 1,
+           nb::sig("def time(self, inputs: dict[str, Value | None], repeats: int, "
+                   "budget_ns: int, warmup: int = 1) -> list[int]"),
+           R"(Nanoseconds of each of up to `repeats` runs, back to back, without the GIL.
+
+Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.)");
+}
+
+}  // namespace
 
 void bind_ort(nb::module_& m) {
   m.def("open_runtime", &ort::open_runtime, "library_path"_a,
         nb::call_guard<nb::gil_scoped_release>(),
-        R"(Load ONNX Runtime once per process: env, shared CPU arena, telemetry off.
+        R"(Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.
 
 Parameters
 ----------
@@ -22,6 +217,7 @@ Raises
 ------
 RuntimeError : the library is missing or too old, or another one is already open.)");
   m.def("runtime_version", &ort::runtime_version, "Version of the open library, as '1.31.1'.");
+  bind_session(m);
 }
 
 }  // namespace engine

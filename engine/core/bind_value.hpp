@@ -1,4 +1,4 @@
-// How the Python bindings see a Value, shared by bind_ort.cpp and bind_scheduler.cpp.
+// How the Python bindings see a Value, shared by all bind_*.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,6 +18,7 @@ struct PyValue {
 /// held, at the start of functions that Python calls often. A relaxed load when nothing waits.
 void release_deferred_buffers() noexcept;
 
+void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
 void bind_scheduler(nanobind::module_& m);
 

@@ -82,8 +82,8 @@ class Api {
   StatusFn<76, OrtAllocator*, void*> allocator_free{table_};
   StatusFn<156, std::size_t, int, int, int, OrtArenaCfg**> create_arena_cfg{table_};
   Fn<157, void(OrtArenaCfg*)> release_arena_cfg{table_};
-  StatusFn<259, OrtEnv*, const char*, const OrtMemoryInfo*, const OrtArenaCfg*,
-           const char* const*, const char* const*, std::size_t>
+  StatusFn<259, OrtEnv*, const char*, const OrtMemoryInfo*, const OrtArenaCfg*, const char* const*,
+           const char* const*, std::size_t>
       create_and_register_allocator{table_};
 
   StatusFn<10, OrtSessionOptions**> create_session_options{table_};
@@ -130,9 +130,9 @@ class Api {
 
   StatusFn<48, OrtAllocator*, const std::int64_t*, std::size_t, int, OrtValue**> create_tensor{
       table_};
-  StatusFn<49, const OrtMemoryInfo*, void*, std::size_t, const std::int64_t*, std::size_t, int,
+  StatusFn<292, OrtAllocator*, void*, std::size_t, const std::int64_t*, std::size_t, int,
            OrtValue**>
-      create_tensor_with_data{table_};
+      create_tensor_with_deleter{table_};
   StatusFn<51, OrtValue*, void**> tensor_data{table_};
   StatusFn<65, const OrtValue*, OrtTensorTypeAndShapeInfo**> tensor_type_and_shape{table_};
   StatusFn<318, const OrtValue*, std::size_t*> tensor_bytes{table_};

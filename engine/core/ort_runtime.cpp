@@ -60,8 +60,8 @@ void register_arena(const Api& api, OrtEnv* env) {
   check_with(api, api.create_cpu_memory_info(kArenaAllocator, kMemTypeDefault, &memory));
   OrtArenaCfg* config = nullptr;
   check_with(api, api.create_arena_cfg(0, -1, -1, -1, &config));
-  OrtStatus* status = api.create_and_register_allocator(env, "CPUExecutionProvider", memory,
-                                                        config, nullptr, nullptr, 0);
+  OrtStatus* status = api.create_and_register_allocator(env, "CPUExecutionProvider", memory, config,
+                                                        nullptr, nullptr, 0);
   api.release_arena_cfg(config);
   check_with(api, status);
 }

@@ -1,0 +1,228 @@
+// Python's engine._core.Value: numpy in, numpy out.
+#include "bind_value.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string_view>
+
+#include "bind_buffer.hpp"
+#include "ort_types.hpp"
+#include "ort_value.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+namespace {
+
+using ort::OnnxValue;
+using Shape = std::vector<std::int64_t>;
+
+const OnnxValue& onnx(const PyValue& value) { return static_cast<const OnnxValue&>(*value.value); }
+
+std::string text(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
+/// Whether items of this struct-module code may be read as the element type: the same numbers,
+/// or unsigned integers of the same width as their raw bits.
+bool format_fits(std::string_view format, std::size_t item_bytes, int elem_type) {
+  static constexpr std::string_view kCodes[] = {
+      "", "f", "B", "b", "H", "h", "il", "lq", "", "?", "e", "d", "IL", "LQ", "Zf", "Zd", "",
+  };
+  if (!format.empty() && std::string_view("@=<").find(format.front()) != std::string_view::npos)
+    format.remove_prefix(1);
+  if (item_bytes * 8 != ort::element_bits(elem_type)) return false;
+  const auto index = static_cast<std::size_t>(elem_type);
+  if (elem_type > ort::kComplex128)
+    return std::string_view("BHILQ").find(format) != std::string_view::npos;
+  if (elem_type == ort::kFloat16 && format == "H") return true;
+  return !format.empty() && kCodes[index].find(format) != std::string_view::npos;
+}
+
+void check_format(const PyBuffer& buffer, nb::handle array, int elem_type) {
+  if (format_fits(buffer.format(), buffer.item_bytes(), elem_type)) return;
+  throw nb::value_error(("an array of dtype " + text(array.attr("dtype").attr("str")) +
+                         " does not hold elements of ONNX type " + std::to_string(elem_type))
+                            .c_str());
+}
+
+/// The array's own buffer, or that of a copy where it has gaps or is not aligned.
+PyBuffer contiguous(nb::handle array) {
+  if (nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) {
+    PyBuffer buffer(array.ptr());
+    if (buffer.aligned()) return buffer;
+  }
+  const nb::object copy = array.attr("copy")("C");
+  return PyBuffer(copy.ptr());
+}
+
+std::string_view utf8(nb::handle item, std::vector<nb::bytes>& encoded) {
+  if (PyUnicode_Check(item.ptr())) {
+    encoded.push_back(nb::cast<nb::bytes>(item.attr("encode")("utf-8", "surrogateescape")));
+  } else if (PyBytes_Check(item.ptr())) {
+    encoded.push_back(nb::borrow<nb::bytes>(item));
+  } else {
+    throw nb::value_error(
+        ("a tensor of strings holds str or bytes, not " + text(item.type().attr("__name__")))
+            .c_str());
+  }
+  return {encoded.back().c_str(), encoded.back().size()};
+}
+
+ValuePtr from_strings(nb::handle array) {
+  std::vector<nb::bytes> encoded;
+  std::vector<std::string_view> strings;
+  const nb::object items = array.attr("ravel")().attr("tolist")();
+  for (nb::handle item : items) strings.push_back(utf8(item, encoded));
+  return ort::make_strings(strings, nb::cast<Shape>(array.attr("shape")));
+}
+
+PyValue from_numpy(nb::handle array, int elem_type) {
+  release_deferred_buffers();
+  if (elem_type == ort::kString) return {from_strings(array)};
+  PyBuffer buffer = contiguous(array);
+  check_format(buffer, array, elem_type);
+  const Shape shape = buffer.shape();
+  void* data = buffer.data();
+  const std::size_t bytes = buffer.bytes();
+  return {ort::wrap_tensor(data, bytes, elem_type, shape, std::move(buffer).take())};
+}
+
+PyValue from_packed(nb::handle array, int elem_type, const Shape& shape) {
+  release_deferred_buffers();
+  PyBuffer buffer = contiguous(array);
+  void* data = buffer.data();
+  const std::size_t bytes = buffer.bytes();
+  return {ort::wrap_tensor(data, bytes, elem_type, shape, std::move(buffer).take())};
+}
+
+PyValue sequence(const std::vector<PyValue>& items, int elem_type) {
+  if (items.empty()) return {ort::make_empty_sequence(elem_type)};
+  std::vector<ValuePtr> values;
+  for (const PyValue& item : items) values.push_back(item.value);
+  return {ort::make_sequence(values)};
+}
+
+std::string kind(const PyValue& value) {
+  switch (onnx(value).kind()) {
+    case ort::ValueKind::kTensor:
+      return "tensor";
+    case ort::ValueKind::kSequence:
+      return "sequence";
+    case ort::ValueKind::kMap:
+      return "map";
+    default:
+      return "optional_none";
+  }
+}
+
+nb::dlpack::dtype array_dtype(int elem_type) {
+  using Code = nb::dlpack::dtype_code;
+  const auto bits = static_cast<std::uint8_t>(ort::element_bits(elem_type));
+  const auto of = [bits](Code code) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
+  };
+  switch (elem_type) {
+    case ort::kFloat:
+    case ort::kDouble:
+    case ort::kFloat16:
+      return of(Code::Float);
+    case ort::kInt8:
+    case ort::kInt16:
+    case ort::kInt32:
+    case ort::kInt64:
+      return of(Code::Int);
+    case ort::kBool:
+      return of(Code::Bool);
+    case ort::kComplex64:
+    case ort::kComplex128:
+      return of(Code::Complex);
+    default:
+      return of(Code::UInt);
+  }
+}
+
+nb::object strings_to_numpy(const OnnxValue& value) {
+  nb::list items;
+  for (const std::string& item : value.strings()) {
+    items.append(nb::steal(PyUnicode_DecodeUTF8(item.data(), static_cast<Py_ssize_t>(item.size()),
+                                                "surrogateescape")));
+  }
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object array = numpy.attr("array")(items, "dtype"_a = "O");
+  return array.attr("reshape")(nb::cast(value.shape()));
+}
+
+nb::object to_numpy(nb::handle self) {
+  release_deferred_buffers();
+  const OnnxValue& value = onnx(nb::cast<const PyValue&>(self));
+  const int elem_type = value.elem_type();
+  if (elem_type == ort::kString) return strings_to_numpy(value);
+  nb::dlpack::dtype dtype = array_dtype(elem_type);
+  Shape extents = value.shape();
+  if (dtype.bits < 8) {  // packed: the bytes as they are
+    extents = {static_cast<std::int64_t>(value.bytes())};
+    dtype.bits = 8;
+  }
+  const std::vector<std::size_t> shape(extents.begin(), extents.end());
+  return nb::cast(
+      nb::ndarray<nb::numpy>(value.data(), shape.size(), shape.data(), self, nullptr, dtype));
+}
+
+std::vector<PyValue> items(const PyValue& value) {
+  std::vector<PyValue> wrapped;
+  for (ValuePtr& item : onnx(value).items()) wrapped.push_back({std::move(item)});
+  return wrapped;
+}
+
+}  // namespace
+
+void bind_value(nb::module_& m) {
+  nb::class_<PyValue>(m, "Value",
+                      R"(An immutable ONNX value: tensor, sequence, map, or an absent optional.
+
+Element types are numbers of ``onnx.TensorProto.DataType``. Safe to share between threads.)")
+      .def_static("from_numpy", &from_numpy, "array"_a, "elem_type"_a,
+                  nb::sig("def from_numpy(array: numpy.ndarray, elem_type: int) -> Value"),
+                  R"(Wrap an array, without a copy where it is C-contiguous and aligned.
+
+Parameters
+----------
+array : kept alive and not to be written to; types that numpy lacks (bfloat16, float8) come as
+    unsigned integers of the same width, strings as an object array of str or bytes.
+elem_type : the ONNX element type; types below 8 bits go through `from_packed`.
+
+Raises
+------
+ValueError : the array's dtype, byte order included, does not hold that type.)")
+      .def_static("from_packed", &from_packed, "data"_a, "elem_type"_a, "shape"_a,
+                  nb::sig("def from_packed(data: numpy.ndarray, elem_type: int, "
+                          "shape: collections.abc.Sequence[int]) -> Value"),
+                  R"(Wrap the raw bytes of a tensor, elements below 8 bits packed low bits first.
+
+Raises
+------
+ValueError : the number of bytes does not fit the shape.)")
+      .def_static("sequence", &sequence, "items"_a, "elem_type"_a = 1,
+                  "A sequence of tensors; `elem_type` is what an empty one would hold.")
+      .def_prop_ro("kind", &kind, "'tensor', 'sequence', 'map' or 'optional_none'.")
+      .def_prop_ro(
+          "elem_type", [](const PyValue& value) { return onnx(value).elem_type(); },
+          "ONNX element type of a tensor; RuntimeError for other kinds.")
+      .def_prop_ro(
+          "shape", [](const PyValue& value) { return nb::tuple(nb::cast(onnx(value).shape())); },
+          nb::sig("def shape(self) -> tuple[int, ...]"),
+          "Extents of a tensor; RuntimeError for other kinds.")
+      .def_prop_ro(
+          "nbytes", [](const PyValue& value) { return value.value->bytes(); },
+          "Bytes of the elements, those of a sequence's items counted.")
+      .def("to_numpy", &to_numpy, nb::sig("def to_numpy(self) -> numpy.ndarray"),
+           R"(The tensor as an array over the same memory, which it keeps alive.
+
+Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as their
+packed bytes in one dimension, strings as an object array of str (a copy).)")
+      .def("items", &items, "The tensors of a sequence; of a map [keys, values].");
+}
+
+}  // namespace engine

@@ -1,0 +1,29 @@
+// Nodes of a plan that run one ONNX Runtime session.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+
+namespace engine {
+
+/// A kernel over a session of its own. `input_names` and `output_names` give the order of the
+/// values in execute(); they may leave out inputs that the model does not need. Values must come
+/// from the ort layer. A null input is passed as "none" where its type is optional, else left
+/// out.
+///
+/// Takes as long as the session takes to create. Throws std::runtime_error with ONNX Runtime's
+/// message when the model cannot be loaded or lacks a name, std::invalid_argument for a bad width
+/// or level.
+[[nodiscard]] std::shared_ptr<const Kernel> make_ort_kernel(
+    const std::string& model_path_or_bytes, bool is_bytes, std::vector<std::string> input_names,
+    std::vector<std::string> output_names, int width, const std::string& level,
+    const std::map<std::string, std::string>& config);
+
+/// A token that ends runs at their next operator boundary.
+[[nodiscard]] std::unique_ptr<CancelToken> make_ort_cancel_token();
+
+}  // namespace engine

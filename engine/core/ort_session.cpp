@@ -1,0 +1,138 @@
+#include "ort_session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "ort_types.hpp"
+
+namespace engine::ort {
+namespace {
+
+const Api& api() { return Runtime::get().api(); }
+
+int level_number(const std::string& level) {
+  static constexpr std::array<std::pair<const char*, int>, 4> kLevels = {
+      {{"disable_all", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}}};
+  for (const auto& [name, number] : kLevels) {
+    if (level == name) return number;
+  }
+  throw std::invalid_argument("optimisation level '" + level +
+                              "' is not one of disable_all, basic, extended, all");
+}
+
+Handle<OrtSessionOptions> make_options(const SessionParams& params) {
+  if (params.width < 1) {
+    throw std::invalid_argument("width " + std::to_string(params.width) + " is below 1");
+  }
+  auto options = create<OrtSessionOptions>(api().create_session_options);
+  check(api().set_optimization_level(options.get(), level_number(params.level)));
+  check(api().set_intra_op_threads(options.get(), params.width));
+  std::map<std::string, std::string> entries = params.config;
+  entries.emplace("session.use_env_allocators", "1");
+  // A pool that still spins after its segment would take the core of the next lane.
+  if (params.width > 1) entries.emplace("session.force_spinning_stop", "1");
+  for (const auto& [key, value] : entries) {
+    check(api().add_config_entry(options.get(), key.c_str(), value.c_str()));
+  }
+  if (!params.optimized_path.empty()) {
+    check(api().set_optimized_model_path(options.get(), params.optimized_path.c_str()));
+  }
+  return options;
+}
+
+Handle<OrtSession> make_session(const SessionParams& params) {
+  const auto options = make_options(params);
+  const OrtEnv* env = Runtime::get().env();
+  if (!params.is_bytes) {
+    return create<OrtSession>(api().create_session, env, params.model.c_str(), options.get());
+  }
+  return create<OrtSession>(api().create_session_from_array, env,
+                            static_cast<const void*>(params.model.data()), params.model.size(),
+                            options.get());
+}
+
+void read_tensor(const OrtTypeInfo* type, ValueInfo& info) {
+  const auto* tensor = query<const OrtTensorTypeAndShapeInfo*>(api().as_tensor_type, type);
+  info.elem_type = from_ort(query<int>(api().tensor_element_type, tensor));
+  if (!api().has_shape(tensor)) return;
+  const auto rank = query<std::size_t>(api().dimensions_count, tensor);
+  std::vector<std::int64_t> extents(rank);
+  std::vector<const char*> symbols(rank);
+  check(api().dimensions(tensor, extents.data(), rank));
+  check(api().symbolic_dimensions(tensor, symbols.data(), rank));
+  info.shape.emplace();
+  for (std::size_t i = 0; i < rank; ++i) info.shape->push_back({extents[i], symbols[i]});
+}
+
+/// Fills kind, elem_type and shape, looking into sequences and optionals.
+void read_type(const OrtTypeInfo* type, ValueInfo& info) {
+  switch (query<int>(api().type_kind, type)) {
+    case kTensor:
+      info.kind = "tensor";
+      return read_tensor(type, info);
+    case kSequence: {
+      const auto* sequence = query<const OrtSequenceTypeInfo*>(api().as_sequence_type, type);
+      read_type(create<OrtTypeInfo>(api().sequence_element_type, sequence).get(), info);
+      info.kind = "sequence";
+      return;
+    }
+    case kOptional: {
+      const auto* optional = query<const OrtOptionalTypeInfo*>(api().as_optional_type, type);
+      read_type(create<OrtTypeInfo>(api().optional_contained_type, optional).get(), info);
+      info.of_sequence = info.kind == "sequence";
+      info.kind = "optional";
+      return;
+    }
+    case kMap:
+      info.kind = "map";
+      return;
+    default:
+      info.kind = "unsupported";
+  }
+}
+
+template <typename Count, typename Name, typename Type>
+std::vector<ValueInfo> read_infos(const OrtSession* session, const Count& count, const Name& name,
+                                  const Type& type) {
+  std::vector<ValueInfo> infos(query<std::size_t>(count, session));
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    infos[i].name = create<char>(name, session, i, Runtime::get().allocator()).get();
+    read_type(create<OrtTypeInfo>(type, session, i).get(), infos[i]);
+  }
+  return infos;
+}
+
+std::size_t find(const std::vector<ValueInfo>& infos, const std::string& name, const char* what) {
+  const auto found = std::ranges::find(infos, name, &ValueInfo::name);
+  if (found != infos.end()) return static_cast<std::size_t>(found - infos.begin());
+  std::string known;
+  for (const ValueInfo& info : infos) known += (known.empty() ? "" : ", ") + info.name;
+  throw std::runtime_error("the model has no " + std::string(what) + " '" + name +
+                              "'; it has: " + known);
+}
+
+}  // namespace
+
+InferenceSession::InferenceSession(const SessionParams& params)
+    : api_(api()), session_(make_session(params)) {
+  inputs_ = read_infos(session_.get(), api_.session_input_count, api_.session_input_name,
+                       api_.session_input_type);
+  outputs_ = read_infos(session_.get(), api_.session_output_count, api_.session_output_name,
+                        api_.session_output_type);
+  for (const ValueInfo& info : inputs_) {
+    absent_.push_back(info.kind == "optional" ? make_none(info.of_sequence, info.elem_type)
+                                              : nullptr);
+  }
+}
+
+std::size_t InferenceSession::input_index(const std::string& name) const {
+  return find(inputs_, name, "input");
+}
+
+std::size_t InferenceSession::output_index(const std::string& name) const {
+  return find(outputs_, name, "output");
+}
+
+}  // namespace engine::ort

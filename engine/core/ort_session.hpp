@@ -1,0 +1,73 @@
+// One ONNX Runtime session: creation, what the model takes and gives, running it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ort_runtime.hpp"
+#include "ort_value.hpp"
+
+namespace engine::ort {
+
+struct SessionParams {
+  std::string model = {};  ///< a path, or the model itself
+  bool is_bytes = false;
+  int width = 1;              ///< threads inside an operator; 1 creates no thread pool
+  std::string level = "all";  ///< optimisation: disable_all, basic, extended, all
+  std::map<std::string, std::string> config = {};  ///< session configuration entries
+  std::string optimized_path = {};                 ///< where to save the optimised model, if set
+};
+
+/// What a model declares of one input or output.
+struct ValueInfo {
+  struct Dimension {
+    std::int64_t extent;  ///< -1 where unknown
+    std::string symbol;   ///< its name, if it has one
+  };
+  std::string name;
+  std::string kind;          ///< "tensor", "sequence", "map" or "optional"
+  int elem_type = 0;         ///< of the innermost tensor; 0 where there is none
+  bool of_sequence = false;  ///< an optional that holds a sequence
+  std::optional<std::vector<Dimension>> shape = {};  ///< none: unknown rank
+};
+
+/// Immutable after construction. run() may be called from many threads at once and blocks.
+class InferenceSession {
+ public:
+  /// Reads and optimises the model; takes milliseconds to seconds. Throws std::runtime_error
+  /// with ONNX Runtime's message, std::invalid_argument for a bad width or level.
+  explicit InferenceSession(const SessionParams& params);
+
+  [[nodiscard]] const std::vector<ValueInfo>& inputs() const noexcept { return inputs_; }
+  [[nodiscard]] const std::vector<ValueInfo>& outputs() const noexcept { return outputs_; }
+
+  /// The input's number. Throws std::runtime_error naming it and what the model has.
+  [[nodiscard]] std::size_t input_index(const std::string& name) const;
+  [[nodiscard]] std::size_t output_index(const std::string& name) const;
+
+  /// What stands for an absent value of this input: "none" for optional types, else null, and
+  /// then the input is left out.
+  [[nodiscard]] const ValuePtr& absent(std::size_t input) const { return absent_[input]; }
+
+  /// Fills `outputs` (null on entry) with values that the caller owns. `options` may be null.
+  [[nodiscard]] OrtStatus* run(std::span<const char* const> input_names,
+                               const OrtValue* const* inputs,
+                               std::span<const char* const> output_names, OrtValue** outputs,
+                               const OrtRunOptions* options) const noexcept {
+    return api_.run(session_.get(), options, input_names.data(), inputs, input_names.size(),
+                    output_names.data(), output_names.size(), outputs);
+  }
+
+ private:
+  const Api& api_;
+  Handle<OrtSession> session_;
+  std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> outputs_;
+  std::vector<ValuePtr> absent_;
+};
+
+}  // namespace engine::ort

@@ -1,0 +1,72 @@
+// Values of plans and sessions: ONNX Runtime's tensors, sequences, maps and absent optionals.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel.hpp"
+#include "ort_runtime.hpp"
+
+namespace engine::ort {
+
+/// Keeps memory of somebody else alive as long as a tensor lies over it. Its deleter runs on
+/// whatever thread drops the last reference to the tensor, so it must not block.
+using Owner = std::unique_ptr<void, void (*)(void*)>;
+
+enum class ValueKind { kTensor, kSequence, kMap, kOptionalNone };
+
+/// The one implementation of Value in plans. Immutable, hence thread-safe; all accessors read
+/// from the OrtValue each time, so that wrapping an output costs no more than one allocation.
+class OnnxValue final : public Value {
+ public:
+  explicit OnnxValue(Handle<OrtValue> value) noexcept : value_(std::move(value)) {}
+
+  /// Parts of sequences counted. O(1) for tensors, O(items) otherwise.
+  [[nodiscard]] std::size_t bytes() const noexcept override;
+  [[nodiscard]] OrtValue* get() const noexcept { return value_.get(); }
+
+  [[nodiscard]] ValueKind kind() const;
+  /// ONNX's element type of a tensor; throws for other kinds.
+  [[nodiscard]] int elem_type() const;
+  [[nodiscard]] std::vector<std::int64_t> shape() const;
+  /// First byte of a tensor of fixed-size elements.
+  [[nodiscard]] void* data() const;
+  [[nodiscard]] std::vector<std::string> strings() const;
+  /// Elements of a sequence; of a map the tensor of its keys, then the tensor of its values.
+  [[nodiscard]] std::vector<ValuePtr> items() const;
+
+ private:
+  Handle<OrtValue> value_;
+};
+
+/// A tensor over `bytes` at `data`, without a copy. The tensor itself holds the owner, since
+/// outputs of a session may share the memory of its inputs (Optional, sequences, pass-through).
+/// Throws std::invalid_argument when the bytes do not fit the shape.
+[[nodiscard]] ValuePtr wrap_tensor(void* data, std::size_t bytes, int elem_type,
+                                   std::span<const std::int64_t> shape, Owner owner);
+
+/// A tensor of strings (UTF-8), copied.
+[[nodiscard]] ValuePtr make_strings(std::span<const std::string_view> strings,
+                                    std::span<const std::int64_t> shape);
+
+/// A sequence that shares its elements' memory where ONNX Runtime allows it. Not empty: see
+/// make_empty_sequence. Throws std::invalid_argument for None among the items.
+[[nodiscard]] ValuePtr make_sequence(std::span<const ValuePtr> items);
+
+/// The absent value of an optional tensor, or of an optional sequence of tensors. Made by a
+/// model of one operator: the C API cannot. Costs a session; made once per type and kept.
+[[nodiscard]] ValuePtr make_none(bool of_sequence, int elem_type);
+
+/// An empty sequence of tensors, made and kept like make_none.
+[[nodiscard]] ValuePtr make_empty_sequence(int elem_type);
+
+/// The OrtValue behind a value of ours; null stays null.
+[[nodiscard]] inline const OrtValue* unwrap(const ValuePtr& value) noexcept {
+  return value ? static_cast<const OnnxValue&>(*value).get() : nullptr;
+}
+
+}  // namespace engine::ort
