@@ -133,12 +133,29 @@ class Graph:
     source_hash: str
     default_inputs: tuple[str, ...] = ()
     constant_outputs: tuple[str, ...] = field(default=())
-    """Graph outputs that are initializers, or inputs passed through: no task makes them."""
+    """Graph outputs that are initializers. An input that is passed through is not among them:
+    it is an output whose producer is -1."""
 
     @cached_property
     def tensor_index(self) -> dict[str, int]:
         """Tensor name -> index."""
         return {tensor.name: index for index, tensor in enumerate(self.tensors)}
+
+    @cached_property
+    def value_types(self) -> dict[str, onnx.TypeProto]:
+        """Value name -> type as the model states it, inputs and outputs included."""
+        graph = self.model.graph
+        return {v.name: v.type for v in (*graph.value_info, *graph.output, *graph.input)}
+
+    @cached_property
+    def initializers(self) -> dict[str, onnx.TensorProto]:
+        """Constants by name, defaults of inputs included; data may be external to the model."""
+        return {tensor.name: tensor for tensor in self.model.graph.initializer}
+
+    @cached_property
+    def sparse_initializers(self) -> dict[str, onnx.SparseTensorProto]:
+        """Sparse constants by name."""
+        return {tensor.values.name: tensor for tensor in self.model.graph.sparse_initializer}
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:

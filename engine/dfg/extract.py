@@ -1,0 +1,101 @@
+"""Cuts a set of tasks out of a graph as an ONNX model that shares the graph's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from engine.dfg.constants import domains_used
+from engine.dfg.graph import Graph
+from engine.errors import ModelError
+
+
+def extract(
+    graph: Graph, tasks: Sequence[int], outputs: Sequence[str] | None = None
+) -> onnx.ModelProto:
+    """A model of the given tasks.
+
+    Its inputs are the tensors that they read and do not make (captures of control-flow bodies
+    included), in order of appearance. Large weights stay external data relative to
+    ``graph.folder``: store the model there, or hand that folder to the session.
+
+    Parameters
+    ----------
+    tasks : sequence of int
+        Task indices, in any order, at least one.
+    outputs : sequence of str, optional
+        Names to deliver. By default what others read or the graph delivers; if that is
+        nothing, everything that the tasks make.
+
+    Raises
+    ------
+    ValueError
+        If ``tasks`` is empty or an output is not made by them.
+    ModelError
+        If the type of a boundary value is unknown.
+    """
+    chosen = sorted(set(tasks))
+    if not chosen:
+        raise ValueError("extract: at least one task is needed")
+    made = [t for i in chosen for t in graph.tasks[i].outputs]
+    names = boundary_outputs(graph, chosen) if outputs is None else list(outputs)
+    foreign = set(names) - {graph.tensors[t].name for t in made}
+    if foreign:
+        raise ValueError(f"extract: no chosen task makes {sorted(foreign)[0]!r}")
+    model = _frame(graph)
+    for i in chosen:
+        node = model.graph.node.add()
+        node.CopyFrom(graph.tasks[i].node)
+        node.name = graph.tasks[i].name
+    model.graph.input.extend(_typed(graph, n) for n in boundary_inputs(graph, chosen))
+    model.graph.output.extend(_output(graph, n) for n in names)
+    _add_constants(graph, {n for i in chosen for n in graph.tasks[i].initializers}, model)
+    used = domains_used(model)
+    model.opset_import.extend(
+        i for i in graph.model.opset_import if ("" if i.domain == "ai.onnx" else i.domain) in used
+    )
+    return model
+
+
+def boundary_inputs(graph: Graph, tasks: Sequence[int]) -> list[str]:
+    """Tensors that the tasks read and do not make, in order of appearance."""
+    made = {t for i in tasks for t in graph.tasks[i].outputs}
+    needed = dict.fromkeys(t for i in sorted(tasks) for t in graph.tasks[i].inputs)
+    return [graph.tensors[t].name for t in needed if t not in made]
+
+
+def boundary_outputs(graph: Graph, tasks: Sequence[int]) -> list[str]:
+    """Tensors that the tasks make and others read or the graph delivers; all if there is none."""
+    inside = set(tasks)
+    made = [graph.tensors[t] for i in sorted(tasks) for t in graph.tasks[i].outputs]
+    used = [t.name for t in made if t.is_output or not inside.issuperset(t.consumers)]
+    return used or [t.name for t in made]
+
+
+def _frame(graph: Graph) -> onnx.ModelProto:
+    model = onnx.ModelProto(ir_version=graph.model.ir_version)
+    model.producer_name = "surplus"
+    model.graph.name = graph.name
+    model.functions.extend(graph.model.functions)
+    return model
+
+
+def _typed(graph: Graph, name: str) -> onnx.ValueInfoProto:
+    kind = graph.value_types.get(name)
+    if kind is None or kind.WhichOneof("value") is None:
+        raise ModelError(f"the type of value {name!r} is unknown")
+    return onnx.ValueInfoProto(name=name, type=kind)
+
+
+def _output(graph: Graph, name: str) -> onnx.ValueInfoProto:
+    """Outputs may be declared without a type: the runtime infers them."""
+    return onnx.ValueInfoProto(name=name, type=graph.value_types.get(name))
+
+
+def _add_constants(graph: Graph, names: set[str], model: onnx.ModelProto) -> None:
+    for name in sorted(names):
+        if name in graph.initializers:
+            model.graph.initializer.append(graph.initializers[name])
+        else:
+            model.graph.sparse_initializer.append(graph.sparse_initializers[name])

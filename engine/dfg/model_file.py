@@ -1,0 +1,87 @@
+"""The user's ONNX file: parsed without its external data, and hashed with it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePosixPath
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from engine.dfg.constants import external_place, tensors_of_model
+from engine.errors import ModelError
+
+_CHUNK_BYTES = 1 << 20
+
+
+def parse(path: Path) -> onnx.ModelProto:
+    """Read the protobuf; weights in other files stay there.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, is no ONNX model, or has no graph.
+    """
+    try:
+        model = onnx.ModelProto.FromString(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror or error}") from error
+    except (DecodeError, ValueError, MemoryError) as error:
+        raise ModelError(
+            f"{path}: not an ONNX model, or a truncated one (the protobuf cannot be decoded; past"
+            " 2 GB weights must be external data)"
+        ) from error
+    if not model.HasField("graph") or not model.ir_version:
+        raise ModelError(f"{path}: not an ONNX model (it has no graph or no IR version)")
+    return model
+
+
+def external_files(model: onnx.ModelProto, path: Path) -> list[Path]:
+    """Files that hold the model's external data, sorted.
+
+    Raises
+    ------
+    ModelError
+        If one lies outside the model's folder or does not exist.
+    """
+    names = set()
+    for tensor in tensors_of_model(model):
+        try:
+            place = external_place(tensor)
+        except ValueError as error:
+            raise ModelError(f"{path}: external data of {tensor.name!r}: {error}") from error
+        if place is not None:
+            names.add(place[0])
+    return [_inside(name, path) for name in sorted(names)]
+
+
+def _inside(name: str, path: Path) -> Path:
+    pure = PurePosixPath(name)
+    if not name or "\0" in name or pure.is_absolute() or ".." in pure.parts:
+        raise ModelError(f"{path}: external data location {name!r} is not within its folder")
+    file = path.parent / name
+    if not file.is_file():
+        raise ModelError(f"{path}: external data file {name!r} is missing")
+    return file
+
+
+def source_hash(model: onnx.ModelProto, path: Path) -> str:
+    """SHA-256 over the file and its external data, in hex.
+
+    Raises
+    ------
+    ModelError
+        If a file cannot be read.
+    """
+    digest = hashlib.sha256()
+    for file in (path, *external_files(model, path)):
+        part = hashlib.sha256()
+        try:
+            with file.open("rb") as stream:
+                while chunk := stream.read(_CHUNK_BYTES):
+                    part.update(chunk)
+        except OSError as error:
+            raise ModelError(f"{file}: {error.strerror or error}") from error
+        digest.update(file.name.encode() if file != path else b"")
+        digest.update(part.digest())
+    return digest.hexdigest()

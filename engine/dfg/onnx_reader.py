@@ -1,0 +1,103 @@
+"""Reads an ONNX file: hash, basic optimisation (cached by hash), shapes, graph."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import shutil
+import tempfile
+from pathlib import Path
+
+from engine.dfg.build import build
+from engine.dfg.graph import Graph
+from engine.dfg.model_file import parse, source_hash
+from engine.dfg.optimise import MODEL_FILE, WEIGHTS_FILE, optimise
+from engine.errors import ModelError
+from engine.native import load_runtime
+
+_log = logging.getLogger(__name__)
+
+_FORMAT = 1
+"""Counts up when what is stored in the cache changes its meaning."""
+
+
+def read(path: Path | str, cache_folder: Path | str) -> Graph:
+    """The data-flow graph of any model that ONNX Runtime loads.
+
+    Parameters
+    ----------
+    path : Path
+        The ONNX file; its external data lies beside it or below.
+    cache_folder : Path
+        Keeps the optimised model by the hash of its source. If it cannot be written, a
+        temporary folder serves until the process ends.
+
+    Raises
+    ------
+    ModelError
+        In one line: the file and why it cannot be used.
+    """
+    path, cache_folder = Path(path).absolute(), Path(cache_folder).absolute()
+    try:
+        return _read(path, cache_folder)
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: a name in the model is not UTF-8 text") from error
+
+
+def _read(path: Path, cache_folder: Path) -> Graph:
+    model = parse(path)
+    digest = source_hash(model, path)
+    version = load_runtime()
+    stored = cache_folder / f"{digest}-ort{version}-{_FORMAT}"
+    if _is_whole(stored):
+        try:
+            return build(path.stem, parse(stored / MODEL_FILE), stored / MODEL_FILE, digest)
+        except ModelError as error:
+            _log.warning("cached model is damaged and made again: %s", error)
+    fresh = _new_folder(cache_folder)
+    try:
+        optimise(path, model, fresh)
+        optimised = parse(fresh / MODEL_FILE)
+        folder = _publish(fresh, stored)
+    except BaseException as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, ModelError):
+            raise
+        if isinstance(error, OSError) or type(error) is ValueError:
+            raise ModelError(f"{path}: cannot store the optimised model: {error}") from error
+        raise
+    return build(path.stem, optimised, folder / MODEL_FILE, digest)
+
+
+def _is_whole(folder: Path) -> bool:
+    return (folder / MODEL_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
+
+
+def _new_folder(cache_folder: Path) -> Path:
+    """A private folder, in the cache so that publishing it is one rename, else temporary."""
+    try:
+        cache_folder.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".new-", dir=cache_folder))
+    except OSError as error:
+        _log.warning("cache %s cannot be written (%s): not cached", cache_folder, error)
+        folder = Path(tempfile.mkdtemp(prefix="surplus-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+
+def _publish(fresh: Path, stored: Path) -> Path:
+    """Rename into place; another process that was faster wins, a damaged copy gives way."""
+    if fresh.parent != stored.parent:
+        return fresh
+    fresh.chmod(0o755)
+    damaged = stored.with_name(f".old-{fresh.name}")
+    try:
+        if stored.exists():
+            stored.rename(damaged)
+        fresh.rename(stored)
+    except OSError:
+        if not _is_whole(stored):
+            raise
+        shutil.rmtree(fresh, ignore_errors=True)
+    shutil.rmtree(damaged, ignore_errors=True)
+    return stored

@@ -1,0 +1,132 @@
+"""ONNX Runtime's basic optimisation, offline: device-independent, standard operators only."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from pathlib import Path
+
+import onnx
+
+from engine.dfg.captures import reads
+from engine.dfg.constants import domains_used
+from engine.dfg.model_file import parse
+from engine.dfg.plain_model import store_plain
+from engine.dfg.value_types import complete_types
+from engine.errors import ModelError
+from engine.native import open_session
+
+_log = logging.getLogger(__name__)
+
+MODEL_FILE = "model.onnx"
+WEIGHTS_FILE = "weights.bin"
+
+_INLINE_BELOW_BYTES = 1024
+_MIN_IR_VERSION = 4
+"""From here on an initializer need not be an input, and one that is can be overridden."""
+
+_CONFIG = {
+    "session.optimized_model_external_initializers_file_name": WEIGHTS_FILE,
+    "session.optimized_model_external_initializers_min_size_in_bytes": str(_INLINE_BELOW_BYTES),
+}
+
+
+def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
+    """Write the basic-optimised form of ``source`` into ``folder``: model.onnx, weights.bin.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        ``source``, parsed; stored as it is if ONNX Runtime cannot save what it optimised.
+
+    Raises
+    ------
+    ModelError
+        If ONNX Runtime does not load the model; the message is its own, in one line.
+    """
+    ready = _saved_by_runtime(source, folder)
+    if ready is None:
+        _require_loadable(source)
+        ready = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
+    ready = complete_types(_normalised(ready), folder)
+    (folder / WEIGHTS_FILE).touch()
+    (folder / MODEL_FILE).write_bytes(ready.SerializeToString())
+
+
+def _saved_by_runtime(source: Path, folder: Path) -> onnx.ModelProto | None:
+    target = folder / MODEL_FILE
+    try:
+        open_session(str(source), level="basic", config=_CONFIG, optimized_path=str(target))
+        return parse(target)
+    except (RuntimeError, MemoryError, ModelError) as error:
+        _log.info("%s: no offline optimisation: %s", source, _one_line(error))
+        return None
+
+
+def _require_loadable(source: Path) -> None:
+    try:
+        open_session(str(source), level="disable_all")
+    except (RuntimeError, MemoryError) as error:
+        reason = _one_line(error).removeprefix(f"Load model from {source} failed:")
+        raise ModelError(f"{source}: {reason}") from error
+    _log.warning("%s: used without offline optimisation", source)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 500 else text[:497] + "..."
+
+
+def _normalised(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Nodes in topological order, IR version 4 or later, no imports that nothing uses."""
+    if model.ir_version < _MIN_IR_VERSION:
+        _drop_inputs_of_constants(model.graph)
+        model.ir_version = _MIN_IR_VERSION
+    _sort_nodes(model.graph)
+    used = domains_used(model)
+    imports = [i for i in model.opset_import if ("" if i.domain == "ai.onnx" else i.domain) in used]
+    kept = [(i.domain, i.version) for i in imports]
+    del model.opset_import[:]
+    model.opset_import.extend(onnx.helper.make_opsetid(d, v) for d, v in kept)
+    return model
+
+
+def _drop_inputs_of_constants(graph: onnx.GraphProto) -> None:
+    constants = {tensor.name for tensor in graph.initializer}
+    constants.update(tensor.values.name for tensor in graph.sparse_initializer)
+    kept = [value for value in graph.input if value.name not in constants]
+    del graph.input[:]
+    graph.input.extend(kept)
+
+
+def _sort_nodes(graph: onnx.GraphProto) -> None:
+    """Stable: of the nodes that are ready, the earliest comes first.
+
+    Raises
+    ------
+    ModelError
+        If the graph has a cycle.
+    """
+    producer = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
+    before = [{producer[n] for n in reads(node) if n in producer} for node in graph.node]
+    if all(not deps or max(deps) < i for i, deps in enumerate(before)):
+        return
+    after: list[list[int]] = [[] for _ in before]
+    for index, deps in enumerate(before):
+        for other in deps:
+            after[other].append(index)
+    waits = [len(deps) for deps in before]
+    ready = [i for i, count in enumerate(waits) if count == 0]
+    order = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(index)
+        for other in after[index]:
+            waits[other] -= 1
+            if waits[other] == 0:
+                heapq.heappush(ready, other)
+    if len(order) < len(before):
+        raise ModelError("the model's nodes form a cycle")
+    nodes = [graph.node[i] for i in order]
+    del graph.node[:]
+    graph.node.extend(nodes)
