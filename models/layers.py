@@ -78,13 +78,25 @@ class Conv:
 
 def conv(b: GraphBuilder, x: str, name: str, spec: Conv, bias: Array | None = None) -> str:
     """Add a convolution with bias (zeros by default); `x` is (batch, channels, height, width)."""
+    return apply_conv(b, x, name, spec, conv_weights(b, name, spec, bias))
+
+
+def conv_weights(
+    b: GraphBuilder, name: str, spec: Conv, bias: Array | None = None
+) -> tuple[str, str]:
+    """Store a convolution's weight and bias, for one use or for several."""
     shape = (spec.channels_out, spec.channels_in // spec.groups, *spec.kernel_hw)
+    weight = he_normal(b.weight_rng(name), shape, spec.init)
+    return _weight(b, name, weight), _bias(b, name, spec.channels_out, bias)
+
+
+def apply_conv(b: GraphBuilder, x: str, name: str, spec: Conv, weights: tuple[str, str]) -> str:
+    """Add a convolution with stored weights."""
     pad_h, pad_w = spec.pad_hw
     return b.op(
         "Conv",
         x,
-        _weight(b, name, he_normal(b.weight_rng(name), shape, spec.init)),
-        _bias(b, name, spec.channels_out, bias),
+        *weights,
         name=name,
         kernel_shape=list(spec.kernel_hw),
         strides=[spec.stride, spec.stride],

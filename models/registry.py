@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 _BUILT_IN = {
     "chain": "models.synthetic",
     "diamonds": "models.synthetic",
+    "faster_rcnn": "models.faster_rcnn",
     "fork_join": "models.synthetic",
     "lenet": "models.lenet",
+    "mask_rcnn": "models.mask_rcnn",
     "random_dag": "models.synthetic",
     "resnet50": "models.resnet",
 }

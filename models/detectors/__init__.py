@@ -1,0 +1,1 @@
+"""Parts that the detectors share: anchors, boxes, suppression, pyramid, heads, calibration."""
