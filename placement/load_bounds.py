@@ -20,6 +20,8 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TypeVar
 
+import numpy as np
+
 from placement.path_bounds import heads_ns, tails_ns
 from placement.problem import Problem
 
@@ -29,6 +31,9 @@ T = TypeVar("T")
 
 _WINDOW_PRICES = 12
 _WINDOW_TAILS = 6
+_PRICE_SCALE = 1_000
+_UNABLE = -1
+_NEVER = 1 << 62
 
 
 def load_bound_ns(problem: Problem) -> int:
@@ -49,19 +54,21 @@ def window_bound_ns(problem: Problem) -> int:
     within [h, T - q], so T >= h + load of these tasks + q. All h are tried, and for each of a few
     prices a few q.
     """
-    heads, tails = heads_ns(problem), tails_ns(problem)
+    if not problem.tasks:
+        return 0
+    heads, tails = np.array(heads_ns(problem)), np.array(tails_ns(problem))
     lanes = [device.lanes for device in problem.devices]
     costs = lane_costs_ns(problem)
-    order = sorted(range(len(heads)), key=heads.__getitem__, reverse=True)
+    table = np.array([[_UNABLE if cost is None else cost for cost in row] for row in costs])
+    late_first = np.argsort(-heads, kind="stable")
     best = 0
     for price in set(_prices(costs, len(lanes))):
         capacity = sum(p * count for p, count in zip(price, lanes, strict=True))
-        cheapest = [_cheapest(row, price) for row in costs]
-        for q in {0, *_quantiles(sorted(tails), _WINDOW_TAILS)}:
-            inside = [task for task in order if tails[task] >= q]
-            sums = accumulate(cheapest[task] for task in inside)
-            for task, work in zip(inside, sums, strict=True):
-                best = max(best, heads[task] + q + _ceil_ratio(work, capacity))
+        cheapest = np.where(table == _UNABLE, _NEVER, table * np.array(price)).min(axis=1)
+        for q in {0, *_quantiles(sorted(tails.tolist()), _WINDOW_TAILS)}:
+            inside = late_first[tails[late_first] >= q]
+            work = np.cumsum(cheapest[inside])
+            best = max(best, int(np.max(heads[inside] - (-work // capacity))) + q)
     return best
 
 
@@ -103,22 +110,22 @@ def _by_ratio(costs: list[tuple[int | None, int | None]]) -> list[tuple[int, int
 
 
 def _prices(costs: Costs, device_count: int) -> Iterator[Price]:
-    """A few prices: equal ones, one device alone, and ratios at which tasks change sides."""
+    """A few prices: equal ones, one device alone, and ratios at which tasks change sides.
+
+    Rounded to at most ``_PRICE_SCALE``, so that their products with costs fit 64 bits.
+    """
     yield (1,) * device_count
     for d in range(device_count):
         yield tuple(int(other == d) for other in range(device_count))
         for a, b in _quantiles(_by_ratio(_two_sides(costs, d)), _WINDOW_PRICES):
-            yield tuple(b if other == d else a for other in range(device_count))
+            here, there = (round(_PRICE_SCALE * x / max(a, b)) for x in (b, a))
+            yield tuple(here if other == d else there for other in range(device_count))
 
 
 def _quantiles(values: Sequence[T], count: int) -> list[T]:
     """At most ``count`` of the sorted values, evenly spread over their number."""
     step = max(1, len(values) // count)
     return list(values[step // 2 :: step])
-
-
-def _cheapest(row: Sequence[int | None], price: Price) -> int:
-    return min(p * cost for p, cost in zip(price, row, strict=True) if cost is not None)
 
 
 def _least(costs: Sequence[int | None]) -> int | None:

@@ -292,6 +292,8 @@ def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
         raise ValueError(f"task {task.name!r} can run on no device")
     if any(t is not None and t < 0 for t in task.service_ns):
         raise ValueError(f"task {task.name!r}: a service time is negative")
+    if task.weight_bytes < 0:
+        raise ValueError(f"task {task.name!r}: weight_bytes is negative")
     if not 0 <= task.default_device < len(devices):
         raise ValueError(f"task {task.name!r}: default_device {task.default_device} is unknown")
     if task.service_ns[task.default_device] is None:

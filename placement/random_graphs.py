@@ -69,7 +69,7 @@ def detector(
     last = graph.input(3_000_000)
     for index in range(sizes.backbone):
         last = graph.add("Conv", [last], graph.heavy(150, 900), graph.bytes(1e6, 8e6))
-        if (index + 1) % (sizes.backbone // _LEVELS) == 0 and len(taps) < _LEVELS:
+        if index + 1 == (len(taps) + 1) * sizes.backbone // _LEVELS:
             taps.append(last)
     levels = []
     for tap in taps:

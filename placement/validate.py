@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 from typing import Literal
 
 from placement.placement import Placement
@@ -225,11 +224,9 @@ class _Judge:
             for lane in span.lanes:
                 by_lane[span.resource, lane].append(span)
         for (resource, lane), row in sorted(by_lane.items()):
-            row.sort(key=lambda s: (s.start_ns, s.end_ns))
-            for before, after in pairwise(row):
-                if after.start_ns < before.end_ns:
-                    text = f"{before.name!r} and {after.name!r} on lane {lane} of {resource!r}"
-                    yield Violation(Rule.OVERLAP, text)
+            for before, after in _collisions(row, 0):
+                text = f"{before.name!r} and {after.name!r} on lane {lane} of {resource!r}"
+                yield Violation(Rule.OVERLAP, text)
 
     def links(self, spans: Iterable[Span]) -> Iterator[Violation]:
         """Two copies that hold one link at once, of any queries; latency holds nothing."""
@@ -238,8 +235,16 @@ class _Judge:
             by_link[span.resource].append(span)
         for name, row in sorted(by_link.items()):
             latency_ns = self._links[name].latency_ns if name in self._links else 0
-            row.sort(key=lambda s: (s.start_ns, s.end_ns))
-            for before, after in pairwise(row):
-                if after.start_ns < before.end_ns - latency_ns:
-                    text = f"copies {before.name!r} and {after.name!r} both hold {name}"
-                    yield Violation(Rule.LINK, text)
+            for before, after in _collisions(row, latency_ns):
+                text = f"copies {before.name!r} and {after.name!r} both hold {name}"
+                yield Violation(Rule.LINK, text)
+
+
+def _collisions(spans: Iterable[Span], idle_tail_ns: int) -> Iterator[tuple[Span, Span]]:
+    """Each span that starts before an earlier one let go, ``idle_tail_ns`` before its end."""
+    holder: Span | None = None
+    for span in sorted(spans, key=lambda s: (s.start_ns, s.end_ns)):
+        if holder is not None and span.start_ns < holder.end_ns - idle_tail_ns:
+            yield holder, span
+        if holder is None or span.end_ns > holder.end_ns:
+            holder = span

@@ -1,0 +1,55 @@
+from hand_problems import CPU, GPU, cpu_gpu, task_times
+
+from placement import make_policy, simulate
+from placement.heft import mean_upward_ranks
+
+# t0 -> t1 -> t3 and t0 -> t2 -> t3; each tensor takes 4 from memory to memory, 2 on average over
+# the four pairs of devices (two of them need no copy).
+DIAMOND = cpu_gpu(
+    [(12, 4), (9, 7), (6, 8), (12, 4)],
+    [(0, [1, 2], 4), (1, [3], 4), (2, [3], 4)],
+)
+
+
+def test_upward_ranks_are_means():
+    # t3: 8. t1: 8 + 2 + 8 = 18. t2: 7 + 2 + 8 = 17. t0: 8 + 2 + 18 = 28.
+    assert mean_upward_ranks(DIAMOND) == [28, 18, 17, 8]
+
+
+def test_each_task_goes_where_it_ends_earliest():
+    # t0: GPU 4 against CPU 12. t1: GPU 4+7 = 11 against CPU 4+4+9 = 17.
+    # t2: CPU 4+4+6 = 14 against GPU 11+8 = 19. t3: GPU max(11, 14+4)+4 = 22 against CPU 15+12.
+    placement = make_policy("heft").place(DIAMOND)
+    assert placement.device_of == (GPU, GPU, CPU, GPU)
+    assert placement.priority == (0, 1, 2, 3)
+    assert simulate(DIAMOND, placement).makespan_ns == 22
+
+
+def test_a_later_task_fills_a_gap():
+    # By rank: t0 (30), t2 (22), then t1 (9). t2 waits for its data until 30 on its only device,
+    # t1 starts at 0 in the gap before it although it comes later.
+    problem = cpu_gpu([(None, 10), (9, None), (12, None)], [(0, [2], 20)])
+    placement = make_policy("heft").place(problem)
+    assert task_times(simulate(problem, placement)) == [(0, 0, 10), (0, 0, 9), (30, 30, 42)]
+    assert placement.priority == (0, 1, 2)
+
+
+def test_lanes_are_machines():
+    problem = cpu_gpu([(10, 99)] * 4, cpu_lanes=2)
+    placement = make_policy("heft").place(problem)
+    assert placement.device_of == (CPU,) * 4
+    assert simulate(problem, placement).makespan_ns == 20
+
+
+def test_a_wide_task_waits_for_all_of_its_lanes():
+    # On the CPU it would end at 10 + 5, on the GPU at 14.
+    problem = cpu_gpu([(10, None), (5, 14)], [], cpu_lanes=2, widths={1: (2, 1)})
+    ranks = mean_upward_ranks(problem)
+    assert ranks[0] > ranks[1]
+    assert make_policy("heft").place(problem).device_of == (CPU, GPU)
+
+
+def test_the_way_home_of_an_output_counts():
+    # GPU 5 + 20 home against CPU 10.
+    problem = cpu_gpu([(10, 5)], [(0, [], 20, True)])
+    assert make_policy("heft").place(problem).device_of == (CPU,)
