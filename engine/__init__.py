@@ -1,1 +1,36 @@
-"""TODO"""
+"""Surplus: run ONNX models on every processor of a server at once.
+
+::
+
+    import engine
+
+    model = engine.load("model.onnx", devices="cpu:2", policy="comm_sd")
+    outputs = model.run({"image": array})
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.pipeline.load import load
+    from engine.runtime.model import Future, Model
+
+__all__ = ["Future", "Model", "load"]
+
+# A server must not phone home; ONNX Runtime reads this when it is first loaded.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: `import engine` must not cost what a CLI's --help does not need.
+    if name == "load":
+        from engine.pipeline.load import load
+
+        return load
+    if name in ("Model", "Future"):
+        from engine.runtime import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

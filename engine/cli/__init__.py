@@ -1,1 +1,1 @@
-"""TODO"""
+"""Command line: one verb a file."""

@@ -1,1 +1,1 @@
-"""TODO"""
+"""From a placement to segments: clusters, packing, widths, the executable plan."""

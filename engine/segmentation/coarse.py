@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.service import ServiceTimes
@@ -13,7 +13,10 @@ from placement.timeline import Timeline
 
 
 def coarse_problem(
-    graph: GroupGraph, service: ServiceTimes, subset: Sequence[int] | None = None
+    graph: GroupGraph,
+    service: ServiceTimes,
+    subset: Sequence[int] | None = None,
+    measured_ns: Mapping[int, int] | None = None,
 ) -> tuple[Problem, Placement]:
     """The groups of ``graph`` (or some of them) as a problem with one choice of device each.
 
@@ -22,14 +25,19 @@ def coarse_problem(
     subset : sequence of int, optional
         Group indices, ascending; what comes from outside counts as there from the start, what
         only the outside reads vanishes.
+    measured_ns : mapping of int to int, optional
+        Service times by group index that replace what ``service`` says.
     """
+    measured = measured_ns or {}
     chosen = list(range(len(graph.groups)) if subset is None else subset)
     problem = graph.problem
     group_of = {task: new for new, old in enumerate(chosen) for task in graph.groups[old].tasks}
     placement = Placement(
         tuple(graph.groups[old].device for old in chosen), tuple(range(len(chosen))), "segments"
     )
-    tasks = tuple(_task(graph, old, service) for old in chosen)
+    tasks = tuple(
+        _task(graph, old, measured.get(old, service.of_group(graph.groups[old]))) for old in chosen
+    )
     tensors = _tensors(problem, group_of, whole=subset is None)
     return (
         Problem(f"{problem.name} segments", problem.devices, problem.links, tasks, tensors),
@@ -37,15 +45,17 @@ def coarse_problem(
     )
 
 
-def predict(graph: GroupGraph, service: ServiceTimes) -> Timeline:
+def predict(
+    graph: GroupGraph, service: ServiceTimes, measured_ns: Mapping[int, int] | None = None
+) -> Timeline:
     """Simulate the groups as the runtime runs them."""
-    return simulate(*coarse_problem(graph, service))
+    return simulate(*coarse_problem(graph, service, measured_ns=measured_ns))
 
 
-def _task(graph: GroupGraph, index: int, service: ServiceTimes) -> Task:
+def _task(graph: GroupGraph, index: int, service_ns: int) -> Task:
     group, count = graph.groups[index], len(graph.problem.devices)
     times: list[int | None] = [None] * count
-    times[group.device] = service.of_group(group)
+    times[group.device] = service_ns
     widths = [1] * count
     widths[group.device] = group.width
     first = graph.problem.tasks[group.tasks[0]]

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.segmentation.groups import Group, GroupGraph
@@ -137,10 +138,8 @@ def make_plan(
     starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
     order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
     rank = {index: place for place, index in enumerate(order)}
-    owner = {t: i for i, group in enumerate(groups.groups) for t in group.tasks}
     segments = tuple(
-        _segment(graph, group, owner, index, rank[index], service)
-        for index, group in enumerate(groups.groups)
+        _segment(graph, group, rank[index], service) for index, group in enumerate(groups.groups)
     )
     memories = tuple(device.memory for device in devices)
     return Plan(
@@ -156,34 +155,15 @@ def make_plan(
     )
 
 
-def _segment(
-    graph: Graph,
-    group: Group,
-    owner: dict[int, int],
-    index: int,
-    rank: int,
-    service: ServiceTimes,
-) -> Segment:
-    inside = set(group.tasks)
-    inputs: dict[str, None] = {}
-    outputs: dict[str, None] = {}
-    for task in group.tasks:
-        for tensor_index in graph.tasks[task].inputs:
-            tensor = graph.tensors[tensor_index]
-            if tensor.producer not in inside:
-                inputs[tensor.name] = None
-        for tensor_index in graph.tasks[task].outputs:
-            tensor = graph.tensors[tensor_index]
-            if tensor.is_output or any(owner[c] != index for c in tensor.consumers):
-                outputs[tensor.name] = None
+def _segment(graph: Graph, group: Group, rank: int, service: ServiceTimes) -> Segment:
     first = graph.tasks[group.tasks[0]].name
     return Segment(
         name=first if len(group.tasks) == 1 else f"{first} +{len(group.tasks) - 1}",
         device=group.device,
         width=group.width,
         tasks=group.tasks,
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
+        inputs=tuple(boundary_inputs(graph, group.tasks)),
+        outputs=tuple(boundary_outputs(graph, group.tasks)),
         rank=rank,
         service_ns=service.of_group(group),
     )

@@ -1,0 +1,33 @@
+"""A progress bar on stderr, so that stdout stays clean for tables and JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from engine.pipeline.stages import ProgressCallback
+
+
+@contextmanager
+def progress_bar() -> Iterator[ProgressCallback]:
+    """Yield a callback ``(stage, done, total)``; draws only where stderr is a terminal."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(file=sys.stderr)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        rows: dict[str, object] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in rows:
+                rows[stage] = bar.add_task(stage, total=total)
+            bar.update(rows[stage], completed=done, total=total)  # type: ignore[arg-type]
+
+        yield report

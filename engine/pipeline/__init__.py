@@ -1,0 +1,1 @@
+"""From a file to an answer: the stages in order, and ``load`` which runs them all."""

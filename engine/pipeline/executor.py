@@ -1,0 +1,49 @@
+"""Puts a loaded model behind the interface that the server speaks to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.dfg.graph import ValueKind
+from engine.errors import ModelError
+from engine.runtime.model import IoSpec, Model
+from engine.serving.codec import datatype_of
+from engine.serving.executor import TensorSpec
+
+
+class ModelExecutor:
+    """An ``engine.serving.executor.Executor`` over a ``Model``.
+
+    Raises
+    ------
+    ModelError
+        If an input or output is not a tensor: the protocol has no sequences.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.inputs = tuple(_tensor_spec(spec) for spec in model.inputs)
+        self.outputs = tuple(_tensor_spec(spec) for spec in model.outputs)
+
+    async def infer(
+        self,
+        inputs: Mapping[str, np.ndarray[Any, Any]],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int = 0,
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Run one query; cancelling the awaiting task cancels the run."""
+        return await self.model.infer(inputs, outputs, deadline_ns, priority)
+
+    def close(self) -> None:
+        """Nothing to release: lanes are shared, sessions go with the model."""
+
+
+def _tensor_spec(spec: IoSpec) -> TensorSpec:
+    if spec.kind is not ValueKind.TENSOR:
+        raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
+    shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape or ())
+    return TensorSpec(spec.name, datatype_of(spec.elem_type), shape, spec.optional)

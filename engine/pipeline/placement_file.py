@@ -1,0 +1,79 @@
+"""Placement files: task name -> device name with priorities, of one model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.dfg.graph import Graph
+from engine.errors import PlacementError
+from placement.placement import Placement
+from placement.problem import Problem
+
+FORMAT = "surplus-placement/1"
+
+
+def save_placement(path: Path, graph: Graph, problem: Problem, placement: Placement) -> None:
+    """Write a placement by names, so that it can be read and edited by hand."""
+    devices = [device.name for device in problem.devices]
+    rows = {
+        task.name: [devices[device], priority]
+        for task, device, priority in zip(
+            problem.tasks, placement.device_of, placement.priority, strict=True
+        )
+    }
+    document = {
+        "format": FORMAT,
+        "model": graph.source_hash,
+        "policy": placement.policy,
+        "devices": devices,
+        "tasks": rows,
+    }
+    path.write_text(json.dumps(document, indent=1))
+
+
+def load_placement(path: Path, graph: Graph, problem: Problem) -> Placement:
+    """Read a placement file.
+
+    Raises
+    ------
+    PlacementError
+        If it is no placement, of another model, or names an unknown task or device.
+    """
+    try:
+        raw = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise PlacementError(f"cannot read placement {path}: {error}") from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise PlacementError(f"{path}: field 'format' must be {FORMAT!r}")
+    if raw.get("model") != graph.source_hash:
+        raise PlacementError(f"{path} is a placement of another model")
+    return _resolve(path, raw, problem)
+
+
+def _resolve(path: Path, raw: dict[str, object], problem: Problem) -> Placement:
+    index = {device.name: i for i, device in enumerate(problem.devices)}
+    rows = raw.get("tasks")
+    if not isinstance(rows, dict):
+        raise PlacementError(f"{path}: field 'tasks' must map names to [device, priority]")
+    known = {task.name for task in problem.tasks}
+    for name in rows:
+        if name not in known:
+            raise PlacementError(f"{path}: unknown task {name!r}")
+    device_of: list[int] = []
+    priority: list[int] = []
+    for task in problem.tasks:
+        match rows.get(task.name):
+            case [str(device), int(rank)] if device in index:
+                device_of.append(index[device])
+                priority.append(rank)
+            case [str(device), int(_)]:
+                raise PlacementError(f"{path}: task {task.name!r}: unknown device {device!r}")
+            case _:
+                raise PlacementError(f"{path}: task {task.name!r}: expected [device, priority]")
+    placement = Placement(tuple(device_of), tuple(priority), str(raw.get("policy", path.name)))
+    try:
+        placement.check(problem)
+    except ValueError as error:
+        raise PlacementError(f"{path}: {error}") from error
+    return placement

@@ -1,0 +1,38 @@
+"""The single-thread oracle: a plan's segments one after another, without the scheduler.
+
+What the core answers must be the same bits as what this answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.runtime.lowering import segment_file
+from engine.runtime.values import from_value, to_value
+from engine.segmentation.plan import Plan
+
+
+def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer one query in topological order; values are freed at their last use.
+
+    Parameters
+    ----------
+    inputs : mapping of str to array
+        Every input of the graph by name, defaults included.
+    """
+    types = {t.name: t.elem_type or None for t in (graph.tensors[i] for i in graph.inputs)}
+    values = {name: to_value(array, types[name]) for name, array in inputs.items()}
+    last_use = {name: i for i, segment in enumerate(plan.segments) for name in segment.inputs}
+    kept = {graph.tensors[i].name for i in graph.outputs}
+    whole = len(plan.segments) == 1
+    for i, segment in enumerate(plan.segments):
+        session = _core.Session(str(segment_file(graph, segment, whole=whole)), width=segment.width)
+        made = session.run({name: values[name] for name in segment.inputs}, segment.outputs)
+        values.update(zip(segment.outputs, made, strict=True))
+        for name in segment.inputs:
+            if last_use[name] == i and name not in kept:
+                values.pop(name, None)
+    return {name: from_value(values[name]) for name in kept if name in values}
