@@ -25,6 +25,8 @@ _BUILT_IN = {
     "mask_rcnn": "models.mask_rcnn",
     "random_dag": "models.synthetic",
     "resnet50": "models.resnet",
+    "ssd": "models.ssd",
+    "ssd_per_class": "models.ssd",
 }
 _registered: dict[str, ModelInfo] = {}
 

@@ -44,14 +44,14 @@ def ssd_anchors(map_sizes: Sequence[int]) -> Array:
     Returns
     -------
     numpy.ndarray
-        float32 (boxes, 4): x1, y1, x2, y2 as fractions of the image, shapes innermost.
+        float32 (boxes, 4): x1, y1, x2, y2 as fractions of the image, cells innermost.
     """
     levels = []
     for level, map_size in enumerate(map_sizes):
         sizes = _ssd_shapes(level)
         centres = (np.arange(map_size) + 0.5) / map_size
-        tiled = np.tile(sizes, (map_size * map_size, 1))
-        levels.append(_corners(_grid(centres, len(sizes)), tiled))
+        cells = np.tile(_grid(centres, 1), (len(sizes), 1))
+        levels.append(_corners(cells, np.repeat(sizes, map_size * map_size, axis=0)))
     return np.concatenate(levels)
 
 

@@ -31,10 +31,12 @@ RCNN_DEFAULT_SIZE = 320
 SSD_DEFAULT_SIZE = 300
 
 _RCNN = {
-    320: Calibration(),
+    320: Calibration(logit_gain=2.5764, background_bias=16.727),
+    640: Calibration(logit_gain=2.8337, background_bias=18.109),
 }
 _SSD = {
-    300: Calibration(),
+    300: Calibration(logit_gain=2.3243, background_bias=19.092),
+    1200: Calibration(logit_gain=2.7275, background_bias=19.896),
 }
 
 
