@@ -1,1 +1,7 @@
-"""TODO"""
+"""Proven optima and lower bounds of placement problems, by mixed integer programming."""
+
+from milp.errors import SolverUnavailableError
+from milp.result import Result, Status
+from milp.solve import Progress, SolveParams, solve
+
+__all__ = ["Progress", "Result", "SolveParams", "SolverUnavailableError", "Status", "solve"]

@@ -1,0 +1,96 @@
+"""Known plans: the best one is kept outside the solver, so that no solver can lose it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import placement
+from milp.schedule import placement_of, schedule_in_order
+from placement import Placement, Problem, SpanKind, Timeline
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A placement and the best timeline that is known for it.
+
+    Parameters
+    ----------
+    placement : Placement
+        Its priorities are the order of the timeline's starts.
+    timeline : Timeline
+        Valid for the problem.
+    dispatched_ns : int
+        Makespan of the placement by ``placement.simulate``.
+    """
+
+    placement: Placement
+    timeline: Timeline
+    dispatched_ns: int
+
+    @property
+    def makespan_ns(self) -> int:
+        """Length of the plan."""
+        return self.timeline.makespan_ns
+
+
+def make_incumbent(
+    problem: Problem, device_of: Sequence[int], starts: Sequence[float], origin: str
+) -> Incumbent:
+    """Decode planned starts: simulate, and where that is longer keep to the planned order."""
+    placed = placement_of(problem, device_of, starts, origin)
+    dispatched = placement.simulate(problem, placed)
+    planned = schedule_in_order(problem, placed)
+    timeline = dispatched if dispatched.makespan_ns <= planned.makespan_ns else planned
+    return Incumbent(placed, timeline, dispatched.makespan_ns)
+
+
+def known_incumbents(problem: Problem, warm_start: Placement | None) -> Iterator[Incumbent]:
+    """Plans of the warm start, of every policy and of every single device, if they fit.
+
+    Raises
+    ------
+    ValueError
+        If the warm start does not fit the problem.
+    """
+    if warm_start is not None:
+        warm_start.check(problem)
+    for placed in _candidates(problem, warm_start):
+        if fits_memory(problem, placed.device_of):
+            timeline = placement.simulate(problem, placed)
+            yield Incumbent(placed, timeline, timeline.makespan_ns)
+            starts = [0] * len(problem.tasks)
+            for span in timeline:
+                if span.kind is SpanKind.TASK:
+                    starts[span.index] = span.start_ns
+            yield make_incumbent(problem, placed.device_of, starts, placed.policy)
+
+
+def best_of(incumbents: Iterable[Incumbent]) -> Incumbent | None:
+    """The shortest plan; among equals the one that dispatches best, then the first."""
+    return min(incumbents, key=lambda i: (i.makespan_ns, i.dispatched_ns), default=None)
+
+
+def fits_memory(problem: Problem, device_of: Sequence[int]) -> bool:
+    """Whether the weights on each device fit into its memory."""
+    used = [0] * len(problem.devices)
+    for task, device in zip(problem.tasks, device_of, strict=True):
+        used[device] += task.weight_bytes
+    return all(
+        device.memory_bytes is None or bytes_ <= device.memory_bytes
+        for device, bytes_ in zip(problem.devices, used, strict=True)
+    )
+
+
+def _candidates(problem: Problem, warm_start: Placement | None) -> Iterator[Placement]:
+    if warm_start is not None:
+        yield warm_start
+    for name in placement.policy_names():
+        yield placement.make_policy(name).place(problem)
+    order = tuple(range(len(problem.tasks)))
+    for index, device in enumerate(problem.devices):
+        chosen = tuple(
+            index if task.service_ns[index] is not None else task.default_device
+            for task in problem.tasks
+        )
+        yield Placement(chosen, order, f"all on {device.name}")

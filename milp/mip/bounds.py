@@ -1,0 +1,82 @@
+"""Load inequalities: what lies between two instants takes at least its work over the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from milp.windows import Windows, ancestors, descendants
+from placement.problem import Problem
+
+PAIRWISE_TASKS_MAX = 120
+"""Above this, loads between pairs of tasks (quadratically many) are left out."""
+
+
+@dataclass(frozen=True)
+class LoadCut:
+    """All of ``tasks`` run between two instants, so their work on a device fits in there.
+
+    Parameters
+    ----------
+    device : int
+        The device whose load is counted.
+    tasks : frozenset of int
+        Tasks that lie between, wherever they are placed.
+    after, before : int or None
+        The instants: end of a task (None: time 0) and start of a task (None: the makespan).
+    head_ns, tail_ns : int
+        Time at either end in which none of the tasks can run.
+    """
+
+    device: int
+    tasks: frozenset[int]
+    after: int | None
+    before: int | None
+    head_ns: int = 0
+    tail_ns: int = 0
+
+
+def load_cuts(problem: Problem, windows: Windows) -> Iterator[LoadCut]:
+    """Loads of time windows, before and after each task, and between pairs of tasks."""
+    for device in range(len(problem.devices)):
+        yield from _window_cuts(problem, windows, device)
+        if len(problem.tasks) <= PAIRWISE_TASKS_MAX:
+            yield from _task_cuts(problem, windows, device)
+
+
+def _window_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[LoadCut]:
+    """Loads of tasks with head >= h and tail >= t, for every h and t that matter.
+
+    Heads and tails here are the least over all devices: they hold even if none of the tasks
+    comes to this device, so that an empty window counts for no more than a path does.
+    """
+    tasks = [i for i in range(len(problem.tasks)) if device in windows.devices[i]]
+    heads = {i: windows.least_head_ns(i) for i in tasks}
+    tails = {i: windows.least_tail_ns(i) for i in tasks}
+    seen = set()
+    for head in sorted(set(heads.values())):
+        for tail in sorted(set(tails.values())):
+            inside = frozenset(i for i in tasks if heads[i] >= head and tails[i] >= tail)
+            if len(inside) > 1 and inside not in seen:
+                seen.add(inside)
+                head_ns = min(heads[i] for i in inside)
+                tail_ns = min(tails[i] for i in inside)
+                yield LoadCut(device, inside, None, None, head_ns, tail_ns)
+
+
+def _task_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[LoadCut]:
+    """Loads of what must run before a task, after it, and between two of them."""
+    before, after = ancestors(problem), descendants(problem)
+    eligible = frozenset(i for i in range(len(problem.tasks)) if device in windows.devices[i])
+    for i in range(len(problem.tasks)):
+        elders, heirs = before[i] & eligible, after[i] & eligible
+        if len(elders) > 1:
+            head_ns = min(windows.least_head_ns(j) for j in elders)
+            yield LoadCut(device, elders, None, i, head_ns=head_ns)
+        if len(heirs) > 1:
+            tail_ns = min(windows.least_tail_ns(j) for j in heirs)
+            yield LoadCut(device, heirs, i, None, tail_ns=tail_ns)
+        for j in after[i]:
+            between = heirs & before[j]
+            if len(between) > 1:
+                yield LoadCut(device, between, i, j)

@@ -1,0 +1,93 @@
+"""What goes to a solver's process and what comes back, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+
+class MipStatus(StrEnum):
+    """How a solver ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    """Stopped with a solution but no proof."""
+    UNSOLVED = "unsolved"
+    """Stopped without a solution; there may be a bound."""
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
+    """Unavailable, crashed or killed; the message says why."""
+
+
+@dataclass(frozen=True)
+class MipJob:
+    """A program to solve.
+
+    Parameters
+    ----------
+    solver : str
+        Name of the solver.
+    model_path : str
+        The program in MPS format; it minimises.
+    start : mapping of str to float
+        A feasible point by variable name; continuous variables may be absent. May be empty.
+    time_limit_s : float
+        Wall-clock limit, > 0.
+    gap : float
+        Relative gap at which the solver may stop, >= 0.
+    threads : int
+        Threads that it may use, >= 1.
+    """
+
+    solver: str
+    model_path: str
+    start: Mapping[str, float]
+    time_limit_s: float
+    gap: float
+    threads: int
+
+    def to_json(self) -> str:
+        """Serialise; the inverse of ``from_json``."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> MipJob:
+        """Read a job."""
+        return MipJob(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class MipReport:
+    """What a solver knows, on its way or at its end, in the program's own units.
+
+    Parameters
+    ----------
+    status : MipStatus
+        How it stands.
+    bound : float or None
+        Proven lower bound of the objective.
+    objective : float or None
+        Value of the best point.
+    values : mapping of str to float
+        The best point, by variable name; absent variables are 0. Empty if there is none.
+    message : str
+        The solver's own words, or what went wrong.
+    """
+
+    status: MipStatus
+    bound: float | None = None
+    objective: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    message: str = ""
+
+    def to_json(self) -> str:
+        """Serialise on one line; the inverse of ``from_json``."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> MipReport:
+        """Read a report."""
+        raw = json.loads(text)
+        return MipReport(**{**raw, "status": MipStatus(raw["status"])})

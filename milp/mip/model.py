@@ -1,0 +1,309 @@
+"""Section 5 of SIR+ as a mixed integer linear program, with its misprints mended.
+
+Variables, in units of ``PlacementModel.unit_ns``: ``x_i_d`` places task i on device d; ``s_i``
+starts it; ``z_i_d_l`` gives it lane l of a device with several; ``o_i_j`` says that i is done
+before j starts; ``a_t`` is when tensor t is in a memory space other than its maker's.
+
+Departures from the printed form, beside those named at each method:
+
+- One start per task instead of one per task and device: only the placed one ever counted.
+- Big-M per row. Finish times are expressions in ``x``, so that a service time on a device that
+  is not chosen never enters them. The paper's way, M = upper bound with the time of a slow
+  device on the left, makes problems infeasible.
+- Copies do not queue for their link. So the program's optimum is a lower bound of the real
+  makespan, and its schedule is decoded by an exact simulation before it counts.
+- Memory capacity counts weights, which are there throughout, but not tensors, which come and go.
+
+References
+----------
+SIR+, section 5, equations 1 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pulp
+
+from milp.mip.bounds import LoadCut, load_cuts
+from milp.reductions import Pair, Reduced
+from milp.windows import service_ns
+from placement.placement import Placement
+from placement.problem import Problem
+from placement.timeline import SpanKind, Timeline
+
+MODEL_SPAN = 1000.0
+"""The upper bound in model units; keeps every coefficient and Big-M within 1e3."""
+
+
+class PlacementModel:
+    """The program of one problem under an upper bound.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is to be placed; tasks wider than one lane take several lanes.
+    reduced : Reduced
+        Its windows and disjunctions under the upper bound.
+    """
+
+    def __init__(self, problem: Problem, reduced: Reduced) -> None:
+        self.problem = problem
+        self.reduced = reduced
+        self.unit_ns = max(reduced.upper_ns, 1) / MODEL_SPAN
+        self.program = pulp.LpProblem("placement", pulp.LpMinimize)
+        self._windows = reduced.windows
+        self._tasks = range(len(problem.tasks))
+        self._memories = sorted({device.memory for device in problem.devices})
+        self._make_variables()
+        self._objective()
+        self._placement()
+        self._lanes()
+        self._exclusion()
+        self._precedence()
+        self._transfers()
+        self._capacity()
+        self._windows_and_loads()
+
+    def decode(self, values: Mapping[str, float]) -> tuple[list[int], list[float]]:
+        """Device and start (ns, as exact as the solver) of each task."""
+        devices = [
+            max(choices, key=lambda d: values.get(f"x_{task}_{d}", 0.0))
+            for task, choices in enumerate(self._windows.devices)
+        ]
+        return devices, [values.get(f"s_{task}", 0.0) * self.unit_ns for task in self._tasks]
+
+    def start_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
+        """All integer variables and start times of a known schedule within the upper bound."""
+        spans = {span.index: span for span in timeline if span.kind is SpanKind.TASK}
+        values = dict.fromkeys(self._integers(), 0.0)
+        for task, span in spans.items():
+            values[f"x_{task}_{placement.device_of[task]}"] = 1.0
+            values[f"s_{task}"] = span.start_ns / self.unit_ns
+        values.update(self._lane_values(placement, {t: s.lanes for t, s in spans.items()}))
+        for pair in self.reduced.pairs:
+            a, b = spans[pair.first], spans[pair.second]
+            before = pair.forward and a.end_ns <= b.start_ns
+            after = pair.backward and not before and b.end_ns <= a.start_ns
+            values[f"o_{pair.first}_{pair.second}"] = float(before)
+            values[f"o_{pair.second}_{pair.first}"] = float(after)
+        values["makespan"] = timeline.makespan_ns / self.unit_ns
+        return values
+
+    def _make_variables(self) -> None:
+        add = self.program.add_variable
+        self.makespan = add("makespan", 0, MODEL_SPAN)
+        self._x = {
+            (i, d): add(f"x_{i}_{d}", cat="Binary") for i in self._tasks for d in self._devices(i)
+        }
+        self._s = {i: add(f"s_{i}", 0, MODEL_SPAN) for i in self._tasks}
+        self._z = {
+            (i, d, lane): add(f"z_{i}_{d}_{lane}", cat="Binary")
+            for i, d in self._x
+            if self._contended(d)
+            for lane in range(self.problem.devices[d].lanes)
+        }
+        self._o = {
+            (i, j): add(f"o_{i}_{j}", 0, int(fits), cat="Integer")
+            for pair in self.reduced.pairs
+            for i, j, fits in (
+                (pair.first, pair.second, pair.forward),
+                (pair.second, pair.first, pair.backward),
+            )
+        }
+
+    def _objective(self) -> None:
+        """Eq. 1: the makespan covers each task's finish, and what must come after it.
+
+        Departure: graph outputs have to return to the host, which the tails count.
+        """
+        self.program.setObjective(self.makespan)
+        for i in self._tasks:
+            tail = pulp.lpSum(
+                self._scaled(self._windows.tail_ns[i][d]) * self._x[i, d] for d in self._devices(i)
+            )
+            self._add(self.makespan >= self._finish(i) + tail)
+
+    def _placement(self) -> None:
+        """Eq. 3: each task runs on exactly one device. Departure: one that can run it."""
+        for i in self._tasks:
+            self._add(pulp.lpSum(self._x[i, d] for d in self._devices(i)) == 1)
+
+    def _lanes(self) -> None:
+        """A task takes as many lanes as it is wide; not in the paper.
+
+        Lanes are alike, so they are numbered in the order in which tasks, by index, first use
+        them: a lane is for tasks up to which the lane below it was used.
+        """
+        for (i, d), chosen in self._x.items():
+            if not self._contended(d):
+                continue
+            lanes = range(self.problem.devices[d].lanes)
+            width = self.problem.tasks[i].width(d)
+            self._add(pulp.lpSum(self._z[i, d, lane] for lane in lanes) == width * chosen)
+            for lane in lanes[1:]:
+                elders = [self._z[j, d, lane - 1] for j in range(i + 1) if (j, d) in self._x]
+                self._add(self._z[i, d, lane] <= pulp.lpSum(elders))
+
+    def _exclusion(self) -> None:
+        """Eq. 4: tasks that share a lane run one after the other.
+
+        Departures: i = j is left out (printed, it forbids every task); back-to-back tasks are
+        allowed (printed, <= keeps them apart); only tasks placed on the same lane are bound;
+        pairs that precedence or windows order are left out.
+        """
+        for pair in self.reduced.pairs:
+            i, j = pair.first, pair.second
+            ordered = self._o[i, j] + self._o[j, i]
+            self._add(ordered <= 1)
+            for meeting in self._meetings(pair):
+                self._add(ordered >= meeting - 1)
+            for a, b, possible in ((i, j, pair.forward), (j, i, pair.backward)):
+                if possible:
+                    slack = self._latest_finish(a) - self._earliest_start(b)
+                    gate = max(slack, 0.0) * (1 - self._o[a, b])
+                    self._add(self._s[b] >= self._finish(a) - gate)
+
+    def _precedence(self) -> None:
+        """Eq. 5 on one device: a task starts once its predecessors are done; not printed."""
+        for i in self._tasks:
+            for j in self.problem.predecessors[i]:
+                self._add(self._s[i] >= self._finish(j))
+
+    def _transfers(self) -> None:
+        """Eq. 5 across devices: s_i >= f_j + Data_ji / Rate_ld if j is on l and i on d.
+
+        Departures: Data_ji / Rate_ld instead of Data_ij / Rate_dl, with latency and occupancy;
+        bound only where both are placed so; one arrival per tensor and memory space instead of
+        one copy per consumer; tensors without bytes need none; graph inputs come from the host.
+        """
+        for index, tensor in enumerate(self.problem.tensors):
+            if tensor.producer >= 0 and tensor.size_bytes:
+                for number, memory in enumerate(self._memories):
+                    self._arrival(index, number, memory)
+
+    def _capacity(self) -> None:
+        """Weights fit into their device's memory; not in the paper."""
+        for d, device in enumerate(self.problem.devices):
+            weights = [
+                self.problem.tasks[i].weight_bytes * self._x[i, d]
+                for i in self._tasks
+                if (i, d) in self._x and self.problem.tasks[i].weight_bytes
+            ]
+            if device.memory_bytes is not None and weights:
+                scale = max(device.memory_bytes, 1)
+                self._add(pulp.lpSum(weights) * (1 / scale) <= device.memory_bytes / scale)
+
+    def _windows_and_loads(self) -> None:
+        """Valid inequalities: heads, and loads between tasks; not in the paper."""
+        for i in self._tasks:
+            self._add(
+                self._s[i]
+                >= pulp.lpSum(
+                    self._scaled(self._windows.head_ns[i][d]) * self._x[i, d]
+                    for d in self._devices(i)
+                )
+            )
+        for cut in load_cuts(self.problem, self._windows):
+            self._load(cut)
+
+    def _load(self, cut: LoadCut) -> None:
+        begin = self._finish(cut.after) if cut.after is not None else 0
+        end = self._s[cut.before] if cut.before is not None else self.makespan
+        lanes = self.problem.devices[cut.device].lanes
+        work = pulp.lpSum(
+            self._scaled(service_ns(self.problem, i, cut.device))
+            * self.problem.tasks[i].width(cut.device)
+            / lanes
+            * self._x[i, cut.device]
+            for i in cut.tasks
+            if (i, cut.device) in self._x
+        )
+        self._add(end - begin >= work + self._scaled(cut.head_ns + cut.tail_ns))
+
+    def _arrival(self, index: int, number: int, memory: str) -> None:
+        """Arrival of one tensor in one memory space, and the consumers that wait for it there."""
+        tensor = self.problem.tensors[index]
+        target = next(d for d, v in enumerate(self.problem.devices) if v.memory == memory)
+        copies = {
+            d: self.problem.copy_ns(d, target, tensor.size_bytes)
+            for d in self._devices(tensor.producer)
+        }
+        longest = max(copies.values())
+        inside = {i: self._inside(i, memory) for i in tensor.consumers}
+        if longest == 0 or not any(inside.values()):
+            return
+        arrival = self.program.add_variable(f"a_{index}_{number}", 0)
+        copy = pulp.lpSum(
+            self._scaled(ns) * self._x[tensor.producer, d] for d, ns in copies.items()
+        )
+        self._add(arrival >= self._finish(tensor.producer) + copy)
+        for i, places in inside.items():
+            if places:
+                gate = self._scaled(longest) * (1 - pulp.lpSum(places))
+                self._add(self._s[i] >= arrival - gate)
+
+    def _meetings(self, pair: Pair) -> Iterable[pulp.LpAffineExpression]:
+        """Sums that are 2 where both tasks of a pair share a lane, by shared lane."""
+        for d in pair.devices:
+            if self.problem.devices[d].lanes == 1:
+                yield self._x[pair.first, d] + self._x[pair.second, d]
+            elif self._contended(d):
+                for lane in range(self.problem.devices[d].lanes):
+                    yield self._z[pair.first, d, lane] + self._z[pair.second, d, lane]
+
+    def _lane_values(
+        self, placement: Placement, lanes: Mapping[int, tuple[int, ...]]
+    ) -> dict[str, float]:
+        """Lane variables of a known schedule, renumbered as ``_lanes`` wants them."""
+        values: dict[str, float] = {}
+        numbers: dict[tuple[int, int], int] = {}
+        used = [0] * len(self.problem.devices)
+        for i in self._tasks:
+            d = placement.device_of[i]
+            for lane in lanes[i]:
+                if (d, lane) not in numbers:
+                    numbers[d, lane] = used[d]
+                    used[d] += 1
+                if (i, d, numbers[d, lane]) in self._z:
+                    values[f"z_{i}_{d}_{numbers[d, lane]}"] = 1.0
+        return values
+
+    def _contended(self, device: int) -> bool:
+        """Whether a device has several lanes, but not one for every task that may come."""
+        lanes = self.problem.devices[device].lanes
+        tasks = (i for i in self._tasks if device in self._devices(i))
+        return 1 < lanes < sum(self.problem.tasks[i].width(device) for i in tasks)
+
+    def _devices(self, task: int) -> tuple[int, ...]:
+        return self._windows.devices[task]
+
+    def _inside(self, task: int, memory: str) -> list[pulp.LpVariable]:
+        return [
+            self._x[task, d]
+            for d in self._devices(task)
+            if self.problem.devices[d].memory == memory
+        ]
+
+    def _finish(self, task: int) -> pulp.LpAffineExpression:
+        """Eq. 2: start plus the time on the device where it runs."""
+        return self._s[task] + pulp.lpSum(
+            self._scaled(service_ns(self.problem, task, d)) * self._x[task, d]
+            for d in self._devices(task)
+        )
+
+    def _latest_finish(self, task: int) -> float:
+        return MODEL_SPAN - self._scaled(self._windows.least_tail_ns(task))
+
+    def _earliest_start(self, task: int) -> float:
+        return self._scaled(self._windows.least_head_ns(task))
+
+    def _scaled(self, time_ns: int) -> float:
+        return time_ns / self.unit_ns
+
+    def _integers(self) -> Iterable[str]:
+        for group in (self._x, self._z, self._o):
+            yield from (variable.name for variable in group.values())
+
+    def _add(self, constraint: pulp.LpConstraint) -> None:
+        self.program.addConstraint(constraint)

@@ -1,0 +1,64 @@
+"""The solvers: one file each, loaded by name inside a process of its own.
+
+Solvers' libraries must not meet in one process (those of ortools and highspy crash), and a
+crash of theirs must not take the caller along; see ``milp.mip.process``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Protocol, cast
+
+from milp.errors import SolverUnavailableError
+from milp.mip.job import MipJob, MipReport
+
+Report = Callable[[MipReport], None]
+
+REQUIRED_MODULE = {"highs": "highspy", "cbc": "pulp", "gurobi": "gurobipy"}
+"""The module that each solver needs; the keys are the solvers' names."""
+
+_INSTALL = {"gurobi": "pip install gurobipy"}
+
+
+class MipSolver(Protocol):
+    """A solver's module."""
+
+    def run(self, job: MipJob, report: Report) -> MipReport:
+        """Solve within the job's limits; may report better bounds and points on the way.
+
+        Runs in the solver's own process. Raises SolverUnavailableError if the solver cannot
+        be used here.
+        """
+        ...
+
+
+def solver_names() -> list[str]:
+    """Names of all solvers, the default first."""
+    return list(REQUIRED_MODULE)
+
+
+def require_solver(name: str) -> None:
+    """Check that a solver and the modelling layer are installed, without loading them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such solver.
+    SolverUnavailableError
+        If a package is missing; the message says which and how to install it.
+    """
+    if name not in REQUIRED_MODULE:
+        raise ValueError(f"unknown solver {name!r}; there are: {', '.join(REQUIRED_MODULE)}")
+    for module in ("pulp", REQUIRED_MODULE[name]):
+        if find_spec(module) is None:
+            command = _INSTALL.get(module.removesuffix("py"), "pip install surplus-engine[solvers]")
+            raise SolverUnavailableError(
+                f"solver {name!r} needs the package {module!r}, which is not installed ({command})"
+            )
+
+
+def load_solver(name: str) -> MipSolver:
+    """Import a solver; only in the process that will run it."""
+    return cast(MipSolver, import_module(f"milp.mip.solvers.{name}"))

@@ -1,0 +1,99 @@
+"""What the optimiser answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placement.placement import Placement
+from placement.problem import Problem
+from placement.timeline import Timeline
+
+
+class Status(StrEnum):
+    """How good the answer is known to be."""
+
+    OPTIMAL = "optimal"
+    """The makespan equals the bound, within the requested gap or the solver's tolerance."""
+    FEASIBLE = "feasible"
+    """A valid plan; there may be a shorter one, but none below the bound."""
+    BOUND_ONLY = "bound_only"
+    """No plan was found."""
+    INFEASIBLE = "infeasible"
+    """There is no plan: the weights fit into no combination of the devices' memories."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A plan and how far from the optimum it can be.
+
+    Parameters
+    ----------
+    status : Status
+        How good it is known to be.
+    makespan_ns : int or None
+        Length of ``timeline``: exact, with copies queueing on their links. None without a plan.
+    bound_ns : int
+        No plan is shorter; computed without knowledge of ``makespan_ns``, never capped by it.
+    gap : float or None
+        ``(makespan_ns - bound_ns) / makespan_ns``.
+    runtime_s : float
+        Wall-clock time of the whole search.
+    placement : Placement or None
+        Devices, and the order of ``timeline``'s starts as priorities.
+    timeline : Timeline or None
+        The plan. It may leave a lane idle on purpose, which only some optima need.
+    dispatched_ns : int or None
+        Simulated makespan of ``placement`` in a runtime whose free lanes never wait for a task
+        that is not ready. Equals ``makespan_ns`` unless the plan idles on purpose.
+    solver : str
+        Which solver was asked.
+    message : str
+        What happened, in a few words.
+    """
+
+    status: Status
+    makespan_ns: int | None
+    bound_ns: int
+    gap: float | None
+    runtime_s: float
+    placement: Placement | None
+    timeline: Timeline | None
+    dispatched_ns: int | None
+    solver: str
+    message: str
+
+    def to_json(self, problem: Problem) -> str:
+        """Serialise with the names of tasks and devices of ``problem``."""
+        return json.dumps(
+            {
+                "format": "surplus-optimum/1",
+                "problem": problem.name,
+                "status": str(self.status),
+                "makespan_ns": self.makespan_ns,
+                "bound_ns": self.bound_ns,
+                "gap": self.gap,
+                "runtime_s": round(self.runtime_s, 3),
+                "dispatched_ns": self.dispatched_ns,
+                "solver": self.solver,
+                "message": self.message,
+                "tasks": self._task_rows(problem),
+            },
+            indent=1,
+        )
+
+    def _task_rows(self, problem: Problem) -> list[dict[str, str | int]]:
+        if self.placement is None or self.timeline is None:
+            return []
+        spans = {s.index: s for s in self.timeline if s.kind == "task"}
+        return [
+            {
+                "name": task.name,
+                "device": problem.devices[self.placement.device_of[index]].name,
+                "priority": self.placement.priority[index],
+                "start_ns": spans[index].start_ns,
+                "end_ns": spans[index].end_ns,
+            }
+            for index, task in enumerate(problem.tasks)
+        ]
