@@ -1,1 +1,9 @@
-"""TODO"""
+"""Serving: the Open Inference Protocol above a data plane that knows no protocol.
+
+::
+
+    server        listens, drains on SIGTERM
+    grpc_face     one thin method an RPC  (grpc_infer, grpc_status, codec, wire, messages)
+    data_plane    who may run: names, versions, validation, admission, deadlines
+    executor      the interface that a model must offer to be served
+"""

@@ -1,0 +1,145 @@
+"""Tensors between the wire and numpy. Raw contents are never looped over in Python, save BYTES."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.errors import InputError
+from engine.serving.datatypes import Datatype, datatype_named
+from engine.serving.executor import Array
+
+Buffer = bytes | memoryview
+
+
+def decode_raw(name: str, datatype: str, shape: Sequence[int], data: Buffer) -> Array:
+    """View the little-endian bytes of a tensor as an array.
+
+    Shares memory with ``data``, hence read-only; copies only where ``data`` is not aligned for
+    the element type.
+
+    Raises
+    ------
+    InputError
+        If the datatype is unknown, or the bytes do not fit datatype and shape.
+    """
+    kind = datatype_named(datatype, name)
+    count = _element_count(name, shape)
+    if kind.name == "BYTES":
+        return _reshape(name, _decode_strings(name, count, data), shape)
+    expected_bytes = count * kind.dtype.itemsize
+    if len(data) != expected_bytes:
+        raise InputError(
+            f"input {name!r}: {datatype} of shape {list(shape)} takes {expected_bytes} bytes, "
+            f"got {len(data)}"
+        )
+    array = np.frombuffer(data, kind.dtype) if data else np.empty(0, kind.dtype)
+    if kind.name == "BOOL":
+        _check_bools(name, array)
+    return _reshape(name, array if array.flags.aligned else array.copy(), shape)
+
+
+def decode_typed(name: str, datatype: str, shape: Sequence[int], contents: Any) -> Array:
+    """Make an array of an ``InferTensorContents`` message.
+
+    Raises
+    ------
+    InputError
+        If the datatype is unknown or travels raw only, the values lie in another field, are too
+        many or too few, or exceed the datatype's range.
+    """
+    kind = datatype_named(datatype, name)
+    count = _element_count(name, shape)
+    if kind.contents_field is None:
+        raise InputError(f"input {name!r}: {datatype} has no typed contents, send it raw")
+    _check_only_field(name, kind, contents)
+    values = getattr(contents, kind.contents_field)
+    if len(values) != count:
+        raise InputError(
+            f"input {name!r}: shape {list(shape)} takes {count} values in "
+            f"{kind.contents_field}, got {len(values)}"
+        )
+    array = np.empty(count, kind.contents_dtype)
+    array[:] = values
+    return _reshape(name, _narrow(name, kind, array), shape)
+
+
+def encode_raw(array: Array) -> bytes | Array:
+    """Bytes of a tensor, little-endian and row-major, as an object with the buffer protocol.
+
+    No copy is made of a C-contiguous numeric array: the result is a view of it.
+    """
+    if array.dtype.kind in "OSU":
+        return _encode_strings(array)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _element_count(name: str, shape: Sequence[int]) -> int:
+    if any(size < 0 for size in shape):
+        raise InputError(f"input {name!r}: negative size in shape {list(shape)}")
+    return math.prod(shape)
+
+
+def _reshape(name: str, array: Array, shape: Sequence[int]) -> Array:
+    try:
+        return array.reshape(tuple(shape))
+    except ValueError as error:  # too many dimensions, or a size that overflows beside a zero
+        raise InputError(f"input {name!r}: shape of rank {len(shape)}: {error}") from None
+
+
+def _check_bools(name: str, array: Array) -> None:
+    if array.size and array.view(np.uint8).max() > 1:
+        raise InputError(f"input {name!r}: BOOL takes bytes of 0 or 1")
+
+
+def _check_only_field(name: str, kind: Datatype, contents: Any) -> None:
+    for field, _ in contents.ListFields():
+        if field.name != kind.contents_field:
+            raise InputError(
+                f"input {name!r}: {kind.name} takes {kind.contents_field}, got {field.name}"
+            )
+
+
+def _narrow(name: str, kind: Datatype, array: Array) -> Array:
+    if kind.dtype == kind.contents_dtype:
+        return array
+    bounds = np.iinfo(kind.dtype)
+    if array.size and (array.min() < bounds.min or array.max() > bounds.max):
+        raise InputError(
+            f"input {name!r}: {kind.name} holds {bounds.min} to {bounds.max}, "
+            f"got {array.min()} to {array.max()}"
+        )
+    return array.astype(kind.dtype)
+
+
+def _decode_strings(name: str, count: int, data: Buffer) -> Array:
+    """Strings, each after its length as a 32-bit little-endian number."""
+    if count * 4 > len(data):
+        raise InputError(f"input {name!r}: {len(data)} bytes are too few for {count} strings")
+    strings = np.empty(count, np.object_)
+    position = 0
+    for index in range(count):
+        start = position + 4
+        if start > len(data):
+            raise InputError(f"input {name!r}: the data end before string {index} of {count}")
+        position = start + struct.unpack_from("<I", data, position)[0]
+        if position > len(data):
+            raise InputError(f"input {name!r}: the data end within string {index} of {count}")
+        strings[index] = bytes(data[start:position])
+    if position != len(data):
+        raise InputError(
+            f"input {name!r}: {len(data) - position} bytes left over after {count} strings"
+        )
+    return strings
+
+
+def _encode_strings(array: Array) -> bytes:
+    parts: list[bytes] = []
+    for value in array.reshape(-1).tolist():
+        encoded = value.encode() if isinstance(value, str) else bytes(value)
+        parts += (struct.pack("<I", len(encoded)), encoded)
+    return b"".join(parts)

@@ -1,0 +1,221 @@
+"""The protocol-free heart of the server: which model, may it run, is the query valid, by when.
+
+Single-threaded: every method is called on the event loop that runs the executors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.errors import (
+    DeadlineError,
+    EngineError,
+    ExecutionError,
+    QueueFullError,
+    UnavailableError,
+)
+from engine.serving.executor import Array
+from engine.serving.in_flight import InFlight
+from engine.serving.model_table import ModelTable
+from engine.serving.served_model import ServedModel
+
+Clock = Callable[[], int]
+
+
+@dataclass(frozen=True)
+class DataPlaneParams:
+    """Limits of a data plane.
+
+    Parameters
+    ----------
+    max_in_flight : int
+        Queries of one model between admission and answer; the next is turned away at once.
+    """
+
+    max_in_flight: int = 256
+
+    def __post_init__(self) -> None:
+        if self.max_in_flight < 1:
+            raise ValueError(f"max_in_flight is {self.max_in_flight}, must be at least 1")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A decoded query.
+
+    Parameters
+    ----------
+    inputs : sequence of (str, array)
+        As they came: possibly incomplete, unknown or twice the same.
+    outputs : sequence of str
+        Requested outputs; empty means all.
+    received_ns : int
+        When it arrived, on the data plane's clock.
+    deadline_ns : int or None
+        On the same clock.
+    priority : int
+        As in :meth:`Executor.infer`.
+    """
+
+    inputs: Sequence[tuple[str, Array]]
+    outputs: Sequence[str]
+    received_ns: int
+    deadline_ns: int | None = None
+    priority: int = 0
+
+
+class DataPlane:
+    """Models and the queries to them.
+
+    Parameters
+    ----------
+    params : DataPlaneParams
+        Limits.
+    clock_ns : callable
+        Monotonic; executors read deadlines on ``time.monotonic_ns``.
+    """
+
+    def __init__(
+        self, params: DataPlaneParams | None = None, clock_ns: Clock = time.monotonic_ns
+    ) -> None:
+        self.models = ModelTable()
+        self.clock_ns = clock_ns
+        self._params = params or DataPlaneParams()
+        self._in_flight = InFlight()
+        self._draining = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether queries are admitted and every model is ready."""
+        return not self._draining and self.models.all_ready()
+
+    def admit(self, name: str, version: str = "") -> ServedModel:
+        """Model for a query that follows at once; lets a face turn it away before decoding it.
+
+        Raises
+        ------
+        UnknownModelError
+            If there is no such model or version.
+        UnavailableError
+            If the model is not ready, or the server is draining.
+        QueueFullError
+            If the model has ``max_in_flight`` queries already.
+        """
+        if self._draining:
+            raise UnavailableError("the server is shutting down")
+        model = self.models.find(name, version)
+        _ = model.executor
+        self._check_room(model)
+        return model
+
+    async def infer(self, model: ServedModel, query: Query) -> dict[str, Array]:
+        """Run a query on a model that :meth:`admit` gave.
+
+        Returns
+        -------
+        dict of str to array
+            The requested outputs in the order of the request.
+
+        Raises
+        ------
+        InputError
+            If inputs or outputs do not fit the model; the message names them.
+        QueueFullError, DeadlineError, CancelledError, ExecutionError
+            As the executor does.
+        UnavailableError
+            If the server shut down before the query finished.
+        """
+        self._check_room(model)
+        try:
+            return await self._run(model, query)
+        except BaseException:
+            model.statistics.fail.add(self.clock_ns() - query.received_ns)
+            raise
+
+    async def drain(self, timeout_s: float) -> bool:
+        """Admit nothing more, finish what is in flight; after the timeout cancel what is left.
+
+        Returns
+        -------
+        bool
+            Whether everything finished in time.
+        """
+        self._draining = True
+        finished = await self._in_flight.wait_idle(timeout_s)
+        if not finished:
+            self.abandon()
+        return finished
+
+    def abandon(self) -> None:
+        """Admit nothing more and cancel what is in flight, drained or not."""
+        self._draining = True
+        self._in_flight.abandon()
+
+    @property
+    def in_flight(self) -> int:
+        """Queries between admission and answer."""
+        return len(self._in_flight)
+
+    def close(self) -> None:
+        """Close every model. Blocks as long as the executors' own close does."""
+        for model in self.models:
+            model.close()
+
+    def _check_room(self, model: ServedModel) -> None:
+        if model.in_flight >= self._params.max_in_flight:
+            model.statistics.fail.add(0)
+            raise QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
+
+    async def _run(self, model: ServedModel, query: Query) -> dict[str, Array]:
+        signature = model.signature
+        inputs = signature.check_inputs(query.inputs)
+        names = signature.check_outputs(query.outputs)
+        requested = names if query.outputs else None
+        started_ns = self.clock_ns()
+        model.in_flight += 1
+        try:
+            with self._in_flight.enter():
+                outputs = await self._execute(model, inputs, requested, query)
+        except EngineError:
+            raise
+        except Exception as error:
+            raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
+        finally:
+            model.in_flight -= 1
+        answer = _ordered(model, names, outputs)
+        model.statistics.record_success(query.received_ns, started_ns, self.clock_ns())
+        return answer
+
+    async def _execute(
+        self,
+        model: ServedModel,
+        inputs: dict[str, Array],
+        outputs: Sequence[str] | None,
+        query: Query,
+    ) -> dict[str, Array]:
+        """Run the executor; cancel it at the deadline, should it not watch for it itself."""
+        deadline_ns, priority = query.deadline_ns, query.priority
+        if deadline_ns is None:
+            return await model.executor.infer(inputs, outputs, None, priority)
+        remaining_ns = deadline_ns - self.clock_ns()
+        if remaining_ns <= 0:
+            raise DeadlineError("the query's deadline passed before it started")
+        try:
+            async with asyncio.timeout(remaining_ns / 1e9):
+                return await model.executor.infer(inputs, outputs, deadline_ns, priority)
+        except DeadlineError:
+            raise
+        except TimeoutError as error:
+            raise DeadlineError("the query's deadline passed before it finished") from error
+
+
+def _ordered(
+    model: ServedModel, names: Sequence[str], outputs: dict[str, Array]
+) -> dict[str, Array]:
+    for name in names:
+        if name not in outputs:
+            raise ExecutionError(f"{model} did not return its output {name!r}")
+    return {name: outputs[name] for name in names}

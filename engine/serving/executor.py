@@ -1,0 +1,84 @@
+"""What a model must offer to be served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+"""A tensor; BYTES tensors are object arrays of ``bytes`` (``str`` is accepted in outputs)."""
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """The signature of one input or output.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model.
+    dtype : str
+        Datatype of the Open Inference Protocol: "FP32", "INT64", "BYTES", ...
+    shape : tuple of int, or None
+        -1 stands for any size; None means that not even the rank is known.
+    optional : bool
+        Whether a query may leave this input out.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+    optional: bool = False
+
+
+class Executor(Protocol):
+    """Runs queries of one model, any number of them at a time, on one event loop."""
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Signature of the inputs; constant."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Signature of the outputs; constant."""
+        ...
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """Run one query. Cancelling the awaiting task cancels the run.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array
+            Validated against ``inputs``, C-contiguous and aligned, **read-only**; they may share
+            memory with the request.
+        outputs : sequence of str, or None
+            Distinct names of ``outputs``; None means all.
+        deadline_ns : int or None
+            On the clock of ``time.monotonic_ns``.
+        priority : int
+            0 is the model's default, 1 the most urgent, larger numbers are less so (Triton's).
+
+        Returns
+        -------
+        dict of str to array
+            At least the requested outputs; they are not changed after they are returned.
+
+        Raises
+        ------
+        InputError, QueueFullError, DeadlineError, CancelledError, ExecutionError
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the model. No query is in flight. May block."""
+        ...

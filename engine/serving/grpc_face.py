@@ -1,0 +1,208 @@
+"""The gRPC face: one thin method an RPC of the Open Inference Protocol.
+
+Requests reach us as bytes and are parsed here, so that malformed ones get a status of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from engine.errors import InputError, UnknownModelError
+from engine.serving.data_plane import DataPlane
+from engine.serving.datatypes import DATATYPES
+from engine.serving.executor import TensorSpec
+from engine.serving.grpc_infer import decode_query, encode_answer
+from engine.serving.grpc_status import status_of
+from engine.serving.messages import SERVICE, message_type, request_types
+from engine.serving.served_model import BACKEND, PLATFORM, ModelState
+from engine.serving.statistics import Duration
+from engine.serving.wire import split_infer_request
+
+EXTENSIONS = ("model_configuration", "statistics")
+Handler = Callable[[bytes, Any], Awaitable[bytes]]
+
+
+@dataclass(frozen=True)
+class ServerIdentity:
+    """What ServerMetadata answers."""
+
+    name: str
+    version: str
+
+
+class GrpcFace:
+    """Methods of the service; each takes and returns a message, ModelInfer bytes.
+
+    Parameters
+    ----------
+    plane : DataPlane
+        What answers.
+    identity : ServerIdentity
+        Who answers.
+    """
+
+    def __init__(self, plane: DataPlane, identity: ServerIdentity) -> None:
+        self._plane = plane
+        self._identity = identity
+
+    def service_handler(self) -> grpc.GenericRpcHandler:
+        """Handler to register with a ``grpc.aio`` server; calls that it lacks are UNIMPLEMENTED."""
+        methods: dict[str, Callable[[Any], Any]] = {
+            "ServerLive": self.server_live,
+            "ServerReady": self.server_ready,
+            "ServerMetadata": self.server_metadata,
+            "ModelReady": self.model_ready,
+            "ModelMetadata": self.model_metadata,
+            "ModelConfig": self.model_config,
+            "ModelStatistics": self.model_statistics,
+            "RepositoryIndex": self.repository_index,
+        }
+        types = request_types()
+        handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
+        handlers["ModelInfer"] = self.model_infer
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                name: grpc.unary_unary_rpc_method_handler(_guarded(handler))
+                for name, handler in handlers.items()
+            },
+        )
+
+    async def model_infer(self, data: bytes, context: Any) -> bytes:
+        """Run a query. gRPC cancels this task when the client cancels or its deadline passes."""
+        received_ns = self._plane.clock_ns()
+        request, raw_inputs = split_infer_request(data)
+        model = self._plane.admit(request.model_name, request.model_version)
+        query = decode_query(request, raw_inputs, received_ns, context.time_remaining())
+        outputs = await self._plane.infer(model, query)
+        return encode_answer(model, request.id, outputs)
+
+    def server_live(self, request: Any) -> Any:
+        """Whether the server answers at all."""
+        return message_type("ServerLiveResponse")(live=True)
+
+    def server_ready(self, request: Any) -> Any:
+        """Whether every model is ready and queries are admitted."""
+        return message_type("ServerReadyResponse")(ready=self._plane.ready)
+
+    def server_metadata(self, request: Any) -> Any:
+        """Name, version and extensions of the server."""
+        return message_type("ServerMetadataResponse")(
+            name=self._identity.name, version=self._identity.version, extensions=EXTENSIONS
+        )
+
+    def model_ready(self, request: Any) -> Any:
+        """Whether a model is ready; false for one that is unknown, as Triton answers."""
+        try:
+            model = self._plane.models.find(request.name, request.version)
+            ready = model.state is ModelState.READY
+        except UnknownModelError:
+            ready = False
+        return message_type("ModelReadyResponse")(ready=ready)
+
+    def model_metadata(self, request: Any) -> Any:
+        """Versions and signature of a model."""
+        model = self._plane.models.find(request.name, request.version)
+        signature = model.signature
+        return message_type("ModelMetadataResponse")(
+            name=model.name,
+            versions=list(self._plane.models.versions(model.name)),
+            platform=PLATFORM,
+            inputs=_tensor_metadata(signature.inputs.values()),
+            outputs=_tensor_metadata(signature.outputs.values()),
+        )
+
+    def model_config(self, request: Any) -> Any:
+        """Signature of a model as a Triton configuration without a batch dimension."""
+        model = self._plane.models.find(request.name, request.version)
+        signature = model.signature
+        config = message_type("ModelConfig")(
+            name=model.name,
+            platform=PLATFORM,
+            backend=BACKEND,
+            input=[
+                _config_tensor(spec) | {"optional": spec.optional}
+                for spec in signature.inputs.values()
+            ],
+            output=[_config_tensor(spec) for spec in signature.outputs.values()],
+        )
+        return message_type("ModelConfigResponse")(config=config)
+
+    def model_statistics(self, request: Any) -> Any:
+        """Counters of one model, of all its versions, or of all models."""
+        response = message_type("ModelStatisticsResponse")()
+        for model in self._plane.models.select(request.name, request.version):
+            counters = model.statistics
+            response.model_stats.add(
+                name=model.name,
+                version=model.version,
+                inference_count=counters.success.count,
+                execution_count=counters.success.count,
+                inference_stats={
+                    "success": _duration(counters.success),
+                    "fail": _duration(counters.fail),
+                    "compute_input": _duration(counters.compute_input),
+                    "compute_infer": _duration(counters.compute_infer),
+                },
+            )
+        return response
+
+    def repository_index(self, request: Any) -> Any:
+        """State of every version of every model."""
+        if request.repository_name:
+            raise InputError("repository_name: the server has one repository, leave it empty")
+        response = message_type("RepositoryIndexResponse")()
+        for model in self._plane.models:
+            if model.state is ModelState.READY or not request.ready:
+                response.models.add(
+                    name=model.name,
+                    version=model.version,
+                    state=model.state.value,
+                    reason=model.reason,
+                )
+        return response
+
+
+def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:
+    async def handle(data: bytes, context: Any) -> bytes:
+        answer: bytes = method(request_type.FromString(data)).SerializeToString()
+        return answer
+
+    return handle
+
+
+def _guarded(handler: Handler) -> Handler:
+    async def handle(data: bytes, context: Any) -> bytes:
+        try:
+            return await handler(data, context)
+        except Exception as error:
+            code, details = status_of(error)
+        await context.abort(code, details)
+        raise AssertionError("abort raises")
+
+    return handle
+
+
+def _tensor_metadata(specs: Iterable[TensorSpec]) -> list[dict[str, Any]]:
+    return [{"name": spec.name, "datatype": spec.dtype, "shape": _dims(spec)} for spec in specs]
+
+
+def _config_tensor(spec: TensorSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "data_type": DATATYPES[spec.dtype].config_name,
+        "dims": _dims(spec),
+    }
+
+
+def _dims(spec: TensorSpec) -> tuple[int, ...]:
+    """Sizes of a tensor; the protocol cannot say that not even the rank is known."""
+    return (-1,) if spec.shape is None else spec.shape
+
+
+def _duration(duration: Duration) -> dict[str, int]:
+    return {"count": duration.count, "ns": duration.total_ns}

@@ -1,0 +1,41 @@
+"""The one place that maps the engine's errors to gRPC statuses."""
+
+from __future__ import annotations
+
+import logging
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from engine import errors
+
+_LOG = logging.getLogger(__name__)
+_DETAILS_LIMIT_BYTES = 1500  # trailers hold 8 KiB, and gRPC may triple non-ASCII text
+
+_CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
+    (errors.InputError, grpc.StatusCode.INVALID_ARGUMENT),
+    (errors.UnknownModelError, grpc.StatusCode.NOT_FOUND),
+    (errors.UnavailableError, grpc.StatusCode.UNAVAILABLE),
+    (errors.QueueFullError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (errors.DeadlineError, grpc.StatusCode.DEADLINE_EXCEEDED),
+    (errors.CancelledError, grpc.StatusCode.CANCELLED),
+    (errors.EngineError, grpc.StatusCode.INTERNAL),
+)
+
+
+def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
+    """Status and details for the client; logs errors that are our own fault."""
+    if isinstance(error, DecodeError):
+        return grpc.StatusCode.INVALID_ARGUMENT, "malformed request: not a valid protobuf message"
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code, _shortened(str(error))
+    _LOG.error("unexpected error in a request", exc_info=error)
+    return grpc.StatusCode.INTERNAL, f"internal error: {type(error).__name__}"
+
+
+def _shortened(text: str) -> str:
+    encoded = text.encode(errors="replace")
+    if len(encoded) <= _DETAILS_LIMIT_BYTES:
+        return text
+    return encoded[:_DETAILS_LIMIT_BYTES].decode(errors="ignore") + "..."

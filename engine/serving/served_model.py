@@ -1,0 +1,87 @@
+"""One version of a model in the server and what state it is in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from engine.errors import UnavailableError
+from engine.serving.executor import Executor
+from engine.serving.signature import Signature
+from engine.serving.statistics import ModelStatistics
+
+PLATFORM = "surplus_onnx"
+BACKEND = "surplus"
+
+
+class ModelState(StrEnum):
+    """States of the Open Inference Protocol's repository index."""
+
+    LOADING = "LOADING"
+    READY = "READY"
+    UNAVAILABLE = "UNAVAILABLE"
+
+
+class ServedModel:
+    """A version of a model; starts out LOADING.
+
+    Parameters
+    ----------
+    name, version : str
+        How clients address it.
+    """
+
+    def __init__(self, name: str, version: str) -> None:
+        self.name = name
+        self.version = version
+        self.state = ModelState.LOADING
+        self.reason = ""
+        self.statistics = ModelStatistics()
+        self.in_flight = 0
+        self._loaded: tuple[Executor, Signature] | None = None
+
+    def set_ready(self, executor: Executor) -> None:
+        """Serve with ``executor`` from now on; closed with the data plane."""
+        self._loaded = executor, Signature(executor)
+        self.state, self.reason = ModelState.READY, ""
+
+    def set_unavailable(self, reason: str) -> None:
+        """Turn queries away with ``reason``; queries in flight finish."""
+        self.state, self.reason = ModelState.UNAVAILABLE, reason
+
+    @property
+    def executor(self) -> Executor:
+        """What runs its queries.
+
+        Raises
+        ------
+        UnavailableError
+            If the model is not ready; the message says why.
+        """
+        return self._ready()[0]
+
+    @property
+    def signature(self) -> Signature:
+        """Its inputs and outputs.
+
+        Raises
+        ------
+        UnavailableError
+            If the model is not ready; the message says why.
+        """
+        return self._ready()[1]
+
+    def close(self) -> None:
+        """Free the executor. Blocks as long as the executor's own close does."""
+        loaded, self._loaded = self._loaded, None
+        self.set_unavailable("closed")
+        if loaded is not None:
+            loaded[0].close()
+
+    def __str__(self) -> str:
+        return f"model {self.name!r} version {self.version}"
+
+    def _ready(self) -> tuple[Executor, Signature]:
+        if self.state is not ModelState.READY or self._loaded is None:
+            why = f": {self.reason}" if self.reason else ""
+            raise UnavailableError(f"{self} is {self.state}{why}")
+        return self._loaded

@@ -1,0 +1,161 @@
+"""The server: listens, answers, and on SIGTERM finishes what it began."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import logging
+import signal
+from dataclasses import dataclass
+
+import grpc
+
+from engine.errors import ConfigError
+from engine.serving.data_plane import DataPlane, DataPlaneParams
+from engine.serving.grpc_face import GrpcFace, ServerIdentity
+
+_LOG = logging.getLogger(__name__)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
+_LARGEST_MESSAGE_BYTES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class ServerParams:
+    """Where and how to serve.
+
+    Parameters
+    ----------
+    host : str
+        Address to bind; only this machine by default.
+    grpc_port : int
+        0 lets the system choose.
+    max_in_flight : int
+        Queries of one model between admission and answer.
+    drain_timeout_s : float
+        How long a stopping server lets queries in flight finish.
+    max_message_bytes : int
+        Largest request; a larger one gets RESOURCE_EXHAUSTED.
+    name : str
+        What ServerMetadata answers.
+    """
+
+    host: str = "127.0.0.1"
+    grpc_port: int = 8001
+    max_in_flight: int = 256
+    drain_timeout_s: float = 30.0
+    max_message_bytes: int = 1 << 30
+    name: str = "surplus"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.grpc_port <= 65535:
+            raise ValueError(f"grpc_port is {self.grpc_port}, must be in 0..65535")
+        if self.drain_timeout_s < 0:
+            raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
+        if not 0 < self.max_message_bytes <= _LARGEST_MESSAGE_BYTES:
+            raise ValueError(
+                f"max_message_bytes is {self.max_message_bytes}, "
+                f"must be in 1..{_LARGEST_MESSAGE_BYTES}"
+            )
+
+
+class Server:
+    """Serves a data plane over gRPC; one event loop, one start.
+
+    Enter models in ``server.plane.models`` before or after the start, from that event loop.
+    """
+
+    def __init__(self, params: ServerParams | None = None) -> None:
+        self._params = params or ServerParams()
+        self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
+        self._grpc: grpc.aio.Server | None = None
+        self._stop = asyncio.Event()
+
+    async def start(self) -> int:
+        """Bind and begin to answer.
+
+        Returns
+        -------
+        int
+            The port bound.
+
+        Raises
+        ------
+        ConfigError
+            If the address cannot be bound, for example because the port is in use.
+        """
+        server = grpc.aio.server(options=_options(self._params.max_message_bytes))
+        identity = ServerIdentity(self._params.name, _package_version())
+        server.add_generic_rpc_handlers((GrpcFace(self.plane, identity).service_handler(),))
+        address = _address(self._params.host, self._params.grpc_port)
+        try:
+            port: int = server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise ConfigError(
+                f"cannot listen on {address}: the port is in use or the address is not ours"
+            ) from error
+        await server.start()
+        self._grpc = server
+        return port
+
+    async def serve_until_stopped(self) -> bool:
+        """Serve until SIGTERM, SIGINT or :meth:`request_stop`, then drain and close.
+
+        A second signal ends the drain at once.
+
+        Returns
+        -------
+        bool
+            Whether every query in flight finished within the drain's timeout.
+        """
+        loop = asyncio.get_running_loop()
+        for number in _STOP_SIGNALS:
+            loop.add_signal_handler(number, self._on_signal)
+        try:
+            await self._stop.wait()
+            return await self.stop()
+        finally:
+            for number in _STOP_SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def request_stop(self) -> None:
+        """Make :meth:`serve_until_stopped` drain; from the event loop."""
+        self._stop.set()
+
+    async def stop(self) -> bool:
+        """Drain, stop listening, close the models; returns as :meth:`serve_until_stopped`.
+
+        While it drains, the server answers: it is live, not ready, and infer is UNAVAILABLE.
+        """
+        _LOG.info("draining: %d queries in flight", self.plane.in_flight)
+        finished = await self.plane.drain(self._params.drain_timeout_s)
+        if self._grpc is not None:
+            await self._grpc.stop(_FLUSH_GRACE_S)
+        await asyncio.to_thread(self.plane.close)
+        _LOG.info("stopped")
+        return finished
+
+    def _on_signal(self) -> None:
+        if self._stop.is_set():
+            self.plane.abandon()
+        self._stop.set()
+
+
+def _options(max_message_bytes: int) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_send_message_length", _LARGEST_MESSAGE_BYTES),
+        # Else a second server shares the port in silence, and each gets half of the queries.
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _package_version() -> str:
+    try:
+        return importlib.metadata.version("surplus-engine")
+    except importlib.metadata.PackageNotFoundError:  # run from a source tree
+        return "unknown"

@@ -1,0 +1,94 @@
+"""Large tensors in and out of protobuf without protobuf's own copies.
+
+Protobuf's Python classes copy a bytes field when a message is parsed, when the field is read, when
+it is set and when the message is serialised. Raw tensor contents are top-level fields of both infer
+messages, and a message is the concatenation of its fields in any order; so they can be cut out of
+a request before it is parsed, and appended to an answer after it is serialised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from engine.serving.codec import Buffer
+from engine.serving.messages import message_type
+
+_InferRequest = message_type("ModelInferRequest")
+_LENGTH_DELIMITED = 2
+_RAW_INPUT_TAG = 7 << 3 | _LENGTH_DELIMITED
+_RAW_OUTPUT_TAG = bytes([6 << 3 | _LENGTH_DELIMITED])
+_SPLIT_FROM_BYTES = 32 * 1024  # below it, walking the fields in Python costs more than the copies
+
+
+def split_infer_request(data: bytes) -> tuple[Any, Sequence[Buffer]]:
+    """Parse a serialised ``ModelInferRequest``; its raw inputs come apart, as views of ``data``.
+
+    Raises
+    ------
+    google.protobuf.message.DecodeError
+        If ``data`` is no such message.
+    """
+    fields = _top_level_fields(data) if len(data) >= _SPLIT_FROM_BYTES else None
+    if fields is None:
+        request = _InferRequest.FromString(data)
+        return request, request.raw_input_contents
+    view = memoryview(data)
+    raw = [view[value:end] for start, value, end in fields if data[start] == _RAW_INPUT_TAG]
+    rest = b"".join(view[start:end] for start, _, end in fields if data[start] != _RAW_INPUT_TAG)
+    return _InferRequest.FromString(rest), raw
+
+
+def join_infer_response(header: Any, raw_outputs: Iterable[Any]) -> bytes:
+    """Serialise a ``ModelInferResponse`` with ``raw_outputs`` appended: one copy of each.
+
+    Parameters
+    ----------
+    header : ModelInferResponse
+        The answer without its raw contents.
+    raw_outputs : iterable of buffers of bytes
+        One for each output of the header, in the same order.
+    """
+    parts = [header.SerializeToString()]
+    for raw in raw_outputs:
+        parts += (_RAW_OUTPUT_TAG, _varint(len(raw)), raw)
+    return b"".join(parts)
+
+
+def _top_level_fields(data: bytes) -> list[tuple[int, int, int]] | None:
+    """(start, start of value, end) of every field.
+
+    None unless all are length-delimited with one-byte tags and end where the data end; protobuf
+    itself then decides whether the message is merely unusual or malformed.
+    """
+    fields = []
+    start, size = 0, len(data)
+    while start < size:
+        if data[start] > 127 or data[start] & 7 != _LENGTH_DELIMITED:
+            return None
+        length, value = _read_varint(data, start + 1)
+        end = value + length
+        if value < 0 or end > size:
+            return None
+        fields.append((start, value, end))
+        start = end
+    return fields
+
+
+def _read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """A number of up to 35 bits and where it ends; -1 for the end if it does not."""
+    number = 0
+    for index, byte in enumerate(data[position : position + 5]):
+        number |= (byte & 127) << 7 * index
+        if byte < 128:
+            return number, position + index + 1
+    return 0, -1
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 127:
+        encoded.append(number & 127 | 128)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+import tritonclient.grpc as triton
+from serving_fakes import ServerThread, arithmetic, identity
+
+from engine.serving.server import ServerParams
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[ServerThread]:
+    """A server with models ``identity`` and ``arithmetic``; tests add models of their own."""
+    thread = ServerThread(ServerParams(grpc_port=0, max_in_flight=64, max_message_bytes=8 << 20))
+    thread.serve("identity", identity())
+    thread.serve("arithmetic", arithmetic())
+    yield thread
+    thread.stop()
+
+
+@pytest.fixture(scope="session")
+def client(served: ServerThread) -> Iterator[triton.InferenceServerClient]:
+    with triton.InferenceServerClient(served.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def _numbers() -> Iterator[int]:
+    return itertools.count()
+
+
+@pytest.fixture
+def fresh_name(_numbers: Iterator[int]) -> str:
+    """A model name that no other test uses."""
+    return f"model-{next(_numbers)}"
+
+
+@pytest.fixture
+def own_server() -> Iterator[ServerThread]:
+    """A server that the test may stop or fill."""
+    thread = ServerThread(ServerParams(grpc_port=0, max_in_flight=2, drain_timeout_s=30))
+    yield thread
+    thread.stop()
