@@ -117,7 +117,7 @@ class Graph:
     folder : Path
         Where ``model_path`` and the weights lie; memory-mapped by every session.
     model_path : Path
-        The basic-optimised model as a file.
+        The basic-optimised model as a file. Inputs with a default must be fed here, too.
     source_hash : str
         SHA-256 of the user's model including external data: the key of everything cached.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.dfg.build import build
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import parse, source_hash
-from engine.dfg.optimise import MODEL_FILE, WEIGHTS_FILE, optimise
+from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
 from engine.errors import ModelError
 from engine.native import load_runtime
 
@@ -51,7 +51,7 @@ def _read(path: Path, cache_folder: Path) -> Graph:
     stored = cache_folder / f"{digest}-ort{version}-{_FORMAT}"
     if _is_whole(stored):
         try:
-            return build(path.stem, parse(stored / MODEL_FILE), stored / MODEL_FILE, digest)
+            return build(path.stem, parse(stored / MODEL_FILE), _model_path(stored), digest)
         except ModelError as error:
             _log.warning("cached model is damaged and made again: %s", error)
     fresh = _new_folder(cache_folder)
@@ -66,7 +66,12 @@ def _read(path: Path, cache_folder: Path) -> Graph:
         if isinstance(error, OSError) or type(error) is ValueError:
             raise ModelError(f"{path}: cannot store the optimised model: {error}") from error
         raise
-    return build(path.stem, optimised, folder / MODEL_FILE, digest)
+    return build(path.stem, optimised, _model_path(folder), digest)
+
+
+def _model_path(folder: Path) -> Path:
+    runnable = folder / RUNNABLE_FILE
+    return runnable if runnable.exists() else folder / MODEL_FILE
 
 
 def _is_whole(folder: Path) -> bool:

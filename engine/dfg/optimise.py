@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 
-from engine.dfg.captures import reads
+from engine.dfg.captures import reads, sub_graphs
 from engine.dfg.constants import domains_used
 from engine.dfg.model_file import parse
 from engine.dfg.plain_model import store_plain
@@ -19,6 +19,9 @@ from engine.native import open_session
 _log = logging.getLogger(__name__)
 
 MODEL_FILE = "model.onnx"
+RUNNABLE_FILE = "runnable.onnx"
+"""The same where inputs have defaults, but without these: such inputs must be fed."""
+
 WEIGHTS_FILE = "weights.bin"
 
 _INLINE_BELOW_BYTES = 1024
@@ -44,28 +47,62 @@ def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
     ModelError
         If ONNX Runtime does not load the model; the message is its own, in one line.
     """
-    ready = _saved_by_runtime(source, folder)
+    loadable = _loadable(source, model)
+    ready = _saved_by_runtime(loadable, source, folder)
     if ready is None:
-        _require_loadable(source)
+        _require_loadable(loadable, source)
         ready = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
     ready = complete_types(_normalised(ready), folder)
     (folder / WEIGHTS_FILE).touch()
     (folder / MODEL_FILE).write_bytes(ready.SerializeToString())
+    if _drop_defaults(ready.graph):
+        (folder / RUNNABLE_FILE).write_bytes(ready.SerializeToString())
 
 
-def _saved_by_runtime(source: Path, folder: Path) -> onnx.ModelProto | None:
+def _loadable(source: Path, model: onnx.ModelProto) -> str | bytes:
+    """The file, or its content with new names where two nodes of ``model`` share one.
+
+    Nothing refers to a node by its name, yet ONNX Runtime refuses duplicates.
+    """
+    changed = _rename_twins(model.graph)
+    return model.SerializeToString() if changed else str(source)
+
+
+def _rename_twins(graph: onnx.GraphProto) -> bool:
+    used = {node.name for node in graph.node}
+    seen: set[str] = set()
+    changed = False
+    for index, node in enumerate(graph.node):
+        if node.name and node.name in seen:
+            while node.name in used:
+                node.name += f"#{index}"
+            used.add(node.name)
+            changed = True
+        seen.add(node.name)
+        for body in sub_graphs(node):
+            changed |= _rename_twins(body)
+    return changed
+
+
+def _saved_by_runtime(loadable: str | bytes, source: Path, folder: Path) -> onnx.ModelProto | None:
     target = folder / MODEL_FILE
     try:
-        open_session(str(source), level="basic", config=_CONFIG, optimized_path=str(target))
+        open_session(
+            loadable,
+            level="basic",
+            weights_folder=source.parent,
+            config=_CONFIG,
+            optimized_path=str(target),
+        )
         return parse(target)
     except (RuntimeError, MemoryError, ModelError) as error:
         _log.info("%s: no offline optimisation: %s", source, _one_line(error))
         return None
 
 
-def _require_loadable(source: Path) -> None:
+def _require_loadable(loadable: str | bytes, source: Path) -> None:
     try:
-        open_session(str(source), level="disable_all")
+        open_session(loadable, level="disable_all", weights_folder=source.parent)
     except (RuntimeError, MemoryError) as error:
         reason = _one_line(error).removeprefix(f"Load model from {source} failed:")
         raise ModelError(f"{source}: {reason}") from error
@@ -89,6 +126,16 @@ def _normalised(model: onnx.ModelProto) -> onnx.ModelProto:
     del model.opset_import[:]
     model.opset_import.extend(onnx.helper.make_opsetid(d, v) for d, v in kept)
     return model
+
+
+def _drop_defaults(graph: onnx.GraphProto) -> bool:
+    inputs = {value.name for value in graph.input}
+    kept = [tensor for tensor in graph.initializer if tensor.name not in inputs]
+    changed = len(kept) < len(graph.initializer)
+    if changed:
+        del graph.initializer[:]
+        graph.initializer.extend(kept)
+    return changed
 
 
 def _drop_inputs_of_constants(graph: onnx.GraphProto) -> None:

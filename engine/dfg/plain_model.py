@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import onnx
 
-from engine.dfg.constants import external_place, tensors_of_graph, tensors_of_model
+from engine.dfg.constants import external_place, tensors_of_model
 
 _CHUNK_BYTES = 1 << 24
 _ALIGNMENT_BYTES = 4096
@@ -19,7 +19,7 @@ _ALIGNMENT_BYTES = 4096
 def store_plain(
     model: onnx.ModelProto, source_folder: Path, weights: Path, min_bytes: int
 ) -> onnx.ModelProto:
-    """Copy ``model``, with all large constants moved to ``weights``.
+    """Copy ``model``, with its large constants moved to ``weights``.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def store_plain(
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     _lift_constants(copy.graph)
-    movable = {id(tensor) for tensor in tensors_of_graph(copy.graph)}
     with weights.open("wb") as target:
-        for tensor in tensors_of_model(copy):
-            if external_place(tensor) is not None:
-                _move_outside(tensor, source_folder, target, weights.name)
-            elif id(tensor) in movable and len(tensor.raw_data) >= min_bytes:
-                _refer(tensor, weights.name, _append(target, tensor.raw_data), len(tensor.raw_data))
+        outside = [t for t in tensors_of_model(copy) if external_place(t) is not None]
+        inside = [t for t in copy.graph.initializer if len(t.raw_data) >= min_bytes]
+        for tensor in outside:
+            _move_outside(tensor, source_folder, target, weights.name)
+        for tensor in inside:
+            _refer(tensor, weights.name, _append(target, tensor.raw_data), len(tensor.raw_data))
     return copy
 
 
