@@ -28,6 +28,13 @@ print("\n".join(line for items in lists for line in items))
 endef
 export REQUIREMENTS
 
+# The typing stub of the native module, formatted as the rest.
+define STUB
+	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o $(1)
+	$(BIN)/ruff check --quiet --config pyproject.toml --select I,UP,D200 --fix --unsafe-fixes $(1)
+	$(BIN)/ruff format --quiet --config pyproject.toml $(1)
+endef
+
 .PHONY: install build test lint sanitize bench serve stub clean
 
 install: $(STAMPS)/core
@@ -56,12 +63,11 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/tests/*.cpp engine/core/tests/*.hpp)
-	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o build/_core.pyi
-	$(BIN)/ruff check --quiet --select I,UP --fix build/_core.pyi --no-cache --isolated || true
+	$(call STUB,build/_core.pyi)
 	diff -u engine/_core.pyi build/_core.pyi
 
 stub: install
-	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o engine/_core.pyi
+	$(call STUB,engine/_core.pyi)
 
 serve: install
 	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))

@@ -9,6 +9,7 @@
 
 #include "bind_value.hpp"
 #include "ort_session.hpp"
+#include "ort_value.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,34 +28,38 @@ class Call {
        const std::vector<std::string>& outputs)
       : session_(session) {
     for (const auto& [name, value] : inputs) add_input(nb::cast<std::string>(name), value);
-    for (const std::string& name : outputs) add_output(session.output_index(name));
+    for (const std::string& name : outputs) add_output(session.output(name));
     if (outputs.empty()) {
-      for (std::size_t i = 0; i < session.outputs().size(); ++i) add_output(i);
+      for (const ort::ValueInfo& info : session.outputs()) add_output(info);
     }
   }
 
   /// Blocks; call without the GIL.
-  [[nodiscard]] std::vector<ort::Handle<OrtValue>> run() const {
+  [[nodiscard]] std::vector<ValuePtr> run() const {
     std::vector<OrtValue*> results(output_names_.size());
     ort::check(session_.run(input_names_, inputs_.data(), output_names_, results.data(), nullptr));
-    std::vector<ort::Handle<OrtValue>> owned;
-    owned.reserve(results.size());
-    for (OrtValue* result : results) owned.emplace_back(result);
-    return owned;
+    std::vector<ValuePtr> values;
+    values.reserve(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values.push_back(ort::wrap_output(results[i], optional_[i]));
+    }
+    return values;
   }
 
  private:
   void add_input(const std::string& name, nb::handle value) {
-    const std::size_t index = session_.input_index(name);
-    ValuePtr given = value.is_none() ? session_.absent(index) : nb::cast<PyValue>(value).value;
-    if (!given) return;
-    input_names_.push_back(session_.inputs()[index].name.c_str());
+    const ort::ValueInfo& info = session_.input(name);
+    if (value.is_none()) return;
+    const ValuePtr& given = nb::cast<const PyValue&>(value).value;
+    if (ort::unwrap(given) == nullptr) return;  // an absent optional is left out
+    input_names_.push_back(info.name.c_str());
     inputs_.push_back(ort::unwrap(given));
-    held_.push_back(std::move(given));
+    held_.push_back(given);
   }
 
-  void add_output(std::size_t index) {
-    output_names_.push_back(session_.outputs()[index].name.c_str());
+  void add_output(const ort::ValueInfo& info) {
+    output_names_.push_back(info.name.c_str());
+    optional_.push_back(info.kind == "optional");
   }
 
   const InferenceSession& session_;
@@ -62,22 +67,21 @@ class Call {
   std::vector<const char*> output_names_;
   std::vector<const OrtValue*> inputs_;
   std::vector<ValuePtr> held_;
+  std::vector<bool> optional_;
 };
 
 std::vector<PyValue> run(const InferenceSession& session, const nb::dict& inputs,
                          const std::vector<std::string>& outputs) {
   release_deferred_buffers();
   const Call call(session, inputs, outputs);
-  std::vector<ort::Handle<OrtValue>> results;
+  std::vector<ValuePtr> results;
   {
     const nb::gil_scoped_release released;
     results = call.run();
   }
   std::vector<PyValue> values;
   values.reserve(results.size());
-  for (auto& result : results) {
-    values.push_back({std::make_shared<ort::OnnxValue>(std::move(result))});
-  }
+  for (ValuePtr& result : results) values.push_back({std::move(result)});
   return values;
 }
 
@@ -148,35 +152,51 @@ std::vector<std::string> names(const std::vector<ort::ValueInfo>& infos) {
 }
 
 void bind_session(nb::module_& m) {
-  nb::class_<InferenceSession>(m, "Session",
-                               "One ONNX Runtime session outside any plan: profiling, reference, "
-                               "calibration. Safe to use from several threads at once.")
+  nb::class_<InferenceSession>(
+      m, "Session",
+      R"(One ONNX Runtime session outside any plan: profiling, reference, calibration.
+
+Safe to use from several threads at once.)")
       .def("__init__", &construct, "model"_a, "width"_a = 1, "level"_a = "all",
            "config"_a = Config{}, "optimized_path"_a = "",
+           nb::sig("def __init__(self, model: str | bytes, width: int = 1, level: str = 'all', "
+                   "config: collections.abc.Mapping[str, str] = ..., "
+                   "optimized_path: str = '') -> None"),
            R"(Load and optimise a model.
 
 Parameters
 ----------
-model : path, or the model's bytes.
-width : threads inside an operator; 1 creates no thread pool.
-level : "disable_all", "basic", "extended" or "all".
-config : ONNX Runtime's session configuration entries.
-optimized_path : where to save the optimised model, if not empty.
+model
+    Path, or the model's bytes.
+width
+    Threads inside an operator; 1 creates no thread pool.
+level
+    "disable_all", "basic", "extended" or "all".
+config
+    ONNX Runtime's session configuration entries.
+optimized_path
+    Where to save the optimised model, if not empty.
 
 Raises
 ------
-RuntimeError : ONNX Runtime's reason why the model cannot be loaded.
-ValueError : a bad width or level.)")
-      .def_prop_ro("input_names", [](const InferenceSession& self) { return names(self.inputs()); })
-      .def_prop_ro("output_names",
-                   [](const InferenceSession& self) { return names(self.outputs()); })
+RuntimeError
+    ONNX Runtime's reason why the model cannot be loaded.
+ValueError
+    A bad width or level.)")
+      .def_prop_ro(
+          "input_names", [](const InferenceSession& self) { return names(self.inputs()); },
+          "Names of the inputs, in the model's order.")
+      .def_prop_ro(
+          "output_names", [](const InferenceSession& self) { return names(self.outputs()); },
+          "Names of the outputs, in the model's order.")
       .def_prop_ro(
           "input_info", [](const InferenceSession& self) { return describe(self.inputs()); },
           nb::sig("def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
           R"(Of each input: name, kind, element type, shape.
 
-The kind is "tensor", "sequence", "map" or "optional", the element type that of the innermost
-tensor. A dimension is its extent, its symbolic name, or -1; a shape of unknown rank is None.)")
+The kind is "tensor", "sequence", "map" or "optional", the element type that of the
+innermost tensor. A dimension is its extent, its symbolic name, or -1; a shape of unknown
+rank is None.)")
       .def_prop_ro(
           "output_info", [](const InferenceSession& self) { return describe(self.outputs()); },
           nb::sig("def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
@@ -188,12 +208,15 @@ tensor. A dimension is its extent, its symbolic name, or -1; a shape of unknown 
 
 Parameters
 ----------
-inputs : None stands for an absent optional input.
-outputs : names of those wanted, in this order; empty for all.
+inputs
+    None stands for an absent optional input.
+outputs
+    Names of those wanted, in this order; empty for all.
 
 Raises
 ------
-RuntimeError : a name that the model lacks, or ONNX Runtime's reason why the run failed.)")
+RuntimeError
+    A name that the model lacks, or ONNX Runtime's reason why the run failed.)")
       .def("time", &time, "inputs"_a, "repeats"_a, "budget_ns"_a, "warmup"_a = 1,
            nb::sig("def time(self, inputs: dict[str, Value | None], repeats: int, "
                    "budget_ns: int, warmup: int = 1) -> list[int]"),
@@ -211,11 +234,13 @@ void bind_ort(nb::module_& m) {
 
 Parameters
 ----------
-library_path : path of ``libonnxruntime.so.*``; the same path again does nothing.
+library_path
+    Path of ``libonnxruntime.so.*``; the same path again does nothing.
 
 Raises
 ------
-RuntimeError : the library is missing or too old, or another one is already open.)");
+RuntimeError
+    The library is missing or too old, or another one is already open.)");
   m.def("runtime_version", &ort::runtime_version, "Version of the open library, as '1.31.1'.");
   bind_session(m);
 }

@@ -49,9 +49,11 @@ void check_format(const PyBuffer& buffer, nb::handle array, int elem_type) {
 
 /// The array's own buffer, or that of a copy where it has gaps or is not aligned.
 PyBuffer contiguous(nb::handle array) {
-  if (nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) {
+  try {
     PyBuffer buffer(array.ptr());
     if (buffer.aligned()) return buffer;
+  } catch (const nb::python_error&) {
+    // not contiguous, or no buffer at all; then the copy's fails, too, and says why
   }
   const nb::object copy = array.attr("copy")("C");
   return PyBuffer(copy.ptr());
@@ -117,6 +119,11 @@ std::string kind(const PyValue& value) {
   }
 }
 
+int elem_type(const PyValue& value) {
+  const OnnxValue& inner = onnx(value);
+  return inner.kind() == ort::ValueKind::kTensor ? inner.elem_type() : 0;
+}
+
 nb::dlpack::dtype array_dtype(int elem_type) {
   using Code = nb::dlpack::dtype_code;
   const auto bits = static_cast<std::uint8_t>(ort::element_bits(elem_type));
@@ -180,7 +187,7 @@ std::vector<PyValue> items(const PyValue& value) {
 
 void bind_value(nb::module_& m) {
   nb::class_<PyValue>(m, "Value",
-                      R"(An immutable ONNX value: tensor, sequence, map, or an absent optional.
+                      R"(An immutable ONNX value: tensor, sequence, map, or absent optional.
 
 Element types are numbers of ``onnx.TensorProto.DataType``. Safe to share between threads.)")
       .def_static("from_numpy", &from_numpy, "array"_a, "elem_type"_a,
@@ -189,13 +196,16 @@ Element types are numbers of ``onnx.TensorProto.DataType``. Safe to share betwee
 
 Parameters
 ----------
-array : kept alive and not to be written to; types that numpy lacks (bfloat16, float8) come as
+array
+    Kept alive and not to be written to. Types that numpy lacks (bfloat16, float8) come as
     unsigned integers of the same width, strings as an object array of str or bytes.
-elem_type : the ONNX element type; types below 8 bits go through `from_packed`.
+elem_type
+    The ONNX element type; types below 8 bits go through `from_packed`.
 
 Raises
 ------
-ValueError : the array's dtype, byte order included, does not hold that type.)")
+ValueError
+    The array's dtype, byte order included, does not hold that type.)")
       .def_static("from_packed", &from_packed, "data"_a, "elem_type"_a, "shape"_a,
                   nb::sig("def from_packed(data: numpy.ndarray, elem_type: int, "
                           "shape: collections.abc.Sequence[int]) -> Value"),
@@ -203,13 +213,12 @@ ValueError : the array's dtype, byte order included, does not hold that type.)")
 
 Raises
 ------
-ValueError : the number of bytes does not fit the shape.)")
+ValueError
+    The number of bytes does not fit the shape.)")
       .def_static("sequence", &sequence, "items"_a, "elem_type"_a = 1,
                   "A sequence of tensors; `elem_type` is what an empty one would hold.")
       .def_prop_ro("kind", &kind, "'tensor', 'sequence', 'map' or 'optional_none'.")
-      .def_prop_ro(
-          "elem_type", [](const PyValue& value) { return onnx(value).elem_type(); },
-          "ONNX element type of a tensor; RuntimeError for other kinds.")
+      .def_prop_ro("elem_type", &elem_type, "ONNX element type of a tensor, 0 for other kinds.")
       .def_prop_ro(
           "shape", [](const PyValue& value) { return nb::tuple(nb::cast(onnx(value).shape())); },
           nb::sig("def shape(self) -> tuple[int, ...]"),
@@ -220,8 +229,8 @@ ValueError : the number of bytes does not fit the shape.)")
       .def("to_numpy", &to_numpy, nb::sig("def to_numpy(self) -> numpy.ndarray"),
            R"(The tensor as an array over the same memory, which it keeps alive.
 
-Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as their
-packed bytes in one dimension, strings as an object array of str (a copy).)")
+Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as
+their packed bytes in one dimension, strings as an object array of str (a copy).)")
       .def("items", &items, "The tensors of a sequence; of a map [keys, values].");
 }
 

@@ -104,6 +104,10 @@ class Api {
   StatusFn<34, const OrtSession*, std::size_t, OrtTypeInfo**> session_output_type{table_};
   StatusFn<36, const OrtSession*, std::size_t, OrtAllocator*, char**> session_input_name{table_};
   StatusFn<37, const OrtSession*, std::size_t, OrtAllocator*, char**> session_output_name{table_};
+  StatusFn<32, const OrtSession*, std::size_t*> session_overridable_count{table_};
+  StatusFn<35, const OrtSession*, std::size_t, OrtTypeInfo**> session_overridable_type{table_};
+  StatusFn<38, const OrtSession*, std::size_t, OrtAllocator*, char**> session_overridable_name{
+      table_};
   StatusFn<9, OrtSession*, const OrtRunOptions*, const char* const*, const OrtValue* const*,
            std::size_t, const char* const*, std::size_t, OrtValue**>
       run{table_};

@@ -10,7 +10,6 @@ namespace engine {
 namespace {
 
 using ort::InferenceSession;
-using ort::OnnxValue;
 
 /// An array that needs no allocation up to the size that nearly every segment has.
 template <typename T>
@@ -51,18 +50,16 @@ class OrtCancelToken final : public CancelToken {
 
 class OrtKernel final : public Kernel {
  public:
-  OrtKernel(const ort::SessionParams& params, std::vector<std::string> input_names,
-            std::vector<std::string> output_names)
-      : session_(params),
-        input_names_(std::move(input_names)),
-        output_names_(std::move(output_names)) {
-    for (const std::string& name : input_names_) {
-      absent_.push_back(session_.absent(session_.input_index(name)));
-      inputs_.push_back(name.c_str());
+  OrtKernel(const ort::SessionParams& params, const std::vector<std::string>& input_names,
+            const std::vector<std::string>& output_names)
+      : session_(params) {
+    for (const std::string& name : input_names) {
+      inputs_.push_back(session_.input(name).name.c_str());
     }
-    for (const std::string& name : output_names_) {
-      static_cast<void>(session_.output_index(name));
-      outputs_.push_back(name.c_str());
+    for (const std::string& name : output_names) {
+      const ort::ValueInfo& info = session_.output(name);
+      outputs_.push_back(info.name.c_str());
+      optional_.push_back(info.kind == "optional");
     }
   }
 
@@ -77,7 +74,7 @@ class OrtKernel final : public Kernel {
     ort::check(
         session_.run({names.data(), count}, values.data(), outputs_, results.data(), options));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = std::make_shared<OnnxValue>(ort::Handle<OrtValue>(results[i]));
+      outputs[i] = ort::wrap_output(results[i], optional_[i]);
     }
   }
 
@@ -87,20 +84,17 @@ class OrtKernel final : public Kernel {
                       Scratch<const char*>& names) const noexcept {
     std::size_t count = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const ValuePtr& value = inputs[i] ? inputs[i] : absent_[i];
-      if (!value) continue;
-      values[count] = ort::unwrap(value);
+      values[count] = ort::unwrap(inputs[i]);
+      if (values[count] == nullptr) continue;  // absent: ONNX Runtime wants it left out
       names[count++] = inputs_[i];
     }
     return count;
   }
 
   InferenceSession session_;
-  std::vector<std::string> input_names_;
-  std::vector<std::string> output_names_;
   std::vector<const char*> inputs_;
   std::vector<const char*> outputs_;
-  std::vector<ValuePtr> absent_;
+  std::vector<bool> optional_;  // of each output: whether it may hold nothing
 };
 
 }  // namespace
@@ -115,7 +109,7 @@ std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_b
                                   .width = width,
                                   .level = level,
                                   .config = config};
-  return std::make_shared<OrtKernel>(params, std::move(input_names), std::move(output_names));
+  return std::make_shared<OrtKernel>(params, input_names, output_names);
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

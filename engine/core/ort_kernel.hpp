@@ -12,8 +12,7 @@ namespace engine {
 
 /// A kernel over a session of its own. `input_names` and `output_names` give the order of the
 /// values in execute(); they may leave out inputs that the model does not need. Values must come
-/// from the ort layer. A null input is passed as "none" where its type is optional, else left
-/// out.
+/// from the ort layer. Null inputs and absent optionals are left out of the run.
 ///
 /// Takes as long as the session takes to create. Throws std::runtime_error with ONNX Runtime's
 /// message when the model cannot be loaded or lacks a name, std::invalid_argument for a bad width

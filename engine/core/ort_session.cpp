@@ -81,7 +81,6 @@ void read_type(const OrtTypeInfo* type, ValueInfo& info) {
     case kOptional: {
       const auto* optional = query<const OrtOptionalTypeInfo*>(api().as_optional_type, type);
       read_type(create<OrtTypeInfo>(api().optional_contained_type, optional).get(), info);
-      info.of_sequence = info.kind == "sequence";
       info.kind = "optional";
       return;
     }
@@ -104,13 +103,16 @@ std::vector<ValueInfo> read_infos(const OrtSession* session, const Count& count,
   return infos;
 }
 
-std::size_t find(const std::vector<ValueInfo>& infos, const std::string& name, const char* what) {
+const ValueInfo* find(const std::vector<ValueInfo>& infos, const std::string& name) {
   const auto found = std::ranges::find(infos, name, &ValueInfo::name);
-  if (found != infos.end()) return static_cast<std::size_t>(found - infos.begin());
+  return found == infos.end() ? nullptr : &*found;
+}
+
+[[noreturn]] void throw_unknown(const std::vector<ValueInfo>& infos, const std::string& name,
+                                const std::string& what) {
   std::string known;
   for (const ValueInfo& info : infos) known += (known.empty() ? "" : ", ") + info.name;
-  throw std::runtime_error("the model has no " + std::string(what) + " '" + name +
-                              "'; it has: " + known);
+  throw std::runtime_error("the model has no " + what + " '" + name + "'; it has: " + known);
 }
 
 }  // namespace
@@ -119,20 +121,21 @@ InferenceSession::InferenceSession(const SessionParams& params)
     : api_(api()), session_(make_session(params)) {
   inputs_ = read_infos(session_.get(), api_.session_input_count, api_.session_input_name,
                        api_.session_input_type);
+  overridable_ = read_infos(session_.get(), api_.session_overridable_count,
+                            api_.session_overridable_name, api_.session_overridable_type);
   outputs_ = read_infos(session_.get(), api_.session_output_count, api_.session_output_name,
                         api_.session_output_type);
-  for (const ValueInfo& info : inputs_) {
-    absent_.push_back(info.kind == "optional" ? make_none(info.of_sequence, info.elem_type)
-                                              : nullptr);
-  }
 }
 
-std::size_t InferenceSession::input_index(const std::string& name) const {
-  return find(inputs_, name, "input");
+const ValueInfo& InferenceSession::input(const std::string& name) const {
+  if (const ValueInfo* info = find(inputs_, name)) return *info;
+  if (const ValueInfo* info = find(overridable_, name)) return *info;
+  throw_unknown(inputs_, name, "input");
 }
 
-std::size_t InferenceSession::output_index(const std::string& name) const {
-  return find(outputs_, name, "output");
+const ValueInfo& InferenceSession::output(const std::string& name) const {
+  if (const ValueInfo* info = find(outputs_, name)) return *info;
+  throw_unknown(outputs_, name, "output");
 }
 
 }  // namespace engine::ort

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ort_runtime.hpp"
-#include "ort_value.hpp"
 
 namespace engine::ort {
 
@@ -29,9 +28,8 @@ struct ValueInfo {
     std::string symbol;   ///< its name, if it has one
   };
   std::string name;
-  std::string kind;          ///< "tensor", "sequence", "map" or "optional"
-  int elem_type = 0;         ///< of the innermost tensor; 0 where there is none
-  bool of_sequence = false;  ///< an optional that holds a sequence
+  std::string kind;   ///< "tensor", "sequence", "map" or "optional"
+  int elem_type = 0;  ///< of the innermost tensor; 0 where there is none
   std::optional<std::vector<Dimension>> shape = {};  ///< none: unknown rank
 };
 
@@ -42,16 +40,14 @@ class InferenceSession {
   /// with ONNX Runtime's message, std::invalid_argument for a bad width or level.
   explicit InferenceSession(const SessionParams& params);
 
+  /// What every run must be given (optional types aside).
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const noexcept { return outputs_; }
 
-  /// The input's number. Throws std::runtime_error naming it and what the model has.
-  [[nodiscard]] std::size_t input_index(const std::string& name) const;
-  [[nodiscard]] std::size_t output_index(const std::string& name) const;
-
-  /// What stands for an absent value of this input: "none" for optional types, else null, and
-  /// then the input is left out.
-  [[nodiscard]] const ValuePtr& absent(std::size_t input) const { return absent_[input]; }
+  /// The output of that name. Throws std::runtime_error naming it and what the model has.
+  [[nodiscard]] const ValueInfo& output(const std::string& name) const;
+  /// The same of an input, or of an initializer that an input may override.
+  [[nodiscard]] const ValueInfo& input(const std::string& name) const;
 
   /// Fills `outputs` (null on entry) with values that the caller owns. `options` may be null.
   [[nodiscard]] OrtStatus* run(std::span<const char* const> input_names,
@@ -66,8 +62,8 @@ class InferenceSession {
   const Api& api_;
   Handle<OrtSession> session_;
   std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> overridable_;
   std::vector<ValueInfo> outputs_;
-  std::vector<ValuePtr> absent_;
 };
 
 }  // namespace engine::ort

@@ -57,8 +57,6 @@ std::size_t tensor_bytes(const OnnxValue& value) {
   return query<std::size_t>(api().tensor_bytes, value.get());
 }
 
-ValuePtr own(OrtValue* value) { return std::make_shared<OnnxValue>(Handle<OrtValue>(value)); }
-
 }  // namespace
 
 std::size_t OnnxValue::bytes() const noexcept try {
@@ -72,7 +70,7 @@ std::size_t OnnxValue::bytes() const noexcept try {
 }
 
 ValueKind OnnxValue::kind() const {
-  if (query<int>(api().has_value, get()) == 0) return ValueKind::kOptionalNone;
+  if (!value_) return ValueKind::kOptionalNone;
   switch (query<int>(api().value_type, get())) {
     case kTensor:
       return ValueKind::kTensor;
@@ -118,8 +116,9 @@ std::vector<ValuePtr> OnnxValue::items() const {
   std::vector<ValuePtr> items;
   items.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    items.push_back(own(
-        query<OrtValue*>(api().get_value, get(), static_cast<int>(i), Runtime::get().allocator())));
+    items.push_back(wrap_output(
+        query<OrtValue*>(api().get_value, get(), static_cast<int>(i), Runtime::get().allocator()),
+        false));
   }
   return items;
 }
@@ -160,12 +159,18 @@ ValuePtr make_sequence(std::span<const ValuePtr> items) {
   std::vector<const OrtValue*> parts;
   parts.reserve(items.size());
   for (const ValuePtr& item : items) {
-    if (!item) throw std::invalid_argument("a sequence cannot hold None");
     parts.push_back(unwrap(item));
+    if (parts.back() == nullptr) throw std::invalid_argument("a sequence cannot hold None");
   }
   auto value =
       create<OrtValue>(api().create_value, parts.data(), parts.size(), static_cast<int>(kSequence));
   return std::make_shared<OnnxValue>(std::move(value));
+}
+
+ValuePtr wrap_output(OrtValue* value, bool optional) {
+  Handle<OrtValue> owned(value);
+  if (optional && query<int>(api().has_value, value) == 0) owned.reset();
+  return std::make_shared<OnnxValue>(std::move(owned));
 }
 
 }  // namespace engine::ort

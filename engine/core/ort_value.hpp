@@ -23,6 +23,8 @@ enum class ValueKind { kTensor, kSequence, kMap, kOptionalNone };
 /// from the OrtValue each time, so that wrapping an output costs no more than one allocation.
 class OnnxValue final : public Value {
  public:
+  /// A null handle is an absent optional: what ONNX Runtime returns for one must not be passed
+  /// to a session again (it would be read as a tensor without an address).
   explicit OnnxValue(Handle<OrtValue> value) noexcept : value_(std::move(value)) {}
 
   /// Parts of sequences counted. O(1) for tensors, O(items) otherwise.
@@ -57,14 +59,15 @@ class OnnxValue final : public Value {
 /// make_empty_sequence. Throws std::invalid_argument for None among the items.
 [[nodiscard]] ValuePtr make_sequence(std::span<const ValuePtr> items);
 
-/// The absent value of an optional tensor, or of an optional sequence of tensors. Made by a
-/// model of one operator: the C API cannot. Costs a session; made once per type and kept.
-[[nodiscard]] ValuePtr make_none(bool of_sequence, int elem_type);
-
-/// An empty sequence of tensors, made and kept like make_none.
+/// An empty sequence of tensors. Made by a model of one operator, since the C API cannot; costs
+/// a session at the first call with a type, which then keeps it.
 [[nodiscard]] ValuePtr make_empty_sequence(int elem_type);
 
-/// The OrtValue behind a value of ours; null stays null.
+/// Takes ownership of an output. `optional`: its type may be one that holds nothing.
+[[nodiscard]] ValuePtr wrap_output(OrtValue* value, bool optional);
+
+/// The OrtValue behind a value of ours; null for null and for absent optionals, which sessions
+/// want left out of their inputs.
 [[nodiscard]] inline const OrtValue* unwrap(const ValuePtr& value) noexcept {
   return value ? static_cast<const OnnxValue&>(*value).get() : nullptr;
 }

@@ -1,5 +1,6 @@
 """Numpy arrays, lists and dicts to the core's values and back, for every ONNX element type."""
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -45,6 +46,9 @@ _PACKED: dict[int, tuple[np.dtype[Any], int]] = {
 }
 _SIGNED = {TensorProto.INT4, TensorProto.INT2}
 
+# Hot path: arrays of these go to the core as they are.
+_DIRECT = {dtype: code for code, dtype in _NATIVE.items() if code != TensorProto.STRING}
+
 _DTYPES = _NATIVE | _EXTENDED | {code: dtype for code, (dtype, _) in _PACKED.items()}
 _ELEM_TYPES = {dtype: code for code, dtype in _DTYPES.items()}
 
@@ -60,10 +64,10 @@ def dtype_of(elem_type: int) -> np.dtype[Any]:
 def elem_type_of(dtype: npt.DTypeLike) -> int:
     """ONNX element type of a numpy dtype; ValueError if there is none."""
     exact = np.dtype(dtype)
-    if exact.kind in "USO" or exact.kind == "T":
+    if exact.kind in "USOT":
         return int(TensorProto.STRING)
     try:
-        return _ELEM_TYPES[exact.newbyteorder("=") if exact.isbuiltin else exact]
+        return _ELEM_TYPES[exact if exact.isnative else exact.newbyteorder("=")]
     except KeyError:
         raise ValueError(f"ONNX has no element type for numpy's {exact}") from None
 
@@ -85,6 +89,10 @@ def to_value(data: Any, elem_type: int | None = None) -> Value | None:
     ValueError
         The data is of another type, big-endian, or nothing that ONNX can hold.
     """
+    if type(data) is np.ndarray:
+        direct = _DIRECT.get(data.dtype)
+        if direct is not None and (elem_type is None or elem_type == direct):
+            return Value.from_numpy(data, direct)
     if data is None or isinstance(data, Value):
         return data
     if isinstance(data, list | tuple):
@@ -102,9 +110,10 @@ def from_value(value: Value | None) -> Any:
     """
     if value is None:
         return None
+    elem_type = value.elem_type
+    if elem_type:
+        return value.to_numpy() if elem_type in _NATIVE else _array(value, elem_type)
     match value.kind:
-        case "tensor":
-            return _array(value)
         case "sequence":
             return [from_value(item) for item in value.items()]
         case "map":
@@ -126,14 +135,15 @@ def _tensor(array: npt.NDArray[Any], elem_type: int) -> Value:
     wanted = dtype_of(elem_type)
     if elem_type == TensorProto.STRING:
         return Value.from_numpy(_objects(array), elem_type)
+    if not array.dtype.isnative:
+        raise ValueError(f"{array.dtype.str} is not in this machine's byte order")
     if array.dtype != wanted:
         raise ValueError(f"expected elements of {wanted}, got {array.dtype}")
-    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
-        raise ValueError(f"{array.dtype.str} is not in this machine's byte order")
     if elem_type in _PACKED:
         return Value.from_packed(_pack(array, _PACKED[elem_type][1]), elem_type, array.shape)
     if elem_type in _EXTENDED:
-        return Value.from_numpy(array.view(f"u{wanted.itemsize}"), elem_type)
+        bits = np.ascontiguousarray(array).view(f"u{wanted.itemsize}").reshape(array.shape)
+        return Value.from_numpy(bits, elem_type)
     return Value.from_numpy(array, elem_type)
 
 
@@ -143,13 +153,11 @@ def _objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array.astype(np.object_)
 
 
-def _array(value: Value) -> npt.NDArray[Any]:
+def _array(value: Value, elem_type: int) -> npt.NDArray[Any]:
     raw = value.to_numpy()
-    if value.elem_type in _PACKED:
-        return _unpack(raw, value)
-    if value.elem_type in _EXTENDED:
-        return raw.view(_EXTENDED[value.elem_type])
-    return raw
+    if elem_type in _PACKED:
+        return _unpack(raw, elem_type, value.shape)
+    return raw.view(dtype_of(elem_type))
 
 
 def _pack(array: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint8]:
@@ -159,16 +167,16 @@ def _pack(array: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint8]:
     padded[: codes.size] = codes
     shifts = np.arange(per_byte, dtype=np.uint8) * bits
     lanes = padded.reshape(-1, per_byte) << shifts
-    return np.bitwise_or.reduce(lanes, axis=1).astype(np.uint8)
+    packed: npt.NDArray[np.uint8] = np.bitwise_or.reduce(lanes, axis=1).astype(np.uint8)
+    return packed
 
 
-def _unpack(raw: npt.NDArray[Any], value: Value) -> npt.NDArray[Any]:
-    dtype, bits = _PACKED[value.elem_type]
+def _unpack(raw: npt.NDArray[Any], elem_type: int, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    dtype, bits = _PACKED[elem_type]
     shifts = np.arange(8 // bits, dtype=np.uint8) * bits
     codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)
-    count = int(np.prod(value.shape, dtype=np.int64))
-    codes = codes[:count].astype(np.uint8)
-    if value.elem_type in _SIGNED:  # ml_dtypes keeps the sign in the upper bits, too
-        sign = 1 << (bits - 1)
-        codes = ((codes ^ sign) - np.uint8(sign)).astype(np.uint8)
-    return codes.view(dtype).reshape(value.shape)
+    codes = codes[: math.prod(shape)].astype(np.uint8)
+    if elem_type in _SIGNED:  # ml_dtypes keeps the sign in the upper bits, too
+        sign = np.uint8(1 << (bits - 1))
+        codes = (codes ^ sign) - sign
+    return codes.view(dtype).reshape(shape)

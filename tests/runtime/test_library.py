@@ -1,0 +1,89 @@
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import _core
+from engine.errors import RuntimeLibraryError
+from engine.runtime import library
+
+
+def _version_in_child(queue):
+    queue.put(library.load_runtime())
+
+
+def test_finds_the_wheels_library_without_importing_onnxruntime():
+    code = (
+        "import sys; from engine.runtime.library import find_library, load_runtime;"
+        "load_runtime(); assert 'onnxruntime' not in sys.modules; print(find_library())"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Path(out.stdout.strip()).name.startswith("libonnxruntime.so")
+    assert out.stderr == ""
+
+
+def test_load_is_idempotent_and_says_the_version():
+    version = library.load_runtime()
+    assert version == library.load_runtime() == _core.runtime_version()
+    assert tuple(int(part) for part in version.split(".")[:2]) >= (1, 24)
+
+
+def test_another_library_is_refused_once_one_is_open():
+    library.load_runtime()
+    with pytest.raises(RuntimeError, match="already loaded from"):
+        _core.open_runtime("/nowhere/libonnxruntime.so")
+
+
+def test_the_environment_names_the_library(monkeypatch, tmp_path):
+    named = tmp_path / "libonnxruntime.so.9"
+    named.write_bytes(b"")
+    monkeypatch.setenv(library.LIBRARY_VARIABLE, str(named))
+    assert library.find_library() == named
+
+
+def test_a_named_library_that_is_missing_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv(library.LIBRARY_VARIABLE, str(tmp_path / "gone.so"))
+    with pytest.raises(RuntimeLibraryError, match=r"gone\.so, which is not a file"):
+        library.find_library()
+
+
+def test_without_onnxruntime_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.delenv(library.LIBRARY_VARIABLE, raising=False)
+    monkeypatch.setattr(library.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeLibraryError, match="pip install onnxruntime"):
+        library.find_library()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot open shared object file"),
+        (b"not a library", "cannot load ONNX Runtime"),  # an ELF header is missing
+    ],
+)
+def test_a_broken_library_is_a_clean_error(tmp_path, content, message):
+    path = tmp_path / "libonnxruntime.so"
+    if content is not None:
+        path.write_bytes(content)
+    code = f"from engine import _core; _core.open_runtime({str(path)!r})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert out.returncode == 1
+    assert f"RuntimeError: {message}" in out.stderr or message in out.stderr
+
+
+def test_a_library_that_is_not_onnx_runtime_is_named():
+    code = "from engine import _core; _core.open_runtime('libm.so.6')"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "libm.so.6 is not ONNX Runtime" in out.stderr
+
+
+def test_spawned_processes_find_the_core():
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    child = context.Process(target=_version_in_child, args=(queue,))
+    child.start()
+    version = queue.get(timeout=60)
+    child.join()
+    assert version == library.load_runtime()
