@@ -1,0 +1,1 @@
+"""Measurements: one script per table, results as JSON, tables rendered from them."""

@@ -1,0 +1,24 @@
+"""Models for the benchmarks, built once under build/models with their example inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import models
+
+FOLDER = Path(__file__).parent.parent / "build" / "models"
+
+
+def built(name: str, **parameters: Any) -> tuple[Path, dict[str, np.ndarray[Any, Any]]]:
+    """Path of the model and its example inputs."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    suffix = "".join(f"-{key}{value}" for key, value in sorted(parameters.items()))
+    path = FOLDER / f"{name}{suffix}.onnx"
+    inputs = models.example_inputs(name, **parameters)
+    if not path.exists():
+        models.save(models.build(name, **parameters), path)
+        np.savez(path.with_suffix(".npz"), **inputs)  # type: ignore[arg-type]
+    return path, inputs

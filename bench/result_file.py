@@ -1,0 +1,77 @@
+"""Results as JSON with what is needed to read them: machine, commit, configuration."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> dict[str, Any]:
+    """The machine and the software that a figure depends on."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "onnxruntime": version("onnxruntime"),
+        "commit": _commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def write(name: str, config: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Store the rows of one table."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    document = {"bench": name, "machine": machine(), "config": dict(config), "rows": list(rows)}
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    return path
+
+
+def show(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows as a Markdown table, as docs/PERFORMANCE.md has them."""
+    print(f"\n### {name}\n")
+    print(markdown(rows))
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of equal keys as a Markdown table."""
+    if not rows:
+        return "(no rows)"
+    keys = list(rows[0])
+    lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
+    lines += ["| " + " | ".join(_cell(row[key]) for key in keys) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return str(value)
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _commit() -> str:
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=RESULTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip() or "unknown"
