@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
+import tritonclient.grpc as triton
 
 from engine.serving.executor import TensorSpec
 from engine.serving.server import Server, ServerParams
@@ -87,6 +89,20 @@ def failing(error: Exception) -> Function:
     executor = identity()
     executor._function = fail
     return executor
+
+
+def tensor(name: str, array: np.ndarray, datatype: str) -> triton.InferInput:
+    """An input of Triton's client."""
+    made = triton.InferInput(name, list(array.shape), datatype)
+    made.set_data_from_numpy(array)
+    return made
+
+
+def ask_async(client: triton.InferenceServerClient, model: str, inputs: list) -> queue.SimpleQueue:
+    """Send a query; the queue gets its (answer, error)."""
+    answers: queue.SimpleQueue = queue.SimpleQueue()
+    client.async_infer(model, inputs, callback=lambda result, error: answers.put((result, error)))
+    return answers
 
 
 class ServerThread:

@@ -1,0 +1,31 @@
+"""A server whose only model answers when a line comes on standard input; run by the tests."""
+
+import asyncio
+import logging
+import sys
+
+from serving_fakes import Function, identity
+
+from engine.serving.server import Server, ServerParams
+
+
+class Console(Function):
+    async def infer(self, inputs, outputs, deadline_ns, priority=0):
+        print("entered", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        return {"y": inputs["x"]}
+
+    def close(self) -> None:
+        print("closed", flush=True)
+
+
+async def main() -> None:
+    server = Server(ServerParams(grpc_port=0))
+    spec = identity()
+    server.plane.models.add("console").set_ready(Console(None, spec.inputs, spec.outputs))
+    print(await server.start(), flush=True)
+    print("finished", await server.serve_until_stopped(), flush=True)
+
+
+logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s")
+asyncio.run(main())
