@@ -35,6 +35,15 @@ define STUB
 	$(BIN)/ruff format --quiet --config pyproject.toml $(1)
 endef
 
+COMMA := ,
+define SANITIZED
+	$(BIN)/cmake -S . -B $(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSURPLUS_PYTHON=OFF -DSURPLUS_TESTS=ON \
+	  -DSURPLUS_SANITIZE=$(1)
+	$(BIN)/cmake --build $(2)
+	$(BIN)/ctest --test-dir $(2) --output-on-failure
+endef
+
 .PHONY: install build test lint sanitize bench serve stub clean
 
 install: $(STAMPS)/core
@@ -68,6 +77,11 @@ lint: install
 
 stub: install
 	$(call STUB,engine/_core.pyi)
+
+# The core's own tests, without Python, under each set of sanitizers.
+sanitize: $(STAMPS)/packages
+	$(call SANITIZED,address$(COMMA)undefined,build/asan)
+	$(call SANITIZED,thread,build/tsan)
 
 serve: install
 	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))

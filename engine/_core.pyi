@@ -1,62 +1,182 @@
-# Contract of the native core (the generated stub replaces this file).
-from collections.abc import Sequence
+"""The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
-import numpy as np
 
-def open_runtime(library_path: str) -> None:
-    """Load ONNX Runtime (libonnxruntime.so.*) once: env, shared CPU arena, telemetry off.
-    Idempotent for the same path. RuntimeError with the reason if missing/too old."""
-
-def runtime_version() -> str: ...
+import numpy
 
 class Value:
-    """An immutable ONNX value: tensor (any element type, strings too), sequence, or optional."""
+    """
+    An immutable ONNX value: tensor, sequence, map, or absent optional.
+
+    Element types are numbers of ``onnx.TensorProto.DataType``. Safe to share between threads.
+    """
+
     @staticmethod
-    def from_numpy(array: np.ndarray, elem_type: int) -> Value:
-        """Wraps without a copy (C-contiguous, kept alive). elem_type is onnx.TensorProto.DataType:
-        bf16/fp8/... arrays come as same-width integer views. object arrays of str -> strings.
-        4-bit types: packed bytes with `shape` given separately (see from_packed)."""
+    def from_numpy(array: numpy.ndarray, elem_type: int) -> Value:
+        """
+        Wrap an array, without a copy where it is C-contiguous and aligned.
+
+        Parameters
+        ----------
+        array
+            Kept alive and not to be written to. Types that numpy lacks (bfloat16, float8) come as
+            unsigned integers of the same width, strings as an object array of str or bytes.
+        elem_type
+            The ONNX element type; types below 8 bits go through `from_packed`.
+
+        Raises
+        ------
+        ValueError
+            The array's dtype, byte order included, does not hold that type.
+        """
+
     @staticmethod
-    def from_packed(data: np.ndarray, elem_type: int, shape: Sequence[int]) -> Value: ...
+    def from_packed(data: numpy.ndarray, elem_type: int, shape: Sequence[int]) -> Value:
+        """
+        Wrap the raw bytes of a tensor, elements below 8 bits packed low bits first.
+
+        Raises
+        ------
+        ValueError
+            The number of bytes does not fit the shape.
+        """
+
     @staticmethod
-    def sequence(items: Sequence[Value]) -> Value: ...
+    def sequence(items: Sequence[Value], elem_type: int = 1) -> Value:
+        """A sequence of tensors; `elem_type` is what an empty one would hold."""
+
     @property
-    def kind(self) -> str: ...  # "tensor" | "sequence" | "map" | "optional_none"
+    def kind(self) -> str:
+        """'tensor', 'sequence', 'map' or 'optional_none'."""
+
     @property
-    def elem_type(self) -> int: ...
+    def elem_type(self) -> int:
+        """ONNX element type of a tensor, 0 for other kinds."""
+
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Extents of a tensor; RuntimeError for other kinds."""
+
     @property
-    def nbytes(self) -> int: ...
-    def to_numpy(
-        self,
-    ) -> (
-        np.ndarray
-    ): ...  # zero-copy, read-only=False, raw integer view for bf16 etc.; object array for strings
-    def items(self) -> list[Value]: ...
+    def nbytes(self) -> int:
+        """Bytes of the elements, those of a sequence's items counted."""
+
+    def to_numpy(self) -> numpy.ndarray:
+        """
+        The tensor as an array over the same memory, which it keeps alive.
+
+        Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as
+        their packed bytes in one dimension, strings as an object array of str (a copy).
+        """
+
+    def items(self) -> list[Value]:
+        """The tensors of a sequence; of a map [keys, values]."""
+
+def open_runtime(library_path: str) -> None:
+    """
+    Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.
+
+    Parameters
+    ----------
+    library_path
+        Path of ``libonnxruntime.so.*``; the same path again does nothing.
+
+    Raises
+    ------
+    RuntimeError
+        The library is missing or too old, or another one is already open.
+    """
+
+def runtime_version() -> str:
+    """Version of the open library, as '1.31.1'."""
 
 class Session:
-    """One ONNX Runtime session outside any plan: profiling, reference, calibration."""
+    """
+    One ONNX Runtime session outside any plan: profiling, reference, calibration.
+
+    Safe to use from several threads at once.
+    """
+
     def __init__(
         self,
         model: str | bytes,
         width: int = 1,
         level: str = "all",
-        config: dict[str, str] = ...,
+        config: Mapping[str, str] = ...,
         optimized_path: str = "",
-    ) -> None: ...
-    input_names: list[str]
-    output_names: list[str]
-    input_info: list[
-        tuple[str, str, int, list[int | str]]
-    ]  # name, kind, elem_type, shape (-1 unknown)
-    output_info: list[tuple[str, str, int, list[int | str]]]
-    def run(self, inputs: dict[str, Value], outputs: Sequence[str] = ...) -> list[Value]: ...
+    ) -> None:
+        """
+        Load and optimise a model.
+
+        Parameters
+        ----------
+        model
+            Path, or the model's bytes.
+        width
+            Threads inside an operator; 1 creates no thread pool.
+        level
+            "disable_all", "basic", "extended" or "all".
+        config
+            ONNX Runtime's session configuration entries.
+        optimized_path
+            Where to save the optimised model, if not empty.
+
+        Raises
+        ------
+        RuntimeError
+            ONNX Runtime's reason why the model cannot be loaded.
+        ValueError
+            A bad width or level.
+        """
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs, in the model's order."""
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs, in the model's order."""
+
+    @property
+    def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
+        """
+        Of each input: name, kind, element type, shape.
+
+        The kind is "tensor", "sequence", "map" or "optional", the element type that of the
+        innermost tensor. A dimension is its extent, its symbolic name, or -1; a shape of unknown
+        rank is None.
+        """
+
+    @property
+    def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
+        """Of each output, as `input_info`."""
+
+    def run(self, inputs: dict[str, Value | None], outputs: Sequence[str] = ()) -> list[Value]:
+        """
+        Run once, without the GIL.
+
+        Parameters
+        ----------
+        inputs
+            None stands for an absent optional input.
+        outputs
+            Names of those wanted, in this order; empty for all.
+
+        Raises
+        ------
+        RuntimeError
+            A name that the model lacks, or ONNX Runtime's reason why the run failed.
+        """
+
     def time(
-        self, inputs: dict[str, Value], repeats: int, budget_ns: int, warmup: int = 1
+        self, inputs: dict[str, Value | None], repeats: int, budget_ns: int, warmup: int = 1
     ) -> list[int]:
-        """Wall nanoseconds of each repeat, back to back, GIL released; stops at the budget but
-        does at least one."""
+        """
+        Nanoseconds of each of up to `repeats` runs, back to back, without the GIL.
+
+        Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
+        """
 
 class DeviceOptions:
     kind: str  # "cpu" | "emulated"
@@ -76,6 +196,7 @@ class DeviceOptions:
 
 class Machine:
     """The devices of a process: queues, lanes, threads. Device i of the list is index i."""
+
     def __init__(
         self, devices: Sequence[DeviceOptions], spin_ns: int = 50_000, thread_budget: int = 0
     ) -> None: ...
@@ -152,11 +273,12 @@ class Run:
     def wait(self, timeout_s: float = -1, help: bool = True) -> bool: ...
     def cancel(self) -> None: ...
     def outputs(self) -> list[Value | None]: ...
-    def spans(self) -> np.ndarray:
-        """int64 (nodes, 5): node, lane, ready_ns, start_ns, end_ns since submission; lane -1 = skipped."""
+    def spans(self) -> numpy.ndarray:
+        """int64 (nodes, 5): node, lane (-1 = skipped), ready_ns, start_ns, end_ns."""
 
 class CompletionQueue:
     """For event loops: finished runs are pushed lock-free and the eventfd becomes readable."""
+
     def __init__(self) -> None: ...
     fd: int
     def drain(self) -> list[Run]: ...

@@ -270,7 +270,7 @@ class TestErrors:
             Session(b"certainly not a model")
 
     def test_no_bytes(self):
-        with pytest.raises(RuntimeError, match="No graph|empty|ModelProto"):
+        with pytest.raises(RuntimeError, match=r"No graph|empty|ModelProto"):
             Session(b"")
 
     def test_truncated_file(self, tmp_path):
