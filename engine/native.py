@@ -68,6 +68,11 @@ def load_runtime() -> str:
     return _core.runtime_version()
 
 
+def runtime_version() -> str:
+    """ONNX Runtime's version; opens it if need be."""
+    return load_runtime()
+
+
 def open_session(
     model: str | bytes,
     *,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import DeviceError
-from engine.profiling.links import DEFAULT_PRESET, LINKS
+from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
 _EXAMPLES = (
     "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay]"
@@ -45,6 +45,19 @@ class DeviceSpec:
     lanes: int
     preset: str = ""
     replay: bool = False
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Widths worth measuring: powers of two up to all lanes; 1 on an emulated device."""
+        if self.kind != "cpu":
+            return (1,)
+        powers = (1 << i for i in range(self.lanes.bit_length()))
+        return tuple(sorted({*powers, self.lanes}))
+
+    @property
+    def memory(self) -> str:
+        """The memory space of its tensors."""
+        return HOST_MEMORY if self.kind == "cpu" else self.name
 
 
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:

@@ -1,0 +1,158 @@
+"""Measures service times on this machine's CPU, each signature and width once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.errors import ExecutionError
+from engine.native import open_session, value_of
+from engine.profiling.calibrate import Step, initial_values
+from engine.profiling.machine import machine_fingerprint
+from engine.profiling.store import TimingStore
+from engine.profiling.timing import Timing
+
+_OPERATOR_NS = 150
+"""What a trivial operator costs within a session; the rest of a one-operator session's time is the
+session's own (0.65 microseconds where both were measured)."""
+
+
+@dataclass(frozen=True)
+class ProfilingParams:
+    """How long to measure.
+
+    Parameters
+    ----------
+    min_repeats, max_repeats : int
+        Of one task at one width.
+    budget_ns : int
+        Enough for one task, once it was repeated ``min_repeats`` times.
+    whole_budget_ns : int
+        The same for the whole model.
+    """
+
+    min_repeats: int = 3
+    max_repeats: int = 200
+    budget_ns: int = 5_000_000
+    whole_budget_ns: int = 300_000_000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_repeats <= self.max_repeats:
+            raise ValueError(
+                f"repeats must satisfy 1 <= {self.min_repeats=} <= {self.max_repeats=}"
+            )
+        if self.budget_ns < 1 or self.whole_budget_ns < 1:
+            raise ValueError("budgets must be >= 1 ns")
+
+
+Timer = Callable[[_core.Session, Mapping[str, _core.Value], int, int], list[int]]
+"""(session, inputs, repeats, budget_ns) -> nanoseconds of each repeat, at least one."""
+
+
+def core_timer(
+    session: _core.Session, inputs: Mapping[str, _core.Value], repeats: int, budget_ns: int
+) -> list[int]:
+    """Repeats in the native core, after one to warm up."""
+    return session.time(dict(inputs), repeats, budget_ns, 1)
+
+
+class CpuProfiler:
+    """Times of one graph's tasks.
+
+    Parameters
+    ----------
+    store : TimingStore
+        Asked first; told what was measured.
+    timer : Timer
+        Measures; injected by tests.
+    """
+
+    def __init__(
+        self, graph: Graph, store: TimingStore, params: ProfilingParams, timer: Timer = core_timer
+    ) -> None:
+        self._graph = graph
+        self._store = store
+        self._params = params
+        self._timer = timer
+        self._fingerprint = machine_fingerprint()
+        overhead = self._remembered("session overhead", 1, self._trivial)
+        self.session_overhead_ns = max(0, overhead.ns - _OPERATOR_NS)
+
+    def task_time(self, step: Step, signature: str, width: int) -> Timing:
+        """Time of a task without the session around it, as a part of a larger session has it."""
+
+        def measure() -> Timing:
+            session = step.session if width == 1 else self._open(step.model, width)
+            return self._measure(session, step.inputs, self._params.budget_ns)
+
+        return self._remembered(signature, width, measure).less(self.session_overhead_ns)
+
+    def whole_model_time(self, inputs: Mapping[str, Any], width: int) -> Timing:
+        """Time of the whole model in one session."""
+        values = initial_values(self._graph, inputs)
+        shapes = sorted((name, value.kind, _shape(value)) for name, value in values.items())
+        key = hashlib.sha256(repr((self._graph.source_hash, shapes)).encode()).hexdigest()
+
+        def measure() -> Timing:
+            session = self._open(str(self._graph.model_path), width)
+            feed = {name: values[name] for name in session.input_names if name in values}
+            return self._measure(session, feed, self._params.whole_budget_ns)
+
+        return self._remembered(f"model {key}", width, measure)
+
+    def _remembered(self, what: str, width: int, measure: Callable[[], Timing]) -> Timing:
+        key = f"{what}|cpu|{width}|{self._fingerprint}"
+        known = self._store.get(key)
+        if known is None:
+            known = measure()
+            self._store.put(key, known)
+        return known
+
+    def _measure(
+        self, session: _core.Session, inputs: Mapping[str, _core.Value], budget_ns: int
+    ) -> Timing:
+        params = self._params
+        try:
+            samples = self._timer(session, inputs, params.max_repeats, budget_ns)
+            missing = params.min_repeats - len(samples)
+            if missing > 0:
+                samples += self._timer(session, inputs, missing, _UNLIMITED_NS)
+        except RuntimeError as error:
+            raise ExecutionError(f"measuring failed: {' '.join(str(error).split())}") from error
+        return Timing.of(samples)
+
+    def _open(self, model: str | bytes, width: int) -> _core.Session:
+        try:
+            return open_session(model, width=width, weights_folder=self._graph.folder)
+        except RuntimeError as error:
+            raise ExecutionError(f"measuring failed: {' '.join(str(error).split())}") from error
+
+    def _trivial(self) -> Timing:
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node("Neg", ["x"], ["y"])],
+            "overhead",
+            [value("x", TensorProto.FLOAT, [1])],
+            [value("y", TensorProto.FLOAT, [1])],
+        )
+        model: onnx.ModelProto = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        )
+        session = self._open(model.SerializeToString(), 1)
+        feed = {"x": value_of(np.ones(1, np.float32), TensorProto.FLOAT)}
+        return self._measure(session, feed, self._params.budget_ns)
+
+
+_UNLIMITED_NS = 1 << 62
+
+
+def _shape(value: _core.Value) -> tuple[int, ...]:
+    return tuple(value.shape) if value.kind == "tensor" else ()

@@ -1,0 +1,237 @@
+"""Profiles: what every task costs on every device, and what every tensor weighs.
+
+The file is JSON; docs/FORMATS.md describes it field by field. It is all that placement needs:
+a profile taken on a GPU server can be studied on a laptop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ProfileError
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.machine import Machine
+from engine.profiling.record import check_format, decode
+from engine.profiling.timing import Timing
+from placement.problem import Link
+
+FORMAT = "surplus-profile/1"
+
+
+@dataclass(frozen=True)
+class DeviceProfile:
+    """A device that times are of.
+
+    Parameters
+    ----------
+    widths : tuple of int
+        At which tasks were measured.
+    origin : str
+        ``measured``, or ``derived: ...`` with what from.
+    memory_bytes : int or None
+        Capacity; None means unlimited.
+    """
+
+    name: str
+    kind: str
+    lanes: int
+    widths: tuple[int, ...]
+    origin: str
+    preset: str = ""
+    replay: bool = False
+    memory: str = "host"
+    memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("cpu", "emulated"):
+            raise ValueError(f"kind {self.kind!r} is unknown")
+        if self.lanes < 1 or not self.widths:
+            raise ValueError(f"device {self.name!r} needs a lane and a width at least")
+
+    @property
+    def spec(self) -> DeviceSpec:
+        """What the user asked for when it was profiled."""
+        kind: Any = self.kind
+        return DeviceSpec(kind, self.name, self.lanes, self.preset, self.replay)
+
+
+@dataclass(frozen=True)
+class TaskProfile:
+    """A task's times: device name -> width -> time. A device that cannot run it is absent."""
+
+    name: str
+    op: str
+    signature: str
+    times: Mapping[str, Mapping[int, Timing]]
+
+
+@dataclass(frozen=True)
+class TensorProfile:
+    """Size of a tensor as the calibration run saw it; None as shape for what is no tensor."""
+
+    size_bytes: int
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile.
+
+    Parameters
+    ----------
+    model : str
+        The model's name.
+    model_hash : str
+        ``Graph.source_hash``.
+    date : str
+        ISO 8601, UTC.
+    session_overhead_ns : int
+        What starting a session costs; was taken off every measured task.
+    repeats : int
+        At most so many per task.
+    tensors : mapping of str to TensorProfile
+        By name.
+    whole_model : mapping
+        Device name -> width -> time of the whole model in one session.
+    """
+
+    model: str
+    model_hash: str
+    machine: Machine
+    date: str
+    repeats: int
+    session_overhead_ns: int
+    devices: tuple[DeviceProfile, ...]
+    links: tuple[Link, ...]
+    tasks: tuple[TaskProfile, ...]
+    tensors: Mapping[str, TensorProfile]
+    whole_model: Mapping[str, Mapping[int, Timing]] = field(default_factory=dict)
+
+    @cached_property
+    def _by_name(self) -> dict[str, TaskProfile]:
+        return {task.name: task for task in self.tasks}
+
+    def device_specs(self) -> tuple[DeviceSpec, ...]:
+        """The devices that were profiled, as the user named them."""
+        return tuple(device.spec for device in self.devices)
+
+    def device(self, name: str) -> DeviceProfile:
+        """A device by name.
+
+        Raises
+        ------
+        ProfileError
+            If it was not profiled.
+        """
+        for device in self.devices:
+            if device.name == name:
+                return device
+        known = ", ".join(device.name for device in self.devices)
+        raise ProfileError(f"the profile has no device {name!r}; it has {known}")
+
+    def service_ns(self, task: str, device: str, width: int = 1) -> int | None:
+        """A task's time; None where the device cannot run it.
+
+        Raises
+        ------
+        ProfileError
+            If the profile lacks the task, the device or the width.
+        """
+        if task not in self._by_name:
+            raise ProfileError(f"the profile has no task {task!r}")
+        times = self._by_name[task].times.get(device)
+        if times is None:
+            self.device(device)
+            return None
+        if width not in times:
+            raise ProfileError(f"the profile has no width {width} of device {device!r}")
+        return times[width].ns
+
+    def whole_model_ns(self, device: str, width: int = 1) -> int | None:
+        """Time of the whole model in one session; None if it was not measured."""
+        time = self.whole_model.get(device, {}).get(width)
+        return None if time is None else time.ns
+
+    def check_model(self, source_hash: str) -> None:
+        """Refuse a profile of another model.
+
+        Raises
+        ------
+        ProfileError
+            If the hashes differ.
+        """
+        if self.model_hash != source_hash:
+            raise ProfileError(
+                f"the profile is of another model ({self.model!r}, hash {self.model_hash[:12]},"
+                f" not {source_hash[:12]}): profile this one"
+            )
+
+    def totals_by_operator(self) -> list[dict[str, Any]]:
+        """Milliseconds of each operator type on each device at width 1, dearest first."""
+        rows: dict[str, dict[str, Any]] = {}
+        for task in self.tasks:
+            row = rows.setdefault(task.op, {"operator": task.op, "tasks": 0})
+            row["tasks"] += 1
+            for device in self.devices:
+                time = task.times.get(device.name, {}).get(1)
+                key = f"{device.name} ms"
+                row[key] = row.get(key, 0.0) + (0.0 if time is None else time.ns / 1e6)
+        first = f"{self.devices[0].name} ms" if self.devices else ""
+        return sorted(rows.values(), key=lambda row: -float(row.get(first, 0.0)))
+
+    def to_json(self) -> str:
+        """Serialise; the inverse of ``from_json``."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> Profile:
+        """Read a profile.
+
+        Raises
+        ------
+        ProfileError
+            Naming the field that is missing, unknown or of a wrong type.
+        """
+        profile: Profile = decode(Profile, check_format(text, FORMAT), "profile")
+        return profile
+
+    def save(self, path: Path | str) -> None:
+        """Write whole or not at all.
+
+        Raises
+        ------
+        ProfileError
+            If the file cannot be written.
+        """
+        path = Path(path)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+            with os.fdopen(handle, "w") as file:
+                file.write(self.to_json())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except OSError as error:
+            raise ProfileError(f"{path}: {error.strerror or error}") from error
+
+    @staticmethod
+    def load(path: Path | str) -> Profile:
+        """Read a profile's file.
+
+        Raises
+        ------
+        ProfileError
+            If it cannot be read, or is no profile; the message names file and field.
+        """
+        try:
+            return Profile.from_json(Path(path).read_text())
+        except OSError as error:
+            raise ProfileError(f"{path}: {error.strerror or error}") from error
+        except (ProfileError, UnicodeDecodeError) as error:
+            raise ProfileError(f"{path}: {error}") from error

@@ -1,0 +1,159 @@
+"""Profiles a graph on devices: the CPU by measurement, emulated GPUs by derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.profiling.calibrate import calibrate
+from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.links import host_links, link_figures
+from engine.profiling.machine import this_machine
+from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
+from engine.profiling.roofline import GPUS, derived_time, origin_of, runs_on_gpu
+from engine.profiling.signature import Observed, signature
+from engine.profiling.store import TimingStore
+from engine.profiling.timing import Timing
+from engine.profiling.work import work_of
+from placement.problem import Link
+
+Progress = Callable[[str, int, int], None]
+"""Called with (stage, done, total)."""
+
+
+def profile_graph(
+    graph: Graph,
+    specs: Sequence[DeviceSpec],
+    inputs: Mapping[str, Any],
+    *,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    params: ProfilingParams | None = None,
+    timer: Timer = core_timer,
+) -> Profile:
+    """Service time of every task on every device and width, and the size of every tensor.
+
+    Parameters
+    ----------
+    inputs : mapping of str to array
+        Example inputs; sizes of all tensors are as these make them.
+    cache : Path, optional
+        Folder of the store that remembers measured signatures; None measures all anew.
+
+    Raises
+    ------
+    InputError
+        If the example inputs do not fit.
+    ExecutionError
+        Naming a task that fails.
+    """
+    params = params or ProfilingParams()
+    store = TimingStore(cache)
+    try:
+        cpu = CpuProfiler(graph, store, params, timer)
+        tasks, seen = _tasks(graph, specs, inputs, cpu, progress or _silent)
+        whole = _whole_model(graph, specs, inputs, cpu, progress or _silent)
+    finally:
+        store.close()
+    return Profile(
+        model=graph.name,
+        model_hash=graph.source_hash,
+        machine=this_machine(),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        repeats=params.max_repeats,
+        session_overhead_ns=cpu.session_overhead_ns,
+        devices=tuple(_device(spec) for spec in specs),
+        links=_links(specs),
+        tasks=tuple(tasks),
+        tensors={
+            tensor.name: TensorProfile(seen[tensor.name].size_bytes, seen[tensor.name].shape)
+            for tensor in graph.tensors
+            if tensor.name in seen
+        },
+        whole_model=whole,
+    )
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+def _tasks(
+    graph: Graph,
+    specs: Sequence[DeviceSpec],
+    inputs: Mapping[str, Any],
+    cpu: CpuProfiler,
+    progress: Progress,
+) -> tuple[list[TaskProfile], dict[str, Observed]]:
+    rows = []
+    seen: dict[str, Observed] = {}
+    for step in calibrate(graph, inputs):
+        task, seen = graph.tasks[step.task], step.seen
+        key = signature(graph, task, seen)
+        times: dict[str, dict[int, Timing]] = {}
+        for spec in specs:
+            if spec.kind == "cpu":
+                times[spec.name] = {w: cpu.task_time(step, key, w) for w in spec.widths}
+            elif runs_on_gpu(graph, task):
+                times[spec.name] = {1: derived_time(work_of(graph, task, seen), GPUS[spec.preset])}
+        rows.append(TaskProfile(task.name, task.op_type, key, times))
+        progress("profile tasks", step.task + 1, len(graph.tasks))
+    return rows, seen
+
+
+def _whole_model(
+    graph: Graph,
+    specs: Sequence[DeviceSpec],
+    inputs: Mapping[str, Any],
+    cpu: CpuProfiler,
+    progress: Progress,
+) -> dict[str, dict[int, Timing]]:
+    whole: dict[str, dict[int, Timing]] = {}
+    for spec in (s for s in specs if s.kind == "cpu" and graph.tasks):
+        whole[spec.name] = {}
+        for done, width in enumerate(spec.widths):
+            progress("profile whole model", done, len(spec.widths))
+            whole[spec.name][width] = cpu.whole_model_time(inputs, width)
+        progress("profile whole model", len(spec.widths), len(spec.widths))
+    return whole
+
+
+def _device(spec: DeviceSpec) -> DeviceProfile:
+    gpu = GPUS[spec.preset] if spec.kind == "emulated" else None
+    return DeviceProfile(
+        name=spec.name,
+        kind=spec.kind,
+        lanes=spec.lanes,
+        widths=spec.widths,
+        origin="measured" if gpu is None else origin_of(gpu),
+        preset=spec.preset,
+        replay=spec.replay,
+        memory=spec.memory,
+        memory_bytes=None if gpu is None else gpu.memory_bytes,
+    )
+
+
+def _links(specs: Sequence[DeviceSpec]) -> tuple[Link, ...]:
+    """Both directions to each device's memory, and between two devices through the host."""
+    away = [spec for spec in specs if spec.kind != "cpu"]
+    links = [link for s in away for link in host_links(s.memory, link_figures(s.preset))]
+    for a in away:
+        for b in away:
+            if a != b:
+                links.append(_through_host(a, b))
+    return tuple(links)
+
+
+def _through_host(source: DeviceSpec, target: DeviceSpec) -> Link:
+    down, up = link_figures(source.preset), link_figures(target.preset)
+    return Link(
+        source.memory,
+        target.memory,
+        down.latency_ns + up.latency_ns,
+        1 / (1 / down.bytes_per_s + 1 / up.bytes_per_s),
+        down.occupancy_ns + up.occupancy_ns,
+    )

@@ -1,0 +1,99 @@
+"""Derived service times on GPUs that are not here: a roofline with a floor per kernel.
+
+time = max(kernels * floor, operations / (peak * efficiency), bytes / (bandwidth * efficiency))
+       + synchronisations * wait
+
+Peaks are single precision on the ordinary units, as in NVIDIA's data sheets; half precision
+doubles them. The efficiencies are what well-filled library kernels reach; small ones sit on the
+floor. It is a stand-in until a measured profile is there, and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.dfg.graph import Graph, Task, ValueKind
+from engine.profiling.timing import Timing
+from engine.profiling.work import Category, Work
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What the roofline knows of a GPU.
+
+    Parameters
+    ----------
+    title : str
+        Its name in words.
+    operations_per_s : float
+        Single-precision peak.
+    bytes_per_s : float
+        Memory bandwidth.
+    floor_ns : int
+        Least time of one kernel, launch included.
+    wait_ns : int
+        One synchronisation of host and device.
+    alias_ns : int
+        Host time of an operator that launches nothing.
+    memory_bytes : int
+        Capacity.
+    """
+
+    title: str
+    operations_per_s: float
+    bytes_per_s: float
+    floor_ns: int
+    wait_ns: int
+    memory_bytes: int
+    alias_ns: int = 1_000
+
+
+GPUS = {
+    "titan_rtx": Gpu("Titan RTX (SIR+'s PF1)", 16e12, 672e9, 7_000, 35_000, 24 << 30),
+    "t4": Gpu("T4", 8e12, 320e9, 8_000, 40_000, 16 << 30),
+    "a100": Gpu("A100 40 GB", 19.5e12, 1.6e12, 6_000, 30_000, 40 << 30),
+    "h200": Gpu("H200", 67e12, 4.8e12, 5_000, 20_000, 141 << 30),
+}
+
+EFFICIENCY = {
+    Category.CONVOLUTION: (0.55, 0.75),
+    Category.MATMUL: (0.65, 0.75),
+    Category.GATHER: (0.10, 0.30),
+    Category.STREAM: (0.25, 0.75),
+    Category.ALIAS: (1.0, 1.0),
+}
+"""Share of the peak and of the bandwidth that each kind of operator reaches."""
+
+
+def derived_time(work: Work, gpu: Gpu) -> Timing:
+    """Service time of one operator."""
+    if work.kernels == 0 and work.synchronisations == 0:
+        return Timing(gpu.alias_ns)
+    arithmetic, memory = EFFICIENCY[work.category]
+    peak = gpu.operations_per_s * (2 if work.element_bits == 16 else 1)
+    seconds = max(
+        work.operations / (peak * arithmetic), work.bytes_moved / (gpu.bytes_per_s * memory)
+    )
+    floor_ns = work.kernels * gpu.floor_ns
+    return Timing(round(max(floor_ns, seconds * 1e9)) + work.synchronisations * gpu.wait_ns)
+
+
+def origin_of(gpu: Gpu) -> str:
+    """How the times came about, for the profile."""
+    return (
+        f"derived: roofline of a {gpu.title}, {gpu.operations_per_s / 1e12:g} TFLOP/s and"
+        f" {gpu.bytes_per_s / 1e9:g} GB/s at assumed efficiencies, {gpu.floor_ns / 1e3:g} us a"
+        " kernel; not measured"
+    )
+
+
+def runs_on_gpu(graph: Graph, task: Task) -> bool:
+    """Whether a GPU takes the task: tensors only, no text, no classical machine learning."""
+    values = [graph.tensors[i] for i in (*task.inputs, *task.outputs)]
+    return task.node.domain != "ai.onnx.ml" and all(
+        v.kind is ValueKind.TENSOR and v.elem_type != _STRING for v in values
+    )
+
+
+_STRING = 8
+"""``onnx.TensorProto.STRING``."""
