@@ -27,6 +27,7 @@ class Init:
 
 
 HE = Init()
+ZERO_MEAN = Init(zero_mean=True)
 
 
 def he_normal(rng: np.random.Generator, shape: tuple[int, ...], init: Init = HE) -> Array:
@@ -149,7 +150,7 @@ def classifier(b: GraphBuilder, x: str, features: tuple[int, int]) -> str:
     """Add global average pooling, Flatten and a fully connected layer."""
     pooled = b.op("GlobalAveragePool", x, name="pool")
     flat = b.op("Flatten", pooled, axis=1, name="flatten")
-    return gemm(b, flat, "classifier", features, Init(zero_mean=True))
+    return gemm(b, flat, "classifier", features, ZERO_MEAN)
 
 
 def _weight(b: GraphBuilder, name: str, array: Array) -> str:

@@ -31,8 +31,8 @@ RCNN_DEFAULT_SIZE = 320
 SSD_DEFAULT_SIZE = 300
 
 _RCNN = {
-    320: Calibration(logit_gain=2.5764, background_bias=16.727),
-    640: Calibration(logit_gain=2.8337, background_bias=18.109),
+    320: Calibration(logit_gain=3.7171, background_bias=14.771),
+    640: Calibration(logit_gain=3.8791, background_bias=14.737),
 }
 _SSD = {
     300: Calibration(logit_gain=2.3243, background_bias=19.092),

@@ -6,12 +6,12 @@ from models.builder import GraphBuilder
 from models.detectors.anchors import RATIOS, pyramid_anchors
 from models.detectors.boxes import Detections, decode, join, keep_best, suppress
 from models.detectors.pyramid import CHANNELS, Level
-from models.layers import Conv, Init, apply_conv, conv_weights
+from models.layers import ZERO_MEAN, Conv, Init, apply_conv, conv_weights
 
 _IOU_THRESHOLD = 0.7
 
-_FEATURES = Conv(CHANNELS, CHANNELS, 3)
-_OBJECTNESS = Conv(CHANNELS, len(RATIOS), init=Init(zero_mean=True))
+_FEATURES = Conv(CHANNELS, CHANNELS, 3, init=ZERO_MEAN)
+_OBJECTNESS = Conv(CHANNELS, len(RATIOS), init=ZERO_MEAN)
 # Small deltas, so that proposals stay near their anchors as a trained network's do.
 _DELTAS = Conv(CHANNELS, 4 * len(RATIOS), init=Init(gain=0.2, zero_mean=True))
 

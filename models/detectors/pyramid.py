@@ -41,7 +41,7 @@ def feature_pyramid(b: GraphBuilder, image: str, image_size: int) -> list[Level]
 
 def _top_down(b: GraphBuilder, stages: list[str]) -> list[str]:
     # Linear layers: half of He's variance, and half again where two maps are added.
-    lateral = Init(gain=0.5)
+    lateral = Init(gain=0.5, zero_mean=True)
     merged: list[str] = []
     for i in reversed(range(4)):
         x = conv(b, stages[i], f"lateral{i + 2}", Conv(256 << i, CHANNELS, init=lateral))
@@ -59,5 +59,5 @@ def _top_down(b: GraphBuilder, stages: list[str]) -> list[str]:
             )
             x = b.op("Add", x, above, name=f"merge{i + 2}")
         merged.insert(0, x)
-    smooth = Conv(CHANNELS, CHANNELS, 3, init=Init(gain=0.7))
+    smooth = Conv(CHANNELS, CHANNELS, 3, init=Init(gain=0.7, zero_mean=True))
     return [conv(b, x, f"p{i + 2}", smooth) for i, x in enumerate(merged)]

@@ -10,7 +10,7 @@ from models.detectors.calibration import Calibration
 from models.detectors.per_class import SCORE_THRESHOLD, column_of_boxes_branch
 from models.detectors.pyramid import CHANNELS, Level
 from models.detectors.roi_features import roi_features
-from models.layers import Conv, Init, conv, conv_relu, gemm, he_normal
+from models.layers import ZERO_MEAN, Conv, Init, conv, conv_relu, gemm, he_normal
 
 BOX_RESOLUTION = 7
 MASK_RESOLUTION = 14
@@ -20,7 +20,6 @@ MAX_DETECTIONS = 100
 
 _HIDDEN = 1024
 _VARIANCES = [0.1, 0.1, 0.2, 0.2]
-_DELTAS = Init(zero_mean=True)
 
 
 def box_logits(
@@ -34,12 +33,12 @@ def box_logits(
         Logits (n, classes + 1), background first, and deltas (n, 4 * (classes + 1)).
     """
     x = b.op("Flatten", features, axis=1)
-    x = b.op("Relu", gemm(b, x, "hidden1", (CHANNELS * BOX_RESOLUTION**2, _HIDDEN)))
-    x = b.op("Relu", gemm(b, x, "hidden2", (_HIDDEN, _HIDDEN)))
+    x = b.op("Relu", gemm(b, x, "hidden1", (CHANNELS * BOX_RESOLUTION**2, _HIDDEN), ZERO_MEAN))
+    x = b.op("Relu", gemm(b, x, "hidden2", (_HIDDEN, _HIDDEN), ZERO_MEAN))
     bias = background_bias(classes, calibration)
     init = Init(gain=calibration.logit_gain, zero_mean=True)
     logits = gemm(b, x, "class_logits", (_HIDDEN, classes + 1), init, bias)
-    return logits, gemm(b, x, "box_deltas", (_HIDDEN, 4 * (classes + 1)), _DELTAS)
+    return logits, gemm(b, x, "box_deltas", (_HIDDEN, 4 * (classes + 1)), ZERO_MEAN)
 
 
 def background_bias(classes: int, calibration: Calibration) -> Array:
@@ -86,9 +85,9 @@ def predict_masks(b: GraphBuilder, levels: list[Level], found: Detections, class
     """
     x = roi_features(b, levels, found.boxes, MASK_RESOLUTION)
     for i in range(1, 5):
-        x = conv_relu(b, x, f"conv{i}", Conv(CHANNELS, CHANNELS, 3))
+        x = conv_relu(b, x, f"conv{i}", Conv(CHANNELS, CHANNELS, 3, init=ZERO_MEAN))
     x = b.op("Relu", _upsample(b, x))
-    x = conv(b, x, "mask_logits", Conv(CHANNELS, classes + 1, init=Init(zero_mean=True)))
+    x = conv(b, x, "mask_logits", Conv(CHANNELS, classes + 1, init=ZERO_MEAN))
     return _mask_of_label(b, b.op("Sigmoid", x), found.labels, classes)
 
 

@@ -9,7 +9,7 @@ from models.detectors.anchors import ssd_anchors, ssd_shapes_per_cell
 from models.detectors.boxes import decode
 from models.detectors.calibration import Calibration
 from models.detectors.rcnn_heads import background_bias
-from models.layers import Conv, Init, conv, conv_relu, max_pool
+from models.layers import ZERO_MEAN, Conv, Init, conv, conv_relu, max_pool
 from models.resnet import RESIDUAL
 
 _VARIANCES = [0.1, 0.1, 0.2, 0.2]
@@ -115,7 +115,7 @@ def _heads(
         class_spec = Conv(channels, shapes * (classes + 1), 3, init=class_init)
         y = conv(b, x, f"class{i + 1}", class_spec, bias.repeat(shapes))
         logits.append(b.op("Reshape", y, b.ints(1, classes + 1, -1)))
-        delta_spec = Conv(channels, shapes * 4, 3, init=Init(zero_mean=True))
+        delta_spec = Conv(channels, shapes * 4, 3, init=ZERO_MEAN)
         y = conv(b, x, f"delta{i + 1}", delta_spec)
         deltas.append(b.op("Reshape", y, b.ints(1, 4, -1)))
     joined = b.op("Concat", *deltas, axis=2, name="deltas")

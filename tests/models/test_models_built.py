@@ -13,6 +13,8 @@ import models
 
 # Parameters that keep a model's graph and shrink its work.
 SMALL: dict[str, dict[str, Any]] = {
+    "faster_rcnn": {"image_size": 128, "proposals": 100},
+    "mask_rcnn": {"image_size": 128, "proposals": 100},
     "resnet50": {"image_size": 64},
 }
 
@@ -20,10 +22,14 @@ SMALL: dict[str, dict[str, Any]] = {
 GRAPHS: dict[str, tuple[range, range, range, range]] = {
     "chain": (range(100, 101), range(1, 2), range(1, 2), range(1, 2)),
     "diamonds": (range(100, 101), range(4, 5), range(4, 5), range(4, 5)),
+    "faster_rcnn": (range(1575, 1926), range(80, 81), range(81, 82), range(160, 161)),
     "fork_join": (range(482, 483), range(80, 81), range(80, 81), range(80, 81)),
     "lenet": (range(12, 13), range(1, 2), range(1, 2), range(1, 2)),
+    "mask_rcnn": (range(1638, 2003), range(80, 81), range(81, 82), range(160, 161)),
     "random_dag": (range(501, 502), range(20, 101), range(4, 20), range(5, 41)),
     "resnet50": (range(122, 123), range(2, 3), range(2, 3), range(2, 3)),
+    "ssd": (range(140, 180), range(6, 7), range(2, 7), range(2, 13)),
+    "ssd_per_class": (range(1587, 1940), range(80, 81), range(80, 82), range(160, 161)),
 }
 
 

@@ -1,0 +1,113 @@
+"""The detectors: realistic detections, empty and full results, ORT's answers cross-checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import models
+from models.images import street
+
+CAPS = {"faster_rcnn": 100, "mask_rcnn": 100, "ssd": 200, "ssd_per_class": 200}
+# Fewer proposals keep the R-CNNs' default run short where detections are not counted.
+QUICK: dict[str, dict[str, Any]] = {
+    "faster_rcnn": {"image_size": 128, "proposals": 100},
+    "mask_rcnn": {"image_size": 128, "proposals": 100},
+    "ssd": {},
+    "ssd_per_class": {},
+}
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_finds_20_to_100_objects_in_the_street(name: str, run: Callable) -> None:
+    outputs = run(models.build(name), models.example_inputs(name))
+    boxes, scores = outputs["boxes"].reshape(-1, 4), outputs["scores"].ravel()
+    labels = outputs["labels"].ravel()
+    assert 20 <= len(scores) <= 100
+    assert len(boxes) == len(labels) == len(scores)
+    assert (np.diff(scores) <= 0).all()
+    assert (scores > 0.05).all()
+    # Several classes, so that several branches have work.
+    assert len(set(labels)) >= 3
+    assert labels.min() >= 1
+    assert labels.max() <= 80
+    assert (boxes[:, :2] <= boxes[:, 2:]).all()
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_finds_nothing_in_a_zero_image(name: str, run: Callable) -> None:
+    image = models.example_inputs(name, **QUICK[name])["image"]
+    outputs = run(models.build(name, **QUICK[name]), {"image": np.zeros_like(image)})
+    assert outputs["boxes"].size == outputs["labels"].size == outputs["scores"].size == 0
+    if name == "mask_rcnn":
+        assert outputs["masks"].shape == (0, 1, 28, 28)
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_noise_reaches_the_cap(name: str, run: Callable) -> None:
+    image = models.example_inputs(name)["image"]
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(image.shape, dtype=np.float32) * image.std()
+    assert run(models.build(name), {"image": noise})["scores"].size == CAPS[name]
+
+
+def test_both_ssds_find_the_same(run: Callable) -> None:
+    # Same weights, two ways to suppress: an oracle for the branches.
+    inputs = models.example_inputs("ssd")
+    whole, branched = (run(models.build(name), inputs) for name in ("ssd", "ssd_per_class"))
+    for key in whole:
+        np.testing.assert_allclose(whole[key], branched[key], rtol=1e-4, atol=1e-5)
+
+
+def test_mask_rcnn_finds_what_faster_rcnn_finds(run: Callable) -> None:
+    params = QUICK["faster_rcnn"]
+    inputs = models.example_inputs("faster_rcnn", seed=1, **params)
+    faster, mask = (run(models.build(n, **params), inputs) for n in ("faster_rcnn", "mask_rcnn"))
+    for key in faster:
+        np.testing.assert_array_equal(faster[key], mask[key])
+    assert mask["masks"].shape == (len(mask["scores"]), 1, 28, 28)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("faster_rcnn", {"image_size": 300}, "multiple of 32 and at least 64, got 300"),
+        ("mask_rcnn", {"proposals": 0}, "must be at least 1"),
+        ("ssd", {"image_size": 256}, "at least 257, got 256"),
+        ("ssd_per_class", {"classes": 0}, "classes must be at least 1, got 0"),
+    ],
+)
+def test_sizes_out_of_range_are_named(name: str, params: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        models.build(name, **params)
+
+
+def test_smallest_ssd_runs(run: Callable) -> None:
+    params = {"image_size": 257, "classes": 3}
+    assert run(models.build("ssd", **params), models.example_inputs("ssd", **params))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ssd", "ssd_per_class"])
+def test_ssd_1200_finds_20_to_100_objects(name: str, run: Callable) -> None:
+    inputs = models.example_inputs(name, image_size=1200)
+    outputs = run(models.build(name, image_size=1200), inputs)
+    assert 20 <= outputs["scores"].size <= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["faster_rcnn", "mask_rcnn"])
+def test_rcnn_640_finds_20_to_100_objects(name: str, run: Callable) -> None:
+    inputs = models.example_inputs(name, image_size=640)
+    outputs = run(models.build(name, image_size=640), inputs)
+    assert 20 <= outputs["scores"].size <= 100
+
+
+def test_street_scales_to_every_size() -> None:
+    small, large = street(100, 100).astype(float), street(300, 300).astype(float)
+    # Middle pixels of 3 x 3 blocks sit where the small picture's pixels do.
+    assert np.abs(large[1::3, 1::3] - small).mean() < 1.0
+    assert street(64, 96).shape == (64, 96, 3)
