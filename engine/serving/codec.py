@@ -63,8 +63,7 @@ def decode_typed(name: str, datatype: str, shape: Sequence[int], contents: Any) 
             f"input {name!r}: shape {list(shape)} takes {count} values in "
             f"{kind.contents_field}, got {len(values)}"
         )
-    array = np.empty(count, kind.contents_dtype)
-    array[:] = values
+    array = np.fromiter(values, kind.contents_dtype, count)
     return _reshape(name, _narrow(name, kind, array), shape)
 
 

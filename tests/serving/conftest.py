@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import tritonclient.grpc as triton
@@ -43,3 +46,15 @@ def own_server() -> Iterator[ServerThread]:
     thread = ServerThread(ServerParams(grpc_port=0, max_in_flight=2, drain_timeout_s=30))
     yield thread
     thread.stop()
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen]:
+    """``server_process.py``, running."""
+    command = [sys.executable, str(Path(__file__).with_name("server_process.py"))]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    yield process
+    process.kill()
+    process.communicate()

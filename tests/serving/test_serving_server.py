@@ -1,8 +1,5 @@
 import asyncio
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,17 +74,6 @@ def test_query_that_outlasts_the_drain_is_cancelled(own_server):
         _, error = answers.get(timeout=WAIT_S)
         assert error.status() == "StatusCode.UNAVAILABLE"
         assert gate.cancelled.acquire(timeout=WAIT_S)
-
-
-@pytest.fixture
-def process():
-    command = [sys.executable, str(Path(__file__).with_name("drain_server.py"))]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-    yield process
-    process.kill()
-    process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

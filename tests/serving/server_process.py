@@ -1,4 +1,7 @@
-"""A server whose only model answers when a line comes on standard input; run by the tests."""
+"""A server for tests that need a process of its own: prints its port, then what happens.
+
+Model ``console`` answers when a line comes on standard input, ``identity`` at once.
+"""
 
 import asyncio
 import logging
@@ -23,6 +26,7 @@ async def main() -> None:
     server = Server(ServerParams(grpc_port=0))
     spec = identity()
     server.plane.models.add("console").set_ready(Console(None, spec.inputs, spec.outputs))
+    server.plane.models.add("identity").set_ready(spec)
     print(await server.start(), flush=True)
     print("finished", await server.serve_until_stopped(), flush=True)
 
