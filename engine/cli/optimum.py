@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.cli.options import add_cache
+from engine.errors import PlacementError
 from engine.report.tables import print_mapping
+
+if TYPE_CHECKING:
+    from milp import Result
 
 
 def add_parser(verbs: Any) -> None:
@@ -41,13 +44,25 @@ def run(args: argparse.Namespace) -> int:
     if args.problem:
         args.problem.write_text(problem.to_json())
     result = solve(problem, SolveParams(solver=args.solver, time_limit_s=args.time))
+    if result.placement is None or result.timeline is None:
+        raise PlacementError(f"no plan found: {result.message}")
     if args.output:
         save_placement(args.output, graph, problem, result.placement)
     if args.gantt:
         write_gantt(args.gantt, result.timeline, title=f"{graph.name}: optimum ({result.status})")
-    summary = result.summary()
     if args.json:
-        print(json.dumps(summary, indent=1))
+        print(result.to_json(problem))
     else:
-        print_mapping(f"{graph.name}: {args.solver}", summary)
+        print_mapping(f"{graph.name}: {args.solver}", _summary(result))
     return 0
+
+
+def _summary(result: Result) -> dict[str, Any]:
+    return {
+        "status": str(result.status),
+        "makespan_ms": (result.makespan_ns or 0) / 1e6,
+        "bound_ms": result.bound_ns / 1e6,
+        "gap_percent": 100 * (result.gap or 0.0),
+        "runtime_s": round(result.runtime_s, 2),
+        "message": result.message,
+    }

@@ -31,7 +31,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, run, and report what was asked for."""
-    from engine.pipeline.load import LoadParams, load_placed_file, load_with
+    from engine.pipeline.load import LoadParams, load_placed, load_with
     from engine.pipeline.stages import example_inputs, read_model
     from engine.runtime.comparison import compare, repeat
 
@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     inputs = example_inputs(graph, args.model, args.inputs, sizes(args.dim))
     with progress_bar() as progress:
         if args.placement:
-            model = load_placed_file(
-                args.model, args.placement, args.profile, params, inputs, progress
-            )
+            if args.profile is None:
+                raise ValueError("--placement needs --profile, the costs that it was made with")
+            model = load_placed(args.model, args.placement, args.profile, params, inputs, progress)
         else:
             model = load_with(args.model, params, inputs, progress)
     times = compare if args.compare else repeat

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from engine.dfg.graph import ValueKind
 from engine.errors import ModelError
 from engine.runtime.model import IoSpec, Model
-from engine.serving.codec import datatype_of
+from engine.serving.datatypes import datatype_of
 from engine.serving.executor import TensorSpec
 
 
@@ -35,8 +36,12 @@ class ModelExecutor:
         deadline_ns: int | None,
         priority: int = 0,
     ) -> dict[str, np.ndarray[Any, Any]]:
-        """Run one query; cancelling the awaiting task cancels the run."""
-        return await self.model.infer(inputs, outputs, deadline_ns, priority)
+        """Run one query; cancelling the awaiting task cancels the run.
+
+        The protocol counts levels from 1, the most urgent, 0 being the default; the core runs
+        higher priorities first.
+        """
+        return await self.model.infer(inputs, outputs, deadline_ns, min(0, 1 - priority))
 
     def close(self) -> None:
         """Nothing to release: lanes are shared, sessions go with the model."""
@@ -45,5 +50,8 @@ class ModelExecutor:
 def _tensor_spec(spec: IoSpec) -> TensorSpec:
     if spec.kind is not ValueKind.TENSOR:
         raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
-    shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape or ())
-    return TensorSpec(spec.name, datatype_of(spec.elem_type), shape, spec.optional)
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type))
+    shape = None
+    if spec.shape is not None:
+        shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape)
+    return TensorSpec(spec.name, datatype_of(np.empty(0, dtype)), shape, spec.optional)

@@ -14,6 +14,7 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError, ExecutionError, PlacementError
 from engine.native import load_runtime, runtime_version
+from engine.pipeline.placement_file import load_placement
 from engine.pipeline.stages import (
     Costs,
     ProgressCallback,
@@ -138,17 +139,23 @@ def load_with(
 
 def load_placed(
     path: str | Path,
-    placement: Placement,
-    profile: Profile,
+    placement_path: Path,
+    profile_path: Path,
     params: LoadParams,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Model:
-    """Load with a placement and a profile from files instead of a policy's."""
+    """Load with a placement and a profile from files instead of a policy's.
+
+    Raises
+    ------
+    PlacementError, ProfileError
+        If a file is malformed or of another model.
+    """
     load_runtime()
     graph = read_model(path, params.cache)
-    costs = costs_of(graph, profile, params.specs())
-    placement.check(costs.problem)
+    costs = costs_of(graph, Profile.load(profile_path), params.specs())
+    placement = load_placement(placement_path, graph, costs.problem)
     given = dict(inputs) if inputs is not None else example_inputs(graph, path)
     return choose(graph, costs, placement, params, given, progress)
 
