@@ -1,0 +1,108 @@
+"""``loadgen``: measure a served model."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from loadgen.arrivals import ARRIVALS
+from loadgen.clients.inputs import InputParams, InputSpec, parse_shape
+from loadgen.clock import NS_PER_S, precise_loop
+from loadgen.closed_loop import ClosedLoopParams
+from loadgen.duration import parse_duration_ns
+from loadgen.errors import LoadgenError
+from loadgen.measure import ArrivalParams, MeasureParams, measure
+from loadgen.open_loop import OpenLoopParams
+from loadgen.params import LoadParams
+from loadgen.result import to_json
+from loadgen.stats import Summary
+from loadgen.table import render
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status: 0, 1 for a failed run, 2 for a bad option."""
+    arguments = _parser().parse_args(argv)
+    try:
+        params = _params(arguments)
+    except ValueError as error:
+        return _fail(error, 2)
+    try:
+        with asyncio.Runner(loop_factory=precise_loop) as runner:
+            summary = runner.run(measure(params, Console(stderr=True)))
+        _report(summary, params, arguments.json)
+    except (LoadgenError, OSError) as error:
+        return _fail(error, 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    return 0 if summary.succeeded else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("loadgen", description="Measure a served model.")
+    add = parser.add_argument
+    add("--url", default="127.0.0.1:8001", help="gRPC address (default %(default)s)")
+    add("--model", required=True, help="name of the served model")
+    add("--model-version", default="", help="default: the server's choice")
+    loop = parser.add_mutually_exclusive_group()
+    loop.add_argument("--users", type=int, default=1, help="closed loop: queries in flight")
+    loop.add_argument("--rate", type=float, help="open loop: queries per second")
+    add("--arrivals", choices=list(ARRIVALS), default="poisson", help="of the open loop")
+    add("--max-outstanding", type=int, default=4096, help="of the open loop (%(default)s)")
+    add("--seed", type=int, default=0, help="of arrivals and random inputs (%(default)s)")
+    add("--duration", help="least time: 10s, 500ms, 2m (10s, or nothing with --count)")
+    add("--count", type=int, default=0, help="least number of measured queries")
+    add("--warmup", default="1s", help="time before the measurement (%(default)s)")
+    add("--timeout", default="60s", help="of each query (%(default)s)")
+    add("--inputs", type=Path, metavar="FILE.npz", help="arrays named like the inputs")
+    add("--input", action="append", default=[], metavar="NAME:SHAPE:TYPE[:random|zeros]")
+    add("--shape", action="append", default=[], metavar="NAME:SHAPE", help="for open dimensions")
+    add("--json", metavar="FILE|-", help="write the result as JSON; - prints only JSON")
+    return parser
+
+
+def _params(arguments: argparse.Namespace) -> MeasureParams:
+    inputs = InputParams(
+        file=arguments.inputs,
+        specs=tuple(InputSpec.parse(text) for text in arguments.input),
+        shapes=dict(parse_shape(text) for text in arguments.shape),
+        seed=arguments.seed,
+    )
+    loop, arrivals = _loop(arguments), ArrivalParams()
+    if isinstance(loop, OpenLoopParams):
+        arrivals = ArrivalParams(arguments.arrivals, arguments.rate, arguments.seed)
+    timeout_s = parse_duration_ns(arguments.timeout) / NS_PER_S
+    if timeout_s <= 0:
+        raise ValueError(f"timeout must be > 0, got {arguments.timeout}")
+    target = (arguments.url, arguments.model, arguments.model_version)
+    return MeasureParams(*target, timeout_s, inputs, loop, arrivals)
+
+
+def _loop(arguments: argparse.Namespace) -> ClosedLoopParams | OpenLoopParams:
+    duration = arguments.duration or ("0s" if arguments.count else "10s")
+    load = LoadParams(
+        parse_duration_ns(duration), arguments.count, parse_duration_ns(arguments.warmup)
+    )
+    if arguments.rate is not None:
+        return OpenLoopParams(load, arguments.max_outstanding)
+    return ClosedLoopParams(load, arguments.users)
+
+
+def _report(summary: Summary, params: MeasureParams, json_path: str | None) -> None:
+    if json_path == "-":
+        print(to_json(summary, params))
+    else:
+        Console().print(render(summary, f"{params.model} at {params.url}"))
+    if json_path not in (None, "-"):
+        Path(json_path).write_text(to_json(summary, params) + "\n")
+    for warning in summary.warnings:
+        print(f"loadgen: warning: {warning}", file=sys.stderr)
+
+
+def _fail(error: object, status: int) -> int:
+    print(f"loadgen: {error}", file=sys.stderr)
+    return status

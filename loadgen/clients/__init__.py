@@ -1,0 +1,1 @@
+"""What queries can be sent through."""

@@ -1,0 +1,141 @@
+"""Which inputs every query carries: given by the user, or made from the server's metadata."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from loadgen.clients.tensors import DATATYPES, FILLS, RawTensor, from_array
+from loadgen.errors import PayloadError
+
+_INPUT = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*):(?P<datatype>[A-Z0-9]+)(:(?P<fill>\w+))?")
+_SHAPE = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*)")
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """An input to make up: ``name:1,3,320,320:FP32[:random|zeros]``."""
+
+    name: str
+    shape: tuple[int, ...]
+    datatype: str
+    fill: str = "random"
+
+    @staticmethod
+    def parse(text: str) -> InputSpec:
+        """Read the command line's form.
+
+        Raises
+        ------
+        PayloadError
+            Naming the part that is wrong.
+        """
+        match = _INPUT.fullmatch(text)
+        if match is None:
+            raise PayloadError(f"input {text!r} is not name:shape:datatype[:random|zeros]")
+        if match["datatype"] not in DATATYPES:
+            raise PayloadError(f"input {text!r}: datatype must be one of {', '.join(DATATYPES)}")
+        if (match["fill"] or "random") not in FILLS:
+            raise PayloadError(f"input {text!r}: fill must be one of {', '.join(FILLS)}")
+        shape = _dimensions(match["shape"], text)
+        return InputSpec(match["name"], shape, match["datatype"], match["fill"] or "random")
+
+
+@dataclass(frozen=True)
+class InputParams:
+    """Inputs of every query.
+
+    Parameters
+    ----------
+    file : Path or None
+        An ``.npz`` file whose arrays are named like inputs.
+    specs : tuple of InputSpec
+        Inputs to make up without asking the server.
+    shapes : mapping of str to shape
+        Shapes for inputs of which the server's metadata leaves dimensions open.
+    seed : int
+        Of the random values.
+    """
+
+    file: Path | None = None
+    specs: tuple[InputSpec, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TensorMetadata:
+    """An input as the server describes it; open dimensions are -1."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+
+
+def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """Read ``name:1,3,320,320``.
+
+    Raises
+    ------
+    PayloadError
+        If the text has another form.
+    """
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise PayloadError(f"shape {text!r} is not name:dimension,dimension,...")
+    return match["name"], _dimensions(match["shape"], text)
+
+
+def make_inputs(params: InputParams, metadata: Sequence[TensorMetadata]) -> list[RawTensor]:
+    """Make one query's inputs: from the file, else as specified, else random as described.
+
+    Raises
+    ------
+    PayloadError
+        Naming the input that is unknown to the server, or cannot be made.
+    """
+    generator = np.random.default_rng(params.seed)
+    given = {tensor.name: tensor for tensor in _from_file(params.file)}
+    for spec in params.specs:
+        given[spec.name] = FILLS[spec.fill](spec.name, spec.datatype, spec.shape, generator)
+    known = [tensor.name for tensor in metadata]
+    for name in [*given, *params.shapes]:
+        if name not in known:
+            raise PayloadError(f"the model has no input {name!r}; it has: {', '.join(known)}")
+    return [given.get(row.name) or _made(row, params.shapes, generator) for row in metadata]
+
+
+def _made(
+    row: TensorMetadata, shapes: Mapping[str, tuple[int, ...]], generator: np.random.Generator
+) -> RawTensor:
+    shape = shapes.get(row.name, row.shape)
+    if any(size < 0 for size in shape):
+        raise PayloadError(
+            f"input {row.name!r} has shape {list(shape)} with open dimensions:"
+            f" give one, as in --shape {row.name}:{','.join(str(abs(s)) for s in shape)}"
+        )
+    if row.datatype not in DATATYPES:
+        raise PayloadError(f"input {row.name!r}: datatype {row.datatype!r} is not supported")
+    return FILLS["random"](row.name, row.datatype, shape, generator)
+
+
+def _from_file(file: Path | None) -> list[RawTensor]:
+    if file is None:
+        return []
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return [from_array(name, arrays[name]) for name in arrays.files]
+    except (OSError, ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise PayloadError(f"cannot read {file} as .npz: {error}") from error
+
+
+def _dimensions(text: str, whole: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in text.split(",")) if text else ()
+    except ValueError:
+        raise PayloadError(f"{whole!r}: shape {text!r} is not numbers between commas") from None

@@ -1,0 +1,54 @@
+"""Closed loop: N users, each sends its next query when the answer to the last one is there."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from loadgen.client import Client
+from loadgen.clock import Clock
+from loadgen.flight import fly
+from loadgen.params import LoadParams
+from loadgen.record import Recorder
+
+
+@dataclass(frozen=True)
+class ClosedLoopParams:
+    """A closed loop.
+
+    Parameters
+    ----------
+    load : LoadParams
+        How long it lasts.
+    users : int
+        Queries in flight at any time, >= 1.
+    """
+
+    load: LoadParams = field(default_factory=LoadParams)
+    users: int = 1
+
+    def __post_init__(self) -> None:
+        if self.users < 1:
+            raise ValueError(f"users must be >= 1, got {self.users}")
+
+
+async def run_closed_loop(
+    client: Client, params: ClosedLoopParams, recorder: Recorder, clock: Clock
+) -> None:
+    """Keep ``params.users`` queries in flight; return when the last answer is there.
+
+    An exception other than ClientError ends the run.
+    """
+    measure_from_ns = clock.now_ns() + params.load.warmup_ns
+    recorder.measure_from(measure_from_ns)
+
+    async def use() -> None:
+        while True:
+            now_ns = clock.now_ns()
+            if params.load.is_over(now_ns - measure_from_ns, recorder.measured_count):
+                return
+            await fly(client, recorder.begin(now_ns, now_ns), recorder, clock)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(params.users):
+            group.create_task(use())

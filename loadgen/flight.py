@@ -1,0 +1,18 @@
+"""One query in flight."""
+
+from __future__ import annotations
+
+from loadgen.client import Client
+from loadgen.clock import Clock
+from loadgen.errors import ClientError
+from loadgen.record import Recorder
+
+
+async def fly(client: Client, row: int, recorder: Recorder, clock: Clock) -> None:
+    """Send the query of ``row``, wait for its answer, close the row."""
+    kind = ""
+    try:
+        await client.send(row)
+    except ClientError as error:
+        kind = error.kind
+    recorder.finish(row, clock.now_ns(), kind)

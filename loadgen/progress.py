@@ -1,0 +1,48 @@
+"""A progress bar on standard error while a load runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rich.console import Console
+from rich.progress import Progress
+
+from loadgen.clock import Clock
+from loadgen.params import LoadParams
+from loadgen.record import Recorder
+
+_PERIOD_S = 0.25
+
+
+@asynccontextmanager
+async def show_progress(
+    load: LoadParams, recorder: Recorder, clock: Clock, console: Console
+) -> AsyncIterator[None]:
+    """Show how far the load is while the body runs; nothing where no terminal watches."""
+    if not console.is_terminal:
+        yield
+        return
+    # No refresh thread: it would compete with the senders for the interpreter.
+    with Progress(console=console, auto_refresh=False, transient=True) as bar:
+        ticker = asyncio.create_task(_tick(bar, load, recorder, clock))
+        try:
+            yield
+        finally:
+            ticker.cancel()
+
+
+def fraction(load: LoadParams, elapsed_ns: int, count: int) -> float:
+    """How much of a load is done: the lesser of time and count, in [0, 1]."""
+    time_share = elapsed_ns / max(1, load.warmup_ns + load.min_duration_ns)
+    return max(0.0, min(1.0, time_share, count / load.min_count if load.min_count else 1.0))
+
+
+async def _tick(bar: Progress, load: LoadParams, recorder: Recorder, clock: Clock) -> None:
+    start_ns = clock.now_ns()
+    task = bar.add_task("", total=1.0)
+    while True:
+        done = fraction(load, clock.now_ns() - start_ns, recorder.measured_count)
+        bar.update(task, completed=done, description=f"{recorder.count:,} queries", refresh=True)
+        await asyncio.sleep(_PERIOD_S)

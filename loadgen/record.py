@@ -1,0 +1,133 @@
+"""One row per query: when it was meant to go, when it went, when it was done, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+OVERFLOW = "overflow"
+"""Kind of a query that was not sent because too many were outstanding."""
+
+_OK = 0
+_UNFINISHED = -1
+_NEVER = -2
+
+
+@dataclass(frozen=True)
+class Records:
+    """The queries of one run, by row, each array of shape ``(queries,)``.
+
+    Parameters
+    ----------
+    intended_ns, sent_ns, done_ns : int64 arrays
+        On one monotonic clock. In a closed loop intended and sent are the same.
+    kind : int16 array
+        0 where the query succeeded, otherwise 1 + index into ``kinds``.
+    kinds : tuple of str
+        Kinds of error that occurred, each once.
+    measure_from_ns : int
+        End of the warm-up.
+    """
+
+    intended_ns: NDArray[np.int64]
+    sent_ns: NDArray[np.int64]
+    done_ns: NDArray[np.int64]
+    kind: NDArray[np.int16]
+    kinds: tuple[str, ...]
+    measure_from_ns: int
+
+    def __len__(self) -> int:
+        return len(self.intended_ns)
+
+    def is_kind(self, kind: str) -> NDArray[np.bool_]:
+        """Rows that failed with ``kind``."""
+        code = 1 + self.kinds.index(kind) if kind in self.kinds else _NEVER
+        return np.equal(self.kind, code)
+
+    def measured(self) -> Records:
+        """The rows that were intended at or after the end of the warm-up."""
+        keep = self.intended_ns >= self.measure_from_ns
+        return Records(
+            self.intended_ns[keep],
+            self.sent_ns[keep],
+            self.done_ns[keep],
+            self.kind[keep],
+            self.kinds,
+            self.measure_from_ns,
+        )
+
+
+class Recorder:
+    """Collects the rows of one run; not thread-safe.
+
+    Its arrays are allocated ahead and doubled when full, so that a query costs two stores.
+    """
+
+    def __init__(self, capacity: int = 1 << 16) -> None:
+        self._times = np.zeros((3, capacity), np.int64)
+        self._kind = np.full(capacity, _UNFINISHED, np.int16)
+        self._kinds: list[str] = []
+        self._measure_from_ns = 0
+        self.count = 0
+        self.measured_count = 0
+
+    def measure_from(self, when_ns: int) -> None:
+        """Set the end of the warm-up; before the first row."""
+        self._measure_from_ns = when_ns
+
+    def begin(self, intended_ns: int, sent_ns: int) -> int:
+        """Add a row for a query that is being sent; returns its number."""
+        row = self.count
+        if row == len(self._kind):
+            self._grow()
+        self._times[0, row] = intended_ns
+        self._times[1, row] = sent_ns
+        self.count += 1
+        self.measured_count += intended_ns >= self._measure_from_ns
+        return row
+
+    def finish(self, row: int, done_ns: int, kind: str = "") -> None:
+        """Close a row; an empty ``kind`` means success."""
+        self._times[2, row] = done_ns
+        self._kind[row] = self._code(kind) if kind else _OK
+
+    def records(self) -> Records:
+        """Copy of all finished rows."""
+        done = np.flatnonzero(self._kind[: self.count] != _UNFINISHED)
+        intended, sent, end = self._times[:, done]
+        return Records(
+            intended, sent, end, self._kind[done], tuple(self._kinds), self._measure_from_ns
+        )
+
+    def _code(self, kind: str) -> int:
+        if kind not in self._kinds:
+            self._kinds.append(kind)
+        return 1 + self._kinds.index(kind)
+
+    def _grow(self) -> None:
+        self._times = np.concatenate([self._times, np.zeros_like(self._times)], axis=1)
+        self._kind = np.concatenate([self._kind, np.full_like(self._kind, _UNFINISHED)])
+
+
+def merge(parts: Sequence[Records]) -> Records:
+    """Join the rows of several recorders of one run, by intended time."""
+    kinds = tuple(dict.fromkeys(kind for part in parts for kind in part.kinds))
+    codes = [_recoded(part, kinds) for part in parts]
+    intended = np.concatenate([part.intended_ns for part in parts])
+    order = np.argsort(intended, kind="stable")
+    return Records(
+        intended[order],
+        np.concatenate([part.sent_ns for part in parts])[order],
+        np.concatenate([part.done_ns for part in parts])[order],
+        np.concatenate(codes)[order],
+        kinds,
+        parts[0].measure_from_ns,
+    )
+
+
+def _recoded(part: Records, kinds: tuple[str, ...]) -> NDArray[np.int16]:
+    table = np.array([_OK, *(1 + kinds.index(kind) for kind in part.kinds)], np.int16)
+    return table[part.kind]

@@ -1,0 +1,24 @@
+"""The JSON form of a measurement."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from loadgen.measure import MeasureParams
+from loadgen.open_loop import OpenLoopParams
+from loadgen.stats import Summary
+
+FORMAT = "loadgen-result/1"
+
+
+def to_json(summary: Summary, params: MeasureParams) -> str:
+    """Write what was measured and how; times in nanoseconds, rates per second."""
+    is_open = isinstance(params.loop, OpenLoopParams)
+    loop = asdict(params.loop)
+    load = {"loop": "open" if is_open else "closed"} | loop.pop("load") | loop
+    if is_open:
+        load |= asdict(params.arrivals)
+    target = {"url": params.url, "model": params.model, "version": params.version}
+    result = {"format": FORMAT, "target": target, "load": load, "summary": summary.to_dict()}
+    return json.dumps(result, indent=1)

@@ -1,0 +1,79 @@
+"""Closed loop over a synchronous callable in this process: a thread per user, no event loop."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from loadgen.clock import Clock
+from loadgen.closed_loop import ClosedLoopParams
+from loadgen.errors import ClientError
+from loadgen.params import LoadParams
+from loadgen.record import Recorder, Records, merge
+
+
+def run_threaded_loop(
+    call: Callable[[int], object], params: ClosedLoopParams, clock: Clock
+) -> Records:
+    """Call ``call(query)`` from ``params.users`` threads at once.
+
+    Parameters
+    ----------
+    call : callable
+        Thread-safe; raises ClientError for a query that failed. Any other exception ends the
+        run and is raised here.
+    """
+    run = _Run(call, params.load, clock, clock.now_ns() + params.load.warmup_ns)
+    barrier = threading.Barrier(params.users)
+
+    def use() -> Records:
+        barrier.wait()
+        return run.use()
+
+    with ThreadPoolExecutor(params.users, "loadgen-user") as pool:
+        futures = [pool.submit(use) for _ in range(params.users)]
+        return merge([future.result() for future in futures])
+
+
+class _Run:
+    """What the users share. ``next`` on a count is atomic, so it needs no lock."""
+
+    def __init__(
+        self, call: Callable[[int], object], load: LoadParams, clock: Clock, measure_from_ns: int
+    ) -> None:
+        self._call = call
+        self._load = load
+        self._clock = clock
+        self._measure_from_ns = measure_from_ns
+        self._queries = itertools.count()
+        self._measured = itertools.count()
+        self._broken = threading.Event()
+
+    def use(self) -> Records:
+        recorder = Recorder()
+        recorder.measure_from(self._measure_from_ns)
+        try:
+            while (now_ns := self._admitted_ns()) is not None:
+                self._send(recorder, now_ns)
+        except BaseException:
+            self._broken.set()
+            raise
+        return recorder.records()
+
+    def _admitted_ns(self) -> int | None:
+        now_ns = self._clock.now_ns()
+        elapsed_ns = now_ns - self._measure_from_ns
+        count = next(self._measured) if elapsed_ns >= 0 else 0
+        over = self._broken.is_set() or self._load.is_over(elapsed_ns, count)
+        return None if over else now_ns
+
+    def _send(self, recorder: Recorder, now_ns: int) -> None:
+        row = recorder.begin(now_ns, now_ns)
+        kind = ""
+        try:
+            self._call(next(self._queries))
+        except ClientError as error:
+            kind = error.kind
+        recorder.finish(row, self._clock.now_ns(), kind)

@@ -1,0 +1,78 @@
+import importlib.util
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+
+from loadgen.clients.protocol import (
+    SERVICE,
+    ModelInferRequest,
+    ModelInferResponse,
+    ModelMetadataRequest,
+    ModelMetadataResponse,
+)
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def clock():
+    return _load("fake_clock").FakeClock()
+
+
+class IdentityServer:
+    """Serves ``identity`` (FP32, one open dimension); ``fail`` is the status of every answer."""
+
+    def __init__(self):
+        self.requests = []
+        self.fail = None
+        self.url = ""
+
+    def metadata(self, request, context):
+        if request.name != "identity":
+            context.abort(grpc.StatusCode.NOT_FOUND, f"no model {request.name!r}")
+        answer = ModelMetadataResponse(name="identity", versions=["1"], platform="test")
+        answer.inputs.add(name="x:0", datatype="FP32", shape=[-1, 4])
+        answer.outputs.add(name="y", datatype="FP32", shape=[-1, 4])
+        return answer
+
+    def infer(self, request, context):
+        self.requests.append(request)
+        if self.fail is not None:
+            context.abort(self.fail, "as told")
+        return ModelInferResponse(
+            model_name=request.model_name,
+            outputs=request.inputs,
+            raw_output_contents=request.raw_input_contents,
+        )
+
+
+def _handlers(server):
+    def method(call, request, answer):
+        return grpc.unary_unary_rpc_method_handler(
+            call, request.FromString, answer.SerializeToString
+        )
+
+    methods = {
+        "ModelMetadata": method(server.metadata, ModelMetadataRequest, ModelMetadataResponse),
+        "ModelInfer": method(server.infer, ModelInferRequest, ModelInferResponse),
+    }
+    return grpc.method_handlers_generic_handler(SERVICE.strip("/"), methods)
+
+
+@pytest.fixture
+def identity():
+    # Not grpc.aio: its server would share one poller with the client under test.
+    identity = IdentityServer()
+    server = grpc.server(ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers((_handlers(identity),))
+    identity.url = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield identity
+    server.stop(grace=None).wait()
