@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import placement
+from milp.copies import Copy
 from milp.schedule import placement_of, schedule_in_order
 from placement import Placement, Problem, SpanKind, Timeline
 
@@ -35,12 +36,16 @@ class Incumbent:
 
 
 def make_incumbent(
-    problem: Problem, device_of: Sequence[int], starts: Sequence[float], origin: str
+    problem: Problem,
+    device_of: Sequence[int],
+    starts: Sequence[float],
+    origin: str,
+    copy_starts: Mapping[Copy, float] | None = None,
 ) -> Incumbent:
     """Decode planned starts: simulate, and where that is longer keep to the planned order."""
     placed = placement_of(problem, device_of, starts, origin)
     dispatched = placement.simulate(problem, placed)
-    planned = schedule_in_order(problem, placed)
+    planned = schedule_in_order(problem, placed, copy_starts)
     timeline = dispatched if dispatched.makespan_ns <= planned.makespan_ns else planned
     return Incumbent(placed, timeline, dispatched.makespan_ns)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
+from milp.copies import Copy, link_of
 from milp.windows import service_ns
 from placement.placement import Placement
 from placement.problem import Problem
@@ -34,24 +35,29 @@ def placement_of(
     return Placement(tuple(device_of), tuple(priority), policy)
 
 
-def schedule_in_order(problem: Problem, placement: Placement) -> Timeline:
+def schedule_in_order(
+    problem: Problem, placement: Placement, copy_starts: Mapping[Copy, float] | None = None
+) -> Timeline:
     """Start tasks strictly in the order of their priorities, each as early as that allows.
 
     Unlike the simulator, which gives a free lane to whichever task is ready, this may leave a
-    lane idle for a task that is about to become ready: some optima need that. Without
-    contention on links, no schedule with this order and these devices is shorter.
+    lane idle for a task that is about to become ready: some optima need that. No schedule with
+    these orders of tasks and copies and these devices is shorter.
 
     Parameters
     ----------
     problem, placement
         The priorities must be a topological order.
+    copy_starts : mapping of Copy to float, optional
+        Planned starts, in the order of which copies take their links; a copy that is not planned
+        counts from when its tensor is there.
 
     Returns
     -------
     Timeline
-        Passes ``placement.validate``; copies over one link run in order of their readiness.
+        Passes ``placement.validate``.
     """
-    plan = _Plan(problem, placement)
+    plan = _Plan(problem, placement, copy_starts or {})
     for task in sorted(range(len(problem.tasks)), key=placement.priority.__getitem__):
         plan.run(task)
     plan.flush()
@@ -62,76 +68,85 @@ def schedule_in_order(problem: Problem, placement: Placement) -> Timeline:
 class _Plan:
     problem: Problem
     placement: Placement
+    copy_starts: Mapping[Copy, float]
     spans: list[Span] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lanes = [[0] * device.lanes for device in self.problem.devices]
-        self._wires = {(link.source, link.target): 0 for link in self.problem.links}
+        self._order = [0] * len(self.problem.devices)
+        self._wires = {link.name: 0 for link in self.problem.links}
         self._wire_lanes: dict[str, list[int]] = {link.name: [] for link in self.problem.links}
         self._arrival: dict[tuple[int, str], int] = {}
-        self._order = [0] * len(self.problem.devices)
-        self._pending: list[tuple[int, int]] = []
+        self._pending: list[tuple[float, Copy, int]] = []
         for index, tensor in enumerate(self.problem.tensors):
             if tensor.producer < 0:
-                heappush(self._pending, (0, index))
+                self._produce(index, 0)
 
     def run(self, task: int) -> None:
         """Start a task once its inputs and lanes are there and its elders have started."""
         device = self.placement.device_of[task]
         memory = self.problem.devices[device].memory
-        ready = max(
-            (self._arrives(index, memory) for index in self.problem.inputs_of[task]), default=0
-        )
-        width = self.problem.tasks[task].width(device)
-        free = sorted(range(len(self._lanes[device])), key=lambda n: (self._lanes[device][n], n))
-        lanes = tuple(sorted(free[:width]))
-        start = max(ready, self._order[device], *(self._lanes[device][n] for n in lanes))
+        ready = max((self._arrives(t, memory) for t in self.problem.inputs_of[task]), default=0)
+        free = self._lanes[device]
+        soonest = sorted(range(len(free)), key=lambda lane: (free[lane], lane))
+        lanes = tuple(sorted(soonest[: self.problem.tasks[task].width(device)]))
+        start = max(ready, self._order[device], *(free[lane] for lane in lanes))
         end = start + service_ns(self.problem, task, device)
         self._order[device] = start
         for lane in lanes:
-            self._lanes[device][lane] = end
+            free[lane] = end
         for index in self.problem.outputs_of[task]:
-            heappush(self._pending, (end, index))
+            self._produce(index, end)
         self._record_task(task, device, lanes, (ready, start, end))
 
     def flush(self) -> None:
         """Send everything that was produced."""
         while self._pending:
-            self._send(*heappop(self._pending))
+            self._copy(*heappop(self._pending)[1:])
 
     def _arrives(self, index: int, memory: str) -> int:
-        """When a tensor is in a memory; sends what became ready until then."""
+        """When a tensor is in a memory; first sends what has to go before it."""
         while (index, memory) not in self._arrival:
-            self._send(*heappop(self._pending))
+            self._copy(*heappop(self._pending)[1:])
         return self._arrival[index, memory]
 
     def _memory(self, task: int) -> str:
         device = self.placement.device_of[task] if task >= 0 else 0
         return self.problem.devices[device].memory
 
-    def _send(self, made: int, index: int) -> None:
+    def _produce(self, index: int, made: int) -> None:
         tensor = self.problem.tensors[index]
         home = self._memory(tensor.producer)
-        targets = dict.fromkeys(self._memory(task) for task in tensor.consumers)
-        if tensor.is_output:
-            targets.setdefault(self._memory(-1))
         self._arrival[index, home] = made
-        for target in targets:
+        targets = {self._memory(task) for task in tensor.consumers} - {home}
+        if tensor.is_output:
+            targets |= {self._memory(-1)} - {home}
+        for target in sorted(targets):
             if tensor.size_bytes == 0:
                 self._arrival[index, target] = made
-            elif target != home:
-                self._copy(made, index, home, target)
+            else:
+                copy = Copy(index, home, target)
+                heappush(self._pending, (self.copy_starts.get(copy, made), copy, made))
 
-    def _copy(self, made: int, index: int, home: str, target: str) -> None:
-        tensor = self.problem.tensors[index]
-        link = next(k for k in self.problem.links if (k.source, k.target) == (home, target))
-        start = max(made, self._wires[home, target])
-        self._wires[home, target] = start + link.hold_ns(tensor.size_bytes)
+    def _copy(self, copy: Copy, made: int) -> None:
+        tensor, link = self.problem.tensors[copy.tensor], link_of(self.problem, copy)
+        start = max(made, self._wires[link.name])
+        self._wires[link.name] = start + link.hold_ns(tensor.size_bytes)
         end = start + link.copy_ns(tensor.size_bytes)
-        self._arrival[index, target] = end
-        lane = self._wire_lane(link.name, start, end)
+        self._arrival[copy.tensor, copy.target] = end
+        lanes = (self._wire_lane(link.name, start, end),)
         self.spans.append(
-            Span(SpanKind.COPY, index, tensor.name, "copy", link.name, (lane,), made, start, end)
+            Span(
+                SpanKind.COPY,
+                copy.tensor,
+                tensor.name,
+                "copy",
+                link.name,
+                lanes,
+                made,
+                start,
+                end,
+            )
         )
 
     def _wire_lane(self, name: str, start: int, end: int) -> int:

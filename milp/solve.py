@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import TYPE_CHECKING
 
+from milp.copies import CopyPair, overlaps
 from milp.incumbent import best_of, fits_memory, known_incumbents, make_incumbent
 from milp.mip.job import MipJob, MipReport, MipStatus
 from milp.mip.process import run_job
@@ -17,6 +19,9 @@ from milp.reductions import reduce_problem
 from milp.result import Result, Status
 from milp.windows import eligible_devices, time_windows
 from placement import Placement, Problem, lower_bounds
+
+if TYPE_CHECKING:
+    from milp.mip.model import Decoded
 
 BOUND_TOLERANCE = 1e-6
 """What a solver's bound may be too high by, relative to the upper bound: its feasibility and
@@ -112,11 +117,19 @@ class _Search:
         self.message = "a known plan meets the lower bound"
 
     def run(self) -> None:
-        """Ask the solver, unless the best known plan is good enough."""
+        """Ask the solver, unless the best known plan is good enough.
+
+        Copies that hold a link at once in its answer are told to queue, until none are left.
+        """
         self._tell()
-        if not self._proven():
-            with TemporaryDirectory(prefix="milp-") as folder:
-                self._ask(Path(folder, "placement.mps"))
+        deadline_s = monotonic() + self._params.time_limit_s
+        copy_pairs: frozenset[CopyPair] = frozenset()
+        with TemporaryDirectory(prefix="milp-") as folder:
+            while not self._proven() and (left_s := deadline_s - monotonic()) > 0:
+                found = self._ask(Path(folder, "placement.mps"), copy_pairs, left_s)
+                if found <= copy_pairs:
+                    return
+                copy_pairs |= found
 
     def result(self) -> Result:
         """What is known now."""
@@ -134,34 +147,51 @@ class _Search:
             message=self.message,
         )
 
-    def _ask(self, path: Path) -> None:
+    def _ask(
+        self, path: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float
+    ) -> frozenset[CopyPair]:
+        """Solve once; returns the copies that overlap in the answer."""
         # The modelling layer is an optional dependency.
         from milp.mip.model import PlacementModel
 
-        upper_ns = self._best.makespan_ns if self._best else horizon_ns(self._problem)
-        model = PlacementModel(self._problem, reduce_problem(self._problem, upper_ns))
-        model.program.writeMPS(str(path))
         best = self._best
-        job = MipJob(
-            solver=self._params.solver,
-            model_path=str(path),
-            start=model.start_values(best.placement, best.timeline) if best else {},
-            time_limit_s=self._params.time_limit_s,
-            gap=max(self._params.gap, SOLVER_GAP),
-            threads=self._params.threads,
-        )
+        upper_ns = best.makespan_ns if best else horizon_ns(self._problem)
+        reduced = reduce_problem(self._problem, upper_ns)
+        model = PlacementModel(self._problem, reduced, copy_pairs)
+        model.program.writeMPS(str(path))
+        start = model.start_values(best.placement, best.timeline) if best else {}
+        job = self._job(path, start, time_limit_s)
         report = run_job(job, lambda state: self._learn(state, model.unit_ns, upper_ns))
         self.message = report.message
         if report.status is MipStatus.INFEASIBLE:
             self._no_plan(upper_ns)
-            return
+            return frozenset()
         self._learn(report, model.unit_ns, upper_ns)
-        if report.values:
-            devices, starts = model.decode(report.values)
-            if fits_memory(self._problem, devices):
-                found = make_incumbent(self._problem, devices, starts, self._params.solver)
-                self._best = best_of([*([self._best] if self._best else []), found])
-        self._doubt(upper_ns)
+        decoded = model.decode(report.values) if report.values else None
+        if decoded is not None:
+            self._take(decoded)
+        self._doubt()
+        if decoded is None or report.status is not MipStatus.OPTIMAL:
+            return frozenset()
+        return overlaps(self._problem, decoded.copy_starts_ns)
+
+    def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> MipJob:
+        return MipJob(
+            solver=self._params.solver,
+            model_path=str(path),
+            start=start,
+            time_limit_s=time_limit_s,
+            gap=max(self._params.gap, SOLVER_GAP),
+            threads=self._params.threads,
+        )
+
+    def _take(self, decoded: Decoded) -> None:
+        """Keep a solver's answer if it is better than what is known."""
+        devices, origin = decoded.device_of, self._params.solver
+        if fits_memory(self._problem, devices):
+            copies = decoded.copy_starts_ns
+            found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
+            self._best = best_of([*([self._best] if self._best else []), found])
 
     def _learn(self, report: MipReport, unit_ns: float, upper_ns: int) -> None:
         if report.bound is not None:
@@ -169,7 +199,7 @@ class _Search:
             self._bound_ns = max(self._bound_ns, math.ceil(report.bound * unit_ns - slack_ns))
         self._tell()
 
-    def _doubt(self, upper_ns: int) -> None:
+    def _doubt(self) -> None:
         """A bound above a plan is a fault; say so instead of hiding it in the gap."""
         if self._best is not None and self._bound_ns > self._best.makespan_ns:
             self.message = (

@@ -10,8 +10,9 @@ Departures from the printed form, beside those named at each method:
 - Big-M per row. Finish times are expressions in ``x``, so that a service time on a device that
   is not chosen never enters them. The paper's way, M = upper bound with the time of a slow
   device on the left, makes problems infeasible.
-- Copies do not queue for their link. So the program's optimum is a lower bound of the real
-  makespan, and its schedule is decoded by an exact simulation before it counts.
+- Copies queue for their link only in the pairs that are asked for (``copy_pairs``). Without all
+  of them, the program's optimum is a lower bound of the real makespan, and its schedule counts
+  only after an exact decoding in which all copies queue.
 - Memory capacity counts weights, which are there throughout, but not tensors, which come and go.
 
 References
@@ -22,9 +23,11 @@ SIR+, section 5, equations 1 to 5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import pulp
 
+from milp.copies import Copy, CopyPair, copies_of, link_of
 from milp.mip.bounds import LoadCut, load_cuts
 from milp.reductions import Pair, Reduced
 from milp.windows import service_ns
@@ -36,6 +39,25 @@ MODEL_SPAN = 1000.0
 """The upper bound in model units; keeps every coefficient and Big-M within 1e3."""
 
 
+@dataclass(frozen=True)
+class Decoded:
+    """A solution of the program.
+
+    Parameters
+    ----------
+    device_of : list of int
+        Device of each task.
+    starts_ns : list of float
+        Start of each task.
+    copy_starts_ns : dict of Copy to float
+        Start of each copy that the devices make necessary.
+    """
+
+    device_of: list[int]
+    starts_ns: list[float]
+    copy_starts_ns: dict[Copy, float]
+
+
 class PlacementModel:
     """The program of one problem under an upper bound.
 
@@ -45,15 +67,20 @@ class PlacementModel:
         What is to be placed; tasks wider than one lane take several lanes.
     reduced : Reduced
         Its windows and disjunctions under the upper bound.
+    copy_pairs : iterable of CopyPair
+        Copies that must not hold their link at once.
     """
 
-    def __init__(self, problem: Problem, reduced: Reduced) -> None:
+    def __init__(
+        self, problem: Problem, reduced: Reduced, copy_pairs: Iterable[CopyPair] = ()
+    ) -> None:
         self.problem = problem
         self.reduced = reduced
         self.unit_ns = max(reduced.upper_ns, 1) / MODEL_SPAN
         self.program = pulp.LpProblem("placement", pulp.LpMinimize)
         self._windows = reduced.windows
         self._tasks = range(len(problem.tasks))
+        self._copy_pairs = sorted(copy_pairs)
         self._memories = sorted({device.memory for device in problem.devices})
         self._make_variables()
         self._objective()
@@ -62,16 +89,26 @@ class PlacementModel:
         self._exclusion()
         self._precedence()
         self._transfers()
+        self._links()
         self._capacity()
         self._windows_and_loads()
 
-    def decode(self, values: Mapping[str, float]) -> tuple[list[int], list[float]]:
-        """Device and start (ns, as exact as the solver) of each task."""
+    def decode(self, values: Mapping[str, float]) -> Decoded:
+        """Devices, and starts (ns, as exact as the solver) of tasks and copies."""
         devices = [
             max(choices, key=lambda d: values.get(f"x_{task}_{d}", 0.0))
             for task, choices in enumerate(self._windows.devices)
         ]
-        return devices, [values.get(f"s_{task}", 0.0) * self.unit_ns for task in self._tasks]
+        starts = [values.get(f"s_{task}", 0.0) * self.unit_ns for task in self._tasks]
+        copies = {}
+        for copy in copies_of(self.problem, devices):
+            producer = self.problem.tensors[copy.tensor].producer
+            made = 0.0
+            if producer >= 0:
+                made = starts[producer] + service_ns(self.problem, producer, devices[producer])
+            planned = values.get(self._u[copy].name, 0.0) if copy in self._u else 0.0
+            copies[copy] = max(made, planned * self.unit_ns)
+        return Decoded(devices, starts, copies)
 
     def start_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
         """All integer variables and start times of a known schedule within the upper bound."""
@@ -87,6 +124,7 @@ class PlacementModel:
             after = pair.backward and not before and b.end_ns <= a.start_ns
             values[f"o_{pair.first}_{pair.second}"] = float(before)
             values[f"o_{pair.second}_{pair.first}"] = float(after)
+        values.update(self._copy_values(placement, timeline))
         values["makespan"] = timeline.makespan_ns / self.unit_ns
         return values
 
@@ -111,6 +149,9 @@ class PlacementModel:
                 (pair.second, pair.first, pair.backward),
             )
         }
+
+        self._u: dict[Copy, pulp.LpVariable] = {}
+        self._used: dict[Copy, pulp.LpVariable] = {}
 
     def _objective(self) -> None:
         """Eq. 1: the makespan covers each task's finish, and what must come after it.
@@ -181,6 +222,74 @@ class PlacementModel:
             if tensor.producer >= 0 and tensor.size_bytes:
                 for number, memory in enumerate(self._memories):
                     self._arrival(index, number, memory)
+
+    def _links(self) -> None:
+        """Two copies over one link, one after the other; not in the paper."""
+        for copy in sorted({copy for pair in self._copy_pairs for copy in pair}):
+            self._queued_copy(copy)
+        for pair in self._copy_pairs:
+            first, second = (self._variable("q", c, d) for c, d in (pair, pair[::-1]))
+            self._add(first + second >= self._used[pair[0]] + self._used[pair[1]] - 1)
+            for order, a, b in ((first, *pair), (second, *pair[::-1])):
+                hold = link_of(self.problem, a).hold_ns(self.problem.tensors[a.tensor].size_bytes)
+                gate = (MODEL_SPAN + self._scaled(hold)) * (1 - order)
+                self._add(self._u[b] >= self._u[a] + self._scaled(hold) - gate)
+
+    def _queued_copy(self, copy: Copy) -> None:
+        """The start of a copy, whether it is needed, and who waits for it.
+
+        Where it is not needed its start says nothing and may be its tensor's, so that every
+        gate needs to cover no more than an arrival at the upper bound.
+        """
+        tensor = self.problem.tensors[copy.tensor]
+        self._u[copy] = self._variable("u", copy, integer=False)
+        self._used[copy] = self._variable("c", copy)
+        leaves: pulp.LpAffineExpression | int = 1
+        if tensor.producer >= 0:
+            self._add(self._u[copy] >= self._finish(tensor.producer))
+            leaves = pulp.lpSum(self._inside(tensor.producer, copy.source))
+        ns = link_of(self.problem, copy).copy_ns(tensor.size_bytes)
+        arrival = self._u[copy] + self._scaled(ns)
+        for i in tensor.consumers:
+            enters = pulp.lpSum(self._inside(i, copy.target))
+            self._add(self._used[copy] >= leaves + enters - 1)
+            gate = (MODEL_SPAN + self._scaled(ns)) * (2 - leaves - enters)
+            self._add(self._s[i] >= arrival - gate)
+        if tensor.is_output and copy.target == self.problem.devices[0].memory:
+            self._add(self._used[copy] >= leaves)
+            self._add(self.makespan >= arrival - (MODEL_SPAN + self._scaled(ns)) * (1 - leaves))
+
+    def _variable(
+        self, letter: str, copy: Copy, other: Copy | None = None, integer: bool = True
+    ) -> pulp.LpVariable:
+        name = self._copy_name(letter, copy, other)
+        if integer:
+            return self.program.add_variable(name, cat="Binary")
+        return self.program.add_variable(name, 0, MODEL_SPAN)
+
+    def _copy_name(self, letter: str, copy: Copy, other: Copy | None = None) -> str:
+        ends = [self._memories.index(copy.source), self._memories.index(copy.target)]
+        numbers = [copy.tensor, *([other.tensor] if other else []), *ends]
+        return "_".join([letter, *map(str, numbers)])
+
+    def _copy_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
+        """Variables of the queueing copies of a known schedule."""
+        spans = {(s.index, s.resource): s for s in timeline if s.kind is SpanKind.COPY}
+        ends = {s.index: s.end_ns for s in timeline if s.kind is SpanKind.TASK}
+        starts: dict[Copy, int] = {}
+        values: dict[str, float] = {}
+        for copy in self._u:
+            span = spans.get((copy.tensor, link_of(self.problem, copy).name))
+            producer = self.problem.tensors[copy.tensor].producer
+            made = 0 if producer < 0 else ends[producer]
+            starts[copy] = made if span is None else span.start_ns
+            values[self._copy_name("c", copy)] = float(span is not None)
+            values[self._copy_name("u", copy)] = starts[copy] / self.unit_ns
+        for a, b in self._copy_pairs:
+            both = values[self._copy_name("c", a)] + values[self._copy_name("c", b)] == 2
+            values[self._copy_name("q", a, b)] = float(both and starts[a] < starts[b])
+            values[self._copy_name("q", b, a)] = float(both and starts[a] >= starts[b])
+        return values
 
     def _capacity(self) -> None:
         """Weights fit into their device's memory; not in the paper."""

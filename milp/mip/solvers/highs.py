@@ -23,7 +23,7 @@ def run(job: MipJob, report: Report) -> MipReport:
     _set_start(highs, names, job)
     _follow(highs, report)
     highs.run()
-    return _result(highs, names)
+    return _result(highs, names, job)
 
 
 def _options(job: MipJob) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _follow(highs: highspy.Highs, report: Report) -> None:
     highs.cbMipLogging.subscribe(logged)
 
 
-def _result(highs: highspy.Highs, names: list[str]) -> MipReport:
+def _result(highs: highspy.Highs, names: list[str], job: MipJob) -> MipReport:
     info = highs.getInfo()
     model_status = highs.getModelStatus()
     text = str(highs.modelStatusToString(model_status))
@@ -72,4 +72,7 @@ def _result(highs: highspy.Highs, names: list[str]) -> MipReport:
     optimal = model_status == highspy.HighsModelStatus.kOptimal
     status = MipStatus.OPTIMAL if optimal else MipStatus.FEASIBLE
     objective = float(info.objective_function_value)
+    if optimal and known is None:
+        # Where the start point was optimal and presolve proved it, HiGHS states no bound.
+        known = objective - job.gap * abs(objective)
     return MipReport(status, known, objective, values, text)

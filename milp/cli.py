@@ -1,0 +1,66 @@
+"""``python -m milp problem.json``: the optimum of a placement problem, without any ONNX."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from milp.errors import SolverUnavailableError
+from milp.mip.solvers import solver_names
+from milp.result import Result, Status
+from milp.solve import Progress, SolveParams, solve
+from milp.table import result_table
+from placement import Problem
+
+NS_PER_US = 1_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status: 0 with a plan, 1 without, 2 on an error."""
+    options = _parser().parse_args(arguments)
+    try:
+        problem = Problem.from_json(options.problem.read_text(encoding="utf-8"))
+        params = SolveParams(
+            solver=options.solver,
+            time_limit_s=options.time,
+            gap=options.gap,
+            threads=options.threads,
+        )
+        result = solve(problem, params, _show)
+        _write(problem, result, options)
+    except (OSError, UnicodeDecodeError, ValueError, SolverUnavailableError) as error:
+        print(f"milp: error: {error}", file=sys.stderr)
+        return 2
+    return 1 if result.status in (Status.BOUND_ONLY, Status.INFEASIBLE) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m milp",
+        description="Find the best placement and order of a task graph, and prove how good it is."
+        " The problem format is described in docs/FORMATS.md.",
+    )
+    parser.add_argument("problem", type=Path, help="problem in JSON")
+    parser.add_argument("--time", type=float, default=60.0, help="limit in seconds (60)")
+    parser.add_argument("--solver", choices=solver_names(), default="highs")
+    parser.add_argument("--gap", type=float, default=0.0, help="relative gap that is enough (0)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the solver (2)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("-o", "--output", type=Path, help="write the result as JSON to a file")
+    return parser
+
+
+def _write(problem: Problem, result: Result, options: argparse.Namespace) -> None:
+    if options.output is not None:
+        options.output.write_text(result.to_json(problem) + "\n", encoding="utf-8")
+    print(result.to_json(problem) if options.json else result_table(problem, result))
+
+
+def _show(progress: Progress) -> None:
+    best = "-" if progress.makespan_ns is None else f"{progress.makespan_ns / NS_PER_US:.1f} us"
+    print(
+        f"{progress.elapsed_s:7.1f} s  plan {best}  bound {progress.bound_ns / NS_PER_US:.1f} us",
+        file=sys.stderr,
+    )

@@ -1,0 +1,35 @@
+"""The reference: the best over all devices, topological orders and orders of copies."""
+
+from itertools import product
+
+from milp.schedule import schedule_in_order
+from placement import Placement
+
+
+def topological_orders(problem):
+    """All orders in which tasks may start."""
+
+    def grow(order, done):
+        if len(order) == len(problem.tasks):
+            yield tuple(order)
+        for task, before in enumerate(problem.predecessors):
+            if task not in done and done.issuperset(before):
+                yield from grow([*order, task], done | {task})
+
+    return list(grow([], frozenset()))
+
+
+def best_makespan_ns(problem):
+    """Length of the shortest schedule in which copies go out in the order of readiness."""
+    ranks = []
+    for order in topological_orders(problem):
+        rank = [0] * len(order)
+        for place, task in enumerate(order):
+            rank[task] = place
+        ranks.append(tuple(rank))
+    choices = [[d for d, t in enumerate(k.service_ns) if t is not None] for k in problem.tasks]
+    return min(
+        schedule_in_order(problem, Placement(devices, rank, "all")).makespan_ns
+        for devices in product(*choices)
+        for rank in ranks
+    )
