@@ -19,6 +19,7 @@ from engine.profiling.calibrate import Step, initial_values
 from engine.profiling.machine import machine_fingerprint
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
+from engine.profiling.work import is_alias
 
 _OPERATOR_NS = 150
 """What a trivial operator costs within a session; the rest of a one-operator session's time is the
@@ -53,15 +54,20 @@ class ProfilingParams:
             raise ValueError("budgets must be >= 1 ns")
 
 
-Timer = Callable[[_core.Session, Mapping[str, _core.Value], int, int], list[int]]
-"""(session, inputs, repeats, budget_ns) -> nanoseconds of each repeat, at least one."""
+Timer = Callable[[_core.Session, Mapping[str, _core.Value], int, int, int], list[int]]
+"""(session, inputs, repeats, budget_ns, warm-up runs) -> nanoseconds of each repeat, one at
+least."""
 
 
 def core_timer(
-    session: _core.Session, inputs: Mapping[str, _core.Value], repeats: int, budget_ns: int
+    session: _core.Session,
+    inputs: Mapping[str, _core.Value],
+    repeats: int,
+    budget_ns: int,
+    warmup: int,
 ) -> list[int]:
-    """Repeats in the native core, after one to warm up."""
-    return session.time(dict(inputs), repeats, budget_ns, 1)
+    """Repeats in the native core."""
+    return session.time(dict(inputs), repeats, budget_ns, warmup)
 
 
 class CpuProfiler:
@@ -87,11 +93,19 @@ class CpuProfiler:
         self.session_overhead_ns = max(0, overhead.ns - _OPERATOR_NS)
 
     def task_time(self, step: Step, signature: str, width: int) -> Timing:
-        """Time of a task without the session around it, as a part of a larger session has it."""
+        """Time of a task without the session around it, as a part of a larger session has it.
+
+        What only renames its input (Reshape) is not measured: within a session it copies
+        nothing, alone it would.
+        """
+        if is_alias(self._graph.tasks[step.task]):
+            return Timing(_OPERATOR_NS)
 
         def measure() -> Timing:
-            session = step.session if width == 1 else self._open(step.model, width)
-            return self._measure(session, step.inputs, self._params.budget_ns)
+            budget_ns = self._params.budget_ns
+            if width == 1:
+                return self._measure(step.session, step.inputs, budget_ns, warmup=0)
+            return self._measure(self._open(step.model, width), step.inputs, budget_ns)
 
         return self._remembered(signature, width, measure).less(self.session_overhead_ns)
 
@@ -117,14 +131,18 @@ class CpuProfiler:
         return known
 
     def _measure(
-        self, session: _core.Session, inputs: Mapping[str, _core.Value], budget_ns: int
+        self,
+        session: _core.Session,
+        inputs: Mapping[str, _core.Value],
+        budget_ns: int,
+        warmup: int = 1,
     ) -> Timing:
         params = self._params
         try:
-            samples = self._timer(session, inputs, params.max_repeats, budget_ns)
+            samples = self._timer(session, inputs, params.max_repeats, budget_ns, warmup)
             missing = params.min_repeats - len(samples)
             if missing > 0:
-                samples += self._timer(session, inputs, missing, _UNLIMITED_NS)
+                samples += self._timer(session, inputs, missing, _UNLIMITED_NS, 0)
         except RuntimeError as error:
             raise ExecutionError(f"measuring failed: {' '.join(str(error).split())}") from error
         return Timing.of(samples)

@@ -188,7 +188,7 @@ class Profile:
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+        return json.dumps({"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def from_json(text: str) -> Profile:

@@ -57,6 +57,7 @@ _ALIASES = {
     "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape", "Size", "Dropout",
     "Constant", "OptionalGetElement", "OptionalHasElement", "Optional",
 }  # fmt: skip
+_CPU_ALIASES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 _GATHERS = {
     "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Scatter", "OneHot",
     "Compress", "RoiAlign", "Resize", "Upsample", "GridSample",
@@ -71,6 +72,11 @@ _PER_ELEMENT = {
     "LogSoftmax": 12, "Pow": 10, "Sqrt": 4, "Div": 4, "LayerNormalization": 8,
     "BatchNormalization": 4, "LRN": 12, "HardSwish": 4, "Resize": 8,
 }  # fmt: skip
+
+
+def is_alias(task: Task) -> bool:
+    """Whether ONNX Runtime's CPU kernel only gives its input another shape, within a session."""
+    return task.node.op_type in _CPU_ALIASES and task.node.domain in ("", "ai.onnx")
 
 
 def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:

@@ -1,0 +1,60 @@
+import pytest
+
+from engine.errors import DeviceError
+from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+
+
+def test_cpu_with_lanes() -> None:
+    assert parse_devices("cpu:2") == (DeviceSpec("cpu", "cpu", 2),)
+
+
+def test_cpu_takes_all_cores_by_default() -> None:
+    assert parse_devices("cpu")[0].lanes == available_cores() >= 1
+
+
+def test_cpu_comes_first_and_an_emulated_device_has_one_lane() -> None:
+    host, gpu = parse_devices("emulated:gpu, cpu:1")
+    assert host == DeviceSpec("cpu", "cpu", 1)
+    assert gpu == DeviceSpec("emulated", "emulated:gpu", 1, "titan_rtx")
+    assert (host.memory, gpu.memory) == ("host", "emulated:gpu")
+
+
+def test_the_host_is_added() -> None:
+    assert [d.name for d in parse_devices("emulated:gpu:4")] == ["cpu", "emulated:gpu"]
+    assert parse_devices("emulated:gpu:4")[1].lanes == 4
+
+
+def test_options() -> None:
+    _, a, b = parse_devices("cpu:1,emulated:a[h200,replay]:2,emulated:b[replay]")
+    assert (a.preset, a.replay, a.lanes) == ("h200", True, 2)
+    assert (b.preset, b.replay, b.lanes) == ("titan_rtx", True, 1)
+
+
+@pytest.mark.parametrize(("lanes", "widths"), [(1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6))])
+def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
+    assert DeviceSpec("cpu", "cpu", lanes).widths == widths
+    assert DeviceSpec("emulated", "emulated:gpu", lanes).widths == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not understood"),
+        ("cpu:2,", "not understood"),
+        ("cpu:0", "lanes must be"),
+        ("cpu:-1", "not understood"),
+        ("cpu:99999", "lanes must be"),
+        ("cpu:big", "no name"),
+        ("cpu[h200]", "no options"),
+        ("tpu:1", "unknown kind 'tpu'"),
+        ("cpu:1,cpu:2", "appears twice"),
+        ("cpu,emulated", "needs a name"),
+        ("cpu,emulated:gpu[h900]", "h200"),
+        ("cpu,emulated:gpu[h200,t4]", "options are"),
+        ("cpu,emulated:gpu[h200", "not understood"),
+    ],
+)
+def test_mistakes_are_named_with_examples(text: str, message: str) -> None:
+    with pytest.raises(DeviceError, match=message) as caught:
+        parse_devices(text)
+    assert "examples: cpu:2" in str(caught.value)
