@@ -31,10 +31,13 @@ class GraphBuilder:
     seed : int
         Seed of all weights. A weight depends on the seed and its own name only, so two models
         that share a backbone's names share its weights, too.
+    opset : int
+        Version of the ONNX operators.
     """
 
-    def __init__(self, name: str, seed: int = 0) -> None:
+    def __init__(self, name: str, seed: int = 0, opset: int = OPSET) -> None:
         self._name = name
+        self._opset = opset
         self._seed = seed
         self._scopes: list[str] = []
         self._used: dict[str, int] = {}
@@ -120,7 +123,7 @@ class GraphBuilder:
         return helper.make_model(
             graph,
             producer_name="surplus-models",
-            opset_imports=[helper.make_opsetid("", OPSET)],
+            opset_imports=[helper.make_opsetid("", self._opset)],
             ir_version=IR_VERSION,
             doc_string=description,
         )

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 # Builders are imported when first asked for, so that `import models` stays cheap.
 _BUILT_IN = {
+    "bert_base": "models.bert",
     "chain": "models.synthetic",
     "diamonds": "models.synthetic",
+    "dlrm": "models.dlrm",
     "faster_rcnn": "models.faster_rcnn",
     "fork_join": "models.synthetic",
+    "inception_v3": "models.inception",
     "lenet": "models.lenet",
     "mask_rcnn": "models.mask_rcnn",
+    "mobilenet_v2": "models.mobilenet",
     "random_dag": "models.synthetic",
     "resnet50": "models.resnet",
     "ssd": "models.ssd",

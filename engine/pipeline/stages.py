@@ -104,9 +104,8 @@ def costs_of(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> Cos
         for width in device.widths
     }
     fusion = {
-        (index, width): _fusion(profile, device.name, width, widths[index, width])
-        for index, device in enumerate(specs)
-        for width in device.widths
+        (index, width): _fusion(profile, specs[index].name, width, row)
+        for (index, width), row in widths.items()
     }
     return Costs(problem, ServiceTimes(widths, fusion))
 
@@ -114,7 +113,7 @@ def costs_of(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> Cos
 def _fusion(profile: Profile, device: str, width: int, row: Sequence[int | None]) -> float:
     whole = profile.whole_model_ns(device, width)
     total = sum(time for time in row if time is not None)
-    return 1.0 if whole is None or total == 0 else min(1.0, whole / total)
+    return 1.0 if whole is None or total == 0 else whole / total
 
 
 def place(problem: Problem, policy: str, options: Mapping[str, Any] | None = None) -> Placement:

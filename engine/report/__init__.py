@@ -1,1 +1,1 @@
-"""TODO"""
+"""Timelines and tables for people: Gantt charts, Perfetto traces, tables."""

@@ -22,8 +22,9 @@ class ServiceTimes:
     task_ns : mapping of (device, width) to sequence of (int or None)
         By task index; every device has width 1.
     fusion : mapping of (device, width) to float
-        Time of the whole model in one session over the sum of its tasks' own times; at most
-        and usually below 1 on a CPU. 1 where unknown.
+        Time of the whole model in one session over the sum of its tasks' own times: below 1
+        where operators are fused, above it where dispatch within the session outweighs tiny
+        operators. 1 where unknown.
     boundary_ns : int
         What starting one segment costs more than running its operators, 650 ns measured for
         an ONNX Runtime session on a CPU.

@@ -6,7 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,6 +17,8 @@ import pytest
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime as ort
+
+import models
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,21 @@ def graph_shape(graph: onnx.GraphProto) -> Shape:
     return Shape(
         len(graph.node), max(map(len, before)), max(after.values()), max(Counter(level).values())
     )
+
+
+@lru_cache(maxsize=8)
+def _built(name: str, params: tuple[tuple[str, Any], ...]) -> onnx.ModelProto:
+    return models.build(name, **dict(params))
+
+
+@pytest.fixture(scope="session")
+def built() -> Callable[..., onnx.ModelProto]:
+    """Build a model, or remember it: drawing 40 million weights is what takes the time."""
+
+    def build(name: str, **params: Any) -> onnx.ModelProto:
+        return _built(name, tuple(sorted(params.items())))
+
+    return build
 
 
 @pytest.fixture(scope="session")
