@@ -1,0 +1,68 @@
+"""Rows of plain values as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def print_rows(
+    title: str, rows: Sequence[Mapping[str, Any]], console: Console | None = None
+) -> None:
+    """Print a table with a column per key; keys that a row lacks are left empty there."""
+    (console or Console()).print(rows_table(title, rows))
+
+
+def print_mapping(title: str, values: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print a table with a line per key."""
+    (console or Console()).print(mapping_table(title, values))
+
+
+def rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Make the table of ``print_rows``; numbers are to the right, ``_ns`` is shown in ms."""
+    table = Table(title=Text(title), title_justify="left")
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    for key in keys:
+        numeric = all(isinstance(row.get(key, 0), int | float | None) for row in rows)
+        table.add_column(Text(_label(key)), justify="right" if numeric else "left")
+    if not keys:
+        table.add_column("(no rows)")
+    for row in rows:
+        table.add_row(*(Text(_shown(key, row[key]) if key in row else "") for key in keys))
+    return table
+
+
+def mapping_table(title: str, values: Mapping[str, Any]) -> Table:
+    """Make the table of ``print_mapping``."""
+    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for key, value in values.items():
+        table.add_row(Text(_label(key)), Text(_shown(key, value)))
+    return table
+
+
+def _label(key: str) -> str:
+    return (f"{key[:-3]}_ms" if key.endswith("_ns") else key).replace("_", " ")
+
+
+def _shown(key: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return _number(value / 1e6 if key.endswith("_ns") else value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(str(name), item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown("", item) for item in value)
+    return str(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
