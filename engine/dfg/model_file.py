@@ -9,9 +9,8 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from engine.dfg.constants import external_place, tensors_of_model
+from engine.dfg.file_hashes import FileHashes
 from engine.errors import ModelError
-
-_CHUNK_BYTES = 1 << 20
 
 
 def parse(path: Path) -> onnx.ModelProto:
@@ -65,7 +64,7 @@ def _inside(name: str, path: Path) -> Path:
     return file
 
 
-def source_hash(model: onnx.ModelProto, path: Path) -> str:
+def source_hash(model: onnx.ModelProto, path: Path, memo: FileHashes) -> str:
     """SHA-256 over the file and its external data, in hex.
 
     Raises
@@ -75,13 +74,10 @@ def source_hash(model: onnx.ModelProto, path: Path) -> str:
     """
     digest = hashlib.sha256()
     for file in (path, *external_files(model, path)):
-        part = hashlib.sha256()
         try:
-            with file.open("rb") as stream:
-                while chunk := stream.read(_CHUNK_BYTES):
-                    part.update(chunk)
+            part = memo.digest(file)
         except OSError as error:
             raise ModelError(f"{file}: {error.strerror or error}") from error
         digest.update(file.name.encode() if file != path else b"")
-        digest.update(part.digest())
+        digest.update(bytes.fromhex(part))
     return digest.hexdigest()

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from engine.dfg.build import build
+from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import parse, source_hash
 from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
@@ -46,7 +47,7 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
 
 def _read(path: Path, cache_folder: Path) -> Graph:
     model = parse(path)
-    digest = source_hash(model, path)
+    digest = source_hash(model, path, FileHashes(cache_folder / "hashes"))
     version = load_runtime()
     stored = cache_folder / f"{digest}-ort{version}-{_FORMAT}"
     if _is_whole(stored):

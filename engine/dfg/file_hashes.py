@@ -1,0 +1,73 @@
+"""SHA-256 of large files, computed again only after a change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_SETTLED_NS = 2_000_000_000
+"""A file changed more recently could change again without a new time stamp, as in git's index."""
+
+_SMALL_BYTES = 1 << 22
+"""Below this size hashing is quicker than it would be to remember."""
+
+
+class FileHashes:
+    """Hashes of files by path, size, inode and time of change.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are remembered; one that cannot be written costs only time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def digest(self, file: Path) -> str:
+        """SHA-256 of a file's content, in hex.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        """
+        stat = file.stat()
+        if stat.st_size < _SMALL_BYTES:
+            return _hash(file)
+        state = [stat.st_size, stat.st_ino, stat.st_dev, stat.st_mtime_ns, stat.st_ctime_ns]
+        note = self._folder / hashlib.sha256(os.fsencode(file.absolute())).hexdigest()
+        known = _recall(note, state)
+        if known is not None:
+            return known
+        digest = _hash(file)
+        if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
+            with suppress(OSError):
+                self._remember(note, state, digest)
+        return digest
+
+    def _remember(self, note: Path, state: list[int], digest: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self._folder)
+        with os.fdopen(handle, "w") as stream:
+            json.dump({"state": state, "sha256": digest}, stream)
+        Path(temporary).replace(note)
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _recall(note: Path, state: list[int]) -> str | None:
+    try:
+        found = json.loads(note.read_text())
+        digest = found["sha256"] if found["state"] == state else None
+        return digest if isinstance(digest, str) and len(bytes.fromhex(digest)) == 32 else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
