@@ -70,9 +70,8 @@ def _draw(axes: Any, timeline: Timeline, colours: dict[str, str], limit_ns: floa
     axes.set_yticks(range(len(rows)), [_plain(label) for label, _ in rows])
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     axes.set_xlim(0, limit_ns / 1e6)
-    axes.set_title(
-        _plain(f"{heading(timeline)}: {timeline.makespan_ns / 1e6:.3f} ms"), loc="left", fontsize=11
-    )
+    text = f"{heading(timeline)}, makespan {timeline.makespan_ns / 1e6:.3f} ms"
+    axes.set_title(_plain(text), loc="left", fontsize=11)
     axes.grid(axis="x", color="#e3e5e8", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
