@@ -1,0 +1,343 @@
+// The scheduler's Python face: machine, plans, runs, completions.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind_value.hpp"
+#include "completion_queue.hpp"
+#include "machine.hpp"
+#include "ort_kernel.hpp"
+#include "plan_builder.hpp"
+#include "run.hpp"
+#include "work_kernel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+/// Closes the machine without the GIL: lanes end their nodes meanwhile.
+class PyMachineOwner {
+ public:
+  explicit PyMachineOwner(const MachineParams& params)
+      : owner_(std::make_unique<MachineOwner>(params)) {}
+  PyMachineOwner(const PyMachineOwner&) = delete;
+  PyMachineOwner& operator=(const PyMachineOwner&) = delete;
+  ~PyMachineOwner() {
+    const nb::gil_scoped_release release;
+    owner_.reset();
+  }
+  [[nodiscard]] const std::shared_ptr<Machine>& get() const noexcept { return owner_->get(); }
+
+ private:
+  std::unique_ptr<MachineOwner> owner_;
+};
+
+using OwnerPtr = std::shared_ptr<PyMachineOwner>;
+
+struct PyMachine {
+  OwnerPtr owner;
+};
+struct PyPlanBuilder {
+  OwnerPtr owner;
+  PlanBuilder builder;
+};
+struct PyPlan {
+  OwnerPtr owner;
+  std::shared_ptr<const Plan> plan;
+};
+struct PyRun {
+  OwnerPtr owner;  ///< null for runs from a completion queue
+  RunPtr run;
+};
+struct PyCompletionQueue {
+  std::shared_ptr<CompletionQueue> queue;
+};
+
+using NamedValues = std::vector<std::pair<std::string, int>>;
+
+std::vector<ValuePtr> to_values(const nb::sequence& inputs) {
+  std::vector<ValuePtr> values;
+  for (const nb::handle item : inputs)
+    values.push_back(item.is_none() ? nullptr : nb::cast<const PyValue&>(item).value);
+  return values;
+}
+
+nb::list to_list(const std::vector<ValuePtr>& values) {
+  nb::list list;
+  for (const ValuePtr& value : values) list.append(value ? nb::cast(PyValue{value}) : nb::none());
+  return list;
+}
+
+/// Absolute time of a timeout in seconds; 0 for a negative one, which means none.
+std::int64_t until_ns(double timeout_s) {
+  if (timeout_s < 0 || std::isinf(timeout_s)) return 0;
+  return now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+}
+
+NamedValues to_named(const nb::sequence& rows) {
+  NamedValues named;
+  for (const nb::handle row : rows) {
+    const nb::tuple pair = nb::cast<nb::tuple>(row);
+    if (pair.size() != 2) throw std::invalid_argument("expected (name, value) pairs");
+    named.emplace_back(nb::cast<std::string>(pair[0]), nb::cast<int>(pair[1]));
+  }
+  return named;
+}
+
+int add_session(PyPlanBuilder& self, std::string name, int device, const nb::object& model,
+                const nb::sequence& inputs, const nb::sequence& outputs, int width,
+                std::int64_t rank, std::int64_t service_ns, const std::string& level,
+                const std::map<std::string, std::string>& config) {
+  const bool is_bytes = nb::isinstance<nb::bytes>(model);
+  std::string source;
+  if (is_bytes) {
+    const nb::bytes raw = nb::cast<nb::bytes>(model);
+    source.assign(raw.c_str(), raw.size());
+  } else {
+    source = nb::cast<std::string>(model);
+  }
+  NodeSpec spec{.name = std::move(name),
+                .device = device,
+                .width = width,
+                .rank = rank,
+                .service_ns = service_ns,
+                .kind = NodeKind::segment};
+  std::vector<std::string> input_names, output_names;
+  for (auto& [port, value] : to_named(inputs)) {
+    input_names.push_back(port);
+    spec.inputs.push_back(value);
+  }
+  for (auto& [port, value] : to_named(outputs)) {
+    output_names.push_back(port);
+    spec.outputs.push_back(value);
+  }
+  const nb::gil_scoped_release release;
+  spec.kernel = make_ort_kernel(source, is_bytes, std::move(input_names), std::move(output_names),
+                                width, level, config);
+  self.builder.set_token_maker(make_ort_cancel_token);
+  return self.builder.add_node(std::move(spec));
+}
+
+int add_work(PyPlanBuilder& self, std::string name, int device, std::vector<int> after,
+             std::int64_t spin_ns, bool fail, int width, std::int64_t rank) {
+  NodeSpec spec{.name = std::move(name),
+                .device = device,
+                .after = std::move(after),
+                .width = width,
+                .rank = rank,
+                .service_ns = spin_ns,
+                .kind = NodeKind::work};
+  const Machine& machine = *self.owner->get();
+  const bool known = device >= 0 && device < machine.device_count();
+  // an emulated device charges the time instead of burning it
+  const bool timed = known && self.owner->get()->device(device).is_timed();
+  const std::int64_t burnt_ns = timed ? 0 : spin_ns;
+  if (burnt_ns > 0 || fail) spec.kernel = std::make_shared<WorkKernel>(burnt_ns, fail);
+  return self.builder.add_node(std::move(spec));
+}
+
+PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns, int priority,
+             bool traced, const PyCompletionQueue* completions, std::int64_t tag) {
+  release_deferred_buffers();
+  RunOptions options{.deadline_ns = deadline_ns,
+                     .priority = priority,
+                     .traced = traced,
+                     .completions = completions != nullptr ? completions->queue : nullptr,
+                     .tag = tag};
+  return {self.owner,
+          self.plan->machine().submit(*self.plan, to_values(inputs), std::move(options))};
+}
+
+nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
+  release_deferred_buffers();
+  const std::vector<ValuePtr> values = to_values(inputs);
+  RunPtr run;
+  {
+    const nb::gil_scoped_release release;
+    run = self.plan->machine().run(*self.plan, values, {}, until_ns(timeout_s));
+  }
+  if (!run->done()) {
+    run->cancel();
+    PyErr_Format(PyExc_TimeoutError, "the run did not end in time and was cancelled");
+    throw nb::python_error();
+  }
+  if (run->outcome() != Outcome::ok)
+    throw std::runtime_error(run->outcome() == Outcome::failed ? run->error()
+                                                               : to_string(run->outcome()));
+  return to_list(run->outputs());
+}
+
+/// int64 (nodes, 5): node, lane, ready, start, end.
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>> spans(const PyRun& self) {
+  if (!self.run->done()) throw std::runtime_error("spans are there once the run is done");
+  const auto rows = self.run->spans();
+  const std::int64_t origin_ns = self.run->submitted_ns();
+  auto data = std::make_unique<std::vector<std::int64_t>>();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    data->insert(data->end(),
+                 {static_cast<std::int64_t>(i), rows[i].lane, rows[i].ready_ns - origin_ns,
+                  rows[i].start_ns - origin_ns, rows[i].end_ns - origin_ns});
+  std::int64_t* const begin = data->data();
+  const nb::capsule owner(
+      data.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  return {begin, {rows.size(), 5}, owner};
+}
+
+nb::dict stats(const PyMachine& self) {
+  const Machine::Stats stats = self.owner->get()->stats();
+  nb::list devices;
+  for (std::size_t i = 0; i < stats.devices.size(); ++i) {
+    nb::dict row;
+    row["name"] = self.owner->get()->device(static_cast<int>(i)).name();
+    row["executed"] = stats.devices[i].executed;
+    row["queued"] = stats.devices[i].queued;
+    row["spilled"] = stats.devices[i].spilled;
+    devices.append(row);
+  }
+  nb::dict result;
+  result["devices"] = devices;
+  result["live_values"] = stats.live_values;
+  result["live_bytes"] = stats.live_bytes;
+  result["runs_in_flight"] = stats.runs_in_flight;
+  return result;
+}
+
+void bind_machine(nb::module_& m) {
+  nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
+      .def(
+          "__init__",
+          [](DeviceParams* self, std::string kind, std::string name, int lanes) {
+            new (self)
+                DeviceParams{.kind = std::move(kind), .name = std::move(name), .lanes = lanes};
+          },
+          "kind"_a = "cpu", "name"_a = "cpu", "lanes"_a = 1)
+      .def_rw("kind", &DeviceParams::kind)
+      .def_rw("name", &DeviceParams::name)
+      .def_rw("lanes", &DeviceParams::lanes)
+      .def_rw("replay", &DeviceParams::replay)
+      .def_rw("submit_ns", &DeviceParams::submit_ns)
+      .def_rw("slowdown", &DeviceParams::slowdown)
+      .def_rw("memory_bytes", &DeviceParams::memory_bytes)
+      .def_rw("first_run_ns", &DeviceParams::first_run_ns)
+      .def_rw("fail_prepare", &DeviceParams::fail_prepare)
+      .def_rw("fail_every", &DeviceParams::fail_every)
+      .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
+      .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
+      .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
+      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s);
+  nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
+      .def(
+          "__init__",
+          [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
+             int thread_budget) {
+            const MachineParams params{std::move(devices), spin_ns, thread_budget};
+            new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
+          },
+          "devices"_a, "spin_ns"_a = 50'000, "thread_budget"_a = 0)
+      .def(
+          "close", [](const PyMachine& self) { self.owner->get()->close(); },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Cancels the runs in flight, waits for their end and joins all threads.")
+      .def("stats", &stats);
+}
+
+void bind_builder(nb::module_& m) {
+  nb::class_<PyPlanBuilder>(m, "PlanBuilder", "Collects nodes and values; build() checks them.")
+      .def(
+          "__init__",
+          [](PyPlanBuilder* self, const PyMachine& machine) {
+            new (self) PyPlanBuilder{machine.owner, PlanBuilder(machine.owner->get())};
+          },
+          "machine"_a)
+      .def(
+          "add_value",
+          [](PyPlanBuilder& self, std::string name) {
+            return self.builder.add_value(std::move(name));
+          },
+          "name"_a)
+      .def("add_session", &add_session, "name"_a, "device"_a, "model"_a, "inputs"_a, "outputs"_a,
+           "width"_a = 1, "rank"_a = 0, "service_ns"_a = 0, "level"_a = "all",
+           "config"_a = std::map<std::string, std::string>{})
+      .def(
+          "add_copy",
+          [](PyPlanBuilder& self, std::string name, int source_device, int target_device,
+             int source, int target, std::int64_t rank) {
+            return self.builder.add_copy(std::move(name), source_device, target_device, source,
+                                         target, rank);
+          },
+          "name"_a, "source_device"_a, "target_device"_a, "source"_a, "target"_a, "rank"_a = 0)
+      .def("add_work", &add_work, "name"_a, "device"_a, "after"_a = std::vector<int>{},
+           "spin_ns"_a = 0, "fail"_a = false, "width"_a = 1, "rank"_a = 0)
+      .def(
+          "set_inputs",
+          [](PyPlanBuilder& self, std::vector<int> values) {
+            self.builder.set_inputs(std::move(values));
+          },
+          "values"_a)
+      .def(
+          "set_outputs",
+          [](PyPlanBuilder& self, std::vector<int> values) {
+            self.builder.set_outputs(std::move(values));
+          },
+          "values"_a)
+      .def("build", [](PyPlanBuilder& self) { return PyPlan{self.owner, self.builder.build()}; });
+}
+
+void bind_run(nb::module_& m) {
+  nb::class_<PyCompletionQueue>(m, "CompletionQueue", "Finished runs for an event loop.")
+      .def("__init__",
+           [](PyCompletionQueue* self) {
+             new (self) PyCompletionQueue{std::make_shared<CompletionQueue>()};
+           })
+      .def_prop_ro("fd", [](const PyCompletionQueue& self) { return self.queue->fd(); })
+      .def("drain", [](const PyCompletionQueue& self) {
+        release_deferred_buffers();
+        nb::list runs;
+        for (RunPtr& run : self.queue->drain())
+          runs.append(nb::cast(PyRun{nullptr, std::move(run)}));
+        return runs;
+      });
+  nb::class_<PyRun>(m, "Run", "One execution of a plan.")
+      .def_prop_ro("done", [](const PyRun& self) { return self.run->done(); })
+      .def_prop_ro("status", [](const PyRun& self) { return to_string(self.run->outcome()); })
+      .def_prop_ro("error", [](const PyRun& self) { return self.run->error(); })
+      .def_prop_ro("error_node", [](const PyRun& self) { return self.run->error_node(); })
+      .def_prop_ro("tag", [](const PyRun& self) { return self.run->tag(); })
+      .def(
+          "wait",
+          [](const PyRun& self, double timeout_s, bool help) {
+            return self.run->wait(until_ns(timeout_s), help);
+          },
+          nb::call_guard<nb::gil_scoped_release>(), "timeout_s"_a = -1.0, "help"_a = true)
+      .def("cancel", [](const PyRun& self) { self.run->cancel(); })
+      .def("outputs", [](const PyRun& self) { return to_list(self.run->outputs()); })
+      .def("spans", &spans);
+  nb::class_<PyPlan>(m, "Plan", "Immutable; many runs at once.")
+      .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
+      .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
+           "completions"_a.none() = nb::none(), "tag"_a = 0)
+      .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
+}
+
+}  // namespace
+
+void bind_scheduler(nb::module_& m) {
+  bind_machine(m);
+  bind_builder(m);
+  bind_run(m);
+}
+
+}  // namespace engine

@@ -1,0 +1,54 @@
+// What the scheduler needs from a device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernel.hpp"
+#include "ready_queue.hpp"
+
+namespace engine {
+
+/// Counters of one device since its start.
+struct DeviceStats {
+  std::uint64_t executed = 0;  ///< nodes whose work was done (skipped ones do not count)
+  std::uint64_t spilled = 0;   ///< ready nodes that did not fit the lock-free queue
+  std::uint64_t queued = 0;    ///< ready nodes that wait now
+};
+
+/// Executes ready nodes. start() and stop() are called once, by the machine, stop() only when no
+/// run is in flight; everything else is thread-safe.
+class Device {
+ public:
+  Device(std::string name, int lanes) : name_(std::move(name)), lanes_(lanes) {}
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  virtual void start() = 0;
+  /// Joins the device's threads.
+  virtual void stop() noexcept = 0;
+  /// Hands over a ready node. Never blocks.
+  virtual void push(const Task& task) = 0;
+  /// A run was stopped: nodes of it that wait for a clock may end now. Never blocks.
+  virtual void kick() noexcept {}
+  /// Whether tasks need `ready_ns`: the device has a clock of its own.
+  [[nodiscard]] virtual bool is_timed() const noexcept { return false; }
+  /// Gives the device the chance to wrap or refuse a kernel when a plan is built. Throws
+  /// std::runtime_error when it refuses.
+  [[nodiscard]] virtual std::shared_ptr<const Kernel> prepare(
+      std::shared_ptr<const Kernel> kernel) {
+    return kernel;
+  }
+  [[nodiscard]] virtual DeviceStats stats() const = 0;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] int lanes() const noexcept { return lanes_; }
+
+ private:
+  const std::string name_;
+  const int lanes_;
+};
+
+}  // namespace engine

@@ -1,0 +1,195 @@
+#include "machine.hpp"
+
+#include <stdexcept>
+
+#include "copy_engine.hpp"
+#include "cpu_device.hpp"
+#include "emulated_device.hpp"
+#include "run.hpp"
+
+namespace engine {
+
+namespace {
+
+constexpr int max_lanes = 1024;
+constexpr std::int64_t cancel_interval_ns = 10'000'000;
+
+void require(bool holds, const DeviceParams& params, const std::string& what) {
+  if (!holds) throw std::invalid_argument("device '" + params.name + "': " + what);
+}
+
+void check(const DeviceParams& params) {
+  require(params.kind == "cpu" || params.kind == "emulated", params,
+          "kind '" + params.kind + "' is unknown, must be cpu or emulated");
+  require(params.lanes >= 1 && params.lanes <= max_lanes, params,
+          "lanes must be 1 to 1024, got " + std::to_string(params.lanes));
+  require(params.submit_ns >= 0 && params.first_run_ns >= 0, params,
+          "submit_ns and first_run_ns must be >= 0");
+  require(params.h2d_latency_ns >= 0 && params.d2h_latency_ns >= 0, params,
+          "copy latencies must be >= 0");
+  require(params.h2d_bytes_per_s > 0 && params.d2h_bytes_per_s > 0, params,
+          "copy bandwidths must be > 0");
+  for (const double factor : params.slowdown)
+    require(factor > 0, params, "slowdown factors must be > 0");
+}
+
+}  // namespace
+
+std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
+  if (params.devices.empty()) throw std::invalid_argument("a machine needs at least one device");
+  if (params.spin_ns < 0) throw std::invalid_argument("spin_ns must be >= 0");
+  if (params.thread_budget < 0) throw std::invalid_argument("thread_budget must be >= 0");
+  for (const DeviceParams& device : params.devices) check(device);
+  std::shared_ptr<Machine> machine(new Machine(params));
+  for (const auto& executor : machine->executors_) executor->start();
+  return machine;
+}
+
+Machine::Machine(const MachineParams& params)
+    : spin_ns_(params.spin_ns), budget_(params.thread_budget) {
+  for (const DeviceParams& device : params.devices) add_device(device);
+  device_count_ = static_cast<int>(executors_.size());
+  meters_.push_back(std::make_unique<MemoryMeter>());
+  for (std::size_t i = 0; i < params.devices.size(); ++i) {
+    const bool emulated = params.devices[i].kind == "emulated";
+    copy_engines_.push_back(emulated ? static_cast<std::uint32_t>(executors_.size()) : 0U);
+    if (!emulated) continue;
+    executors_.push_back(std::make_unique<CopyEngine>(params.devices[i], *this));
+    timed_.push_back(executors_[i].get());
+    timed_.push_back(executors_.back().get());
+  }
+}
+
+Machine::~Machine() { close(); }
+
+void Machine::add_device(const DeviceParams& params) {
+  if (params.kind == "emulated") {
+    executors_.push_back(std::make_unique<EmulatedDevice>(params, *this));
+    meters_.push_back(std::make_unique<MemoryMeter>(params.memory_bytes));
+    return;
+  }
+  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, *this);
+  if (helper_device_ == nullptr) helper_device_ = device.get();
+  executors_.push_back(std::move(device));
+  meters_.push_back(std::make_unique<MemoryMeter>());
+}
+
+RunPtr Machine::submit(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
+  RunPtr run = start(plan, inputs, std::move(options));
+  push_roots(*run, plan, nullptr);
+  return run;
+}
+
+RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
+                    std::int64_t wait_until_ns) {
+  RunPtr run = start(plan, inputs, std::move(options));
+  const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
+  // A limited wait must not begin a kernel that may last longer.
+  const bool here = wait_until_ns == 0 && helper_device_ != nullptr &&
+                    helper_device_->run_here(*run, push_others);
+  if (!here) push_roots(*run, plan, nullptr);
+  run->wait(wait_until_ns, true);
+  return run;
+}
+
+RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
+  if (inputs.size() != plan.graph_inputs().size())
+    throw std::invalid_argument("the plan has " + std::to_string(plan.graph_inputs().size()) +
+                                " inputs, got " + std::to_string(inputs.size()));
+  // seq_cst, both: close() either sees the run in flight or we see it closing
+  const std::uint64_t others = in_flight_.fetch_add(1, std::memory_order_seq_cst);
+  if (closing_.load(std::memory_order_seq_cst)) {
+    run_ended();
+    throw std::runtime_error("the machine is closed");
+  }
+  try {
+    Run* run = plan.take_run();
+    // relaxed: numbers need to be distinct, nothing more
+    run->begin(inputs, std::move(options), others != 0,
+               next_sequence_.fetch_add(1, std::memory_order_relaxed));
+    return RunPtr(run);
+  } catch (...) {
+    run_ended();
+    throw;
+  }
+}
+
+void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
+  if (plan.node_count() == 0) return run.finish();
+  const std::int64_t ready_ns = timed_.empty() ? 0 : now_ns();
+  for (const std::uint32_t index : plan.roots()) {
+    const PlanNode& node = plan.node(index);
+    Device& device = executor(node.executor);
+    if (&device != except) device.push({&run, index, run.class_of(node), ready_ns});
+  }
+}
+
+void Machine::close() noexcept {
+  const std::lock_guard lock(close_mutex_);
+  if (closed_) return;
+  closing_.store(true, std::memory_order_seq_cst);  // seq_cst: see start()
+  // Repeated: a run that was being prepared may have missed a cancel.
+  while (in_flight_.load(std::memory_order_seq_cst) != 0) {  // seq_cst: tested before parking
+    {
+      const std::lock_guard plans_lock(plans_mutex_);
+      for (const auto& weak : plans_)
+        if (const auto plan = weak.lock()) plan->cancel_runs();
+    }
+    const EventCount::Key key = drained_.prepare();
+    if (in_flight_.load(std::memory_order_seq_cst) == 0)  // seq_cst: tested before parking
+      drained_.cancel();
+    else
+      drained_.wait(key, now_ns() + cancel_interval_ns);
+  }
+  for (const auto& executor : executors_) executor->stop();
+  closed_ = true;
+}
+
+Machine::Stats Machine::stats() const {
+  Stats stats;
+  for (int i = 0; i < device_count_; ++i)
+    stats.devices.push_back(executors_[static_cast<std::size_t>(i)]->stats());
+  for (const auto& meter : meters_) {
+    stats.live_values += meter->values();
+    stats.live_bytes += meter->bytes();
+  }
+  stats.runs_in_flight = in_flight_.load(std::memory_order_relaxed);  // relaxed: a statistic
+  return stats;
+}
+
+Machine::CopyRoute Machine::copy_route(int source_device, int target_device) const {
+  const auto source = static_cast<std::size_t>(source_device);
+  const auto target = static_cast<std::size_t>(target_device);
+  // Between two emulated devices the target's link is charged; within one memory a lane passes
+  // the value on.
+  if (source != target && copy_engines_[target] != 0) return {copy_engines_[target], 0};
+  if (source != target && copy_engines_[source] != 0) return {copy_engines_[source], 1};
+  return {static_cast<std::uint32_t>(target_device), 0};
+}
+
+void Machine::adopt(const std::shared_ptr<const Plan>& plan) {
+  const std::lock_guard lock(plans_mutex_);
+  std::erase_if(plans_, [](const auto& weak) { return weak.expired(); });
+  plans_.push_back(plan);
+}
+
+std::string Machine::memory_name(std::uint32_t meter) const {
+  return "emulated device '" + executors_[meter]->name() + "'";
+}
+
+bool Machine::help(Run& run) {
+  if (helper_device_ == nullptr) return false;
+  helper_device_->help(run);
+  return true;
+}
+
+void Machine::kick_timed() noexcept {
+  for (Device* device : timed_) device->kick();
+}
+
+void Machine::run_ended() noexcept {
+  // seq_cst: before we look for close()
+  if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1) drained_.notify_all();
+}
+
+}  // namespace engine

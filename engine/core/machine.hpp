@@ -1,0 +1,150 @@
+// The devices of a process, and the runs in flight on them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "clock.hpp"
+#include "device.hpp"
+#include "memory_meter.hpp"
+#include "parker.hpp"
+#include "thread_budget.hpp"
+
+namespace engine {
+
+class CpuDevice;
+class Plan;
+class Run;
+class RunPtr;
+struct RunOptions;
+
+/// One device of a machine; the fields after `lanes` are the emulated device's.
+struct DeviceParams {
+  std::string kind = "cpu";  ///< "cpu" or "emulated"
+  std::string name = "cpu";
+  int lanes = 1;
+  bool replay = false;                ///< answer from the outputs of the first execution
+  std::int64_t submit_ns = 10'000;    ///< what a submission takes its submitting thread
+  std::vector<double> slowdown = {};  ///< factor on service times with 1, 2, ... busy lanes
+  std::size_t memory_bytes = 0;       ///< 0: unlimited
+  std::int64_t first_run_ns = 0;      ///< extra cost of a node's first execution
+  bool fail_prepare = false;          ///< refuse every kernel
+  std::uint64_t fail_every = 0;       ///< every n-th execution fails; 0: never
+  std::int64_t h2d_latency_ns = 10'000;
+  double h2d_bytes_per_s = 12e9;
+  std::int64_t d2h_latency_ns = 10'000;
+  double d2h_bytes_per_s = 12e9;
+};
+
+struct MachineParams {
+  std::vector<DeviceParams> devices;
+  std::int64_t spin_ns = 50'000;  ///< how long a thread spins, budget allowing, before it parks
+  int thread_budget = 0;          ///< 0: the cores of the process
+};
+
+/// Thread-safe. close() before the last reference goes (MachineOwner does).
+class Machine : public std::enable_shared_from_this<Machine> {
+ public:
+  struct CopyRoute {
+    std::uint32_t executor;
+    std::uint8_t link;
+  };
+  struct Stats {
+    std::vector<DeviceStats> devices;  ///< as in the parameters
+    std::int64_t live_values = 0;      ///< held by runs, outputs included until released
+    std::size_t live_bytes = 0;
+    std::uint64_t runs_in_flight = 0;
+  };
+
+  /// Starts the threads. Throws std::invalid_argument naming the device and the bad field.
+  [[nodiscard]] static std::shared_ptr<Machine> create(const MachineParams& params);
+  ~Machine();
+
+  /// Starts a run and returns; never waits for lanes. Throws std::runtime_error once closed,
+  /// std::invalid_argument for a wrong number of inputs.
+  [[nodiscard]] RunPtr submit(const Plan& plan, std::span<const ValuePtr> inputs,
+                              RunOptions options);
+  /// The same, and waits until it is done or `wait_until_ns` (0: no limit) has come. Without a
+  /// limit the caller executes what it can itself.
+  [[nodiscard]] RunPtr run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
+                           std::int64_t wait_until_ns);
+  /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent.
+  void close() noexcept;
+  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] int device_count() const noexcept { return device_count_; }
+  [[nodiscard]] Device& device(int index) { return *executors_[static_cast<std::size_t>(index)]; }
+
+  // --- for plans, runs and devices ---
+  [[nodiscard]] CopyRoute copy_route(int source_device, int target_device) const;
+  void adopt(const std::shared_ptr<const Plan>& plan);
+  [[nodiscard]] Device& executor(std::uint32_t index) noexcept { return *executors_[index]; }
+  [[nodiscard]] MemoryMeter& meter(std::uint32_t index) noexcept { return *meters_[index]; }
+  [[nodiscard]] std::string memory_name(std::uint32_t meter) const;
+  [[nodiscard]] bool closing() const noexcept {
+    return closing_.load(std::memory_order_relaxed);  // relaxed: close() repeats its cancels
+  }
+  /// Executes nodes on a CPU device until the run is done; false if there is no CPU device.
+  bool help(Run& run);
+  void kick_timed() noexcept;
+  void run_ended() noexcept;
+
+  /// Spins until `condition()` holds, as long as the budget allows; returns whether it held.
+  template <typename Condition>
+  bool spin_until(Condition&& condition) {
+    if (spin_ns_ == 0 || !budget_.try_spin()) return false;
+    const std::int64_t end_ns = now_ns() + spin_ns_;
+    bool held = false;
+    do {
+      for (int i = 0; i < 64 && !(held = condition()); ++i) cpu_relax();
+    } while (!held && !budget_.exceeded() && now_ns() < end_ns);
+    budget_.remove_running(1);
+    return held;
+  }
+  [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
+
+ private:
+  explicit Machine(const MachineParams& params);
+  void add_device(const DeviceParams& params);
+  [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
+                             RunOptions options);
+  void push_roots(Run& run, const Plan& plan, const Device* except);
+
+  const std::int64_t spin_ns_;
+  ThreadBudget budget_;
+  int device_count_ = 0;
+  std::vector<std::unique_ptr<Device>> executors_;    ///< the devices, then the copy engines
+  std::vector<std::uint32_t> copy_engines_;           ///< per device: its executor, or 0 for none
+  std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs
+  std::vector<Device*> timed_;
+  CpuDevice* helper_device_ = nullptr;
+
+  std::atomic<bool> closing_{false};
+  alignas(64) std::atomic<std::uint64_t> in_flight_{0};
+  std::atomic<std::uint64_t> next_sequence_{0};
+  EventCount drained_;
+  std::mutex plans_mutex_;
+  std::vector<std::weak_ptr<const Plan>> plans_;
+  std::mutex close_mutex_;
+  bool closed_ = false;
+};
+
+/// Closes the machine when it goes out of scope; plans and runs may outlive it.
+class MachineOwner {
+ public:
+  explicit MachineOwner(const MachineParams& params) : machine_(Machine::create(params)) {}
+  MachineOwner(const MachineOwner&) = delete;
+  MachineOwner& operator=(const MachineOwner&) = delete;
+  ~MachineOwner() { machine_->close(); }
+  Machine* operator->() const noexcept { return machine_.get(); }
+  [[nodiscard]] const std::shared_ptr<Machine>& get() const noexcept { return machine_; }
+
+ private:
+  const std::shared_ptr<Machine> machine_;
+};
+
+}  // namespace engine

@@ -1,0 +1,107 @@
+// An immutable graph of nodes over devices, in integer indices: what a run executes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+#include "mpmc_ring.hpp"
+
+namespace engine {
+
+class Machine;
+class Run;
+
+enum class NodeKind : std::uint8_t { segment, copy, work };
+
+/// One node. Ranges index the plan's flat arrays.
+struct PlanNode {
+  const Kernel* kernel = nullptr;  ///< null: nothing to execute
+  std::int64_t service_ns = 0;     ///< what an emulated device charges
+  std::uint32_t executor = 0;      ///< index of the machine's executor that runs it
+  std::uint32_t dependencies = 0;  ///< distinct nodes that it waits for
+  std::uint32_t first_successor = 0, end_successor = 0;
+  std::uint32_t first_input = 0, end_input = 0;
+  std::uint32_t first_output = 0, end_output = 0;
+  std::uint16_t width = 1;  ///< lanes that it occupies at once
+  std::uint8_t third = 0;   ///< 0..2: where its rank lies among the plan's ranks
+  std::uint8_t bucket = 0;  ///< 0..63: the same, finer
+  std::uint8_t link = 0;    ///< copies: 0 towards the device, 1 back
+  NodeKind kind = NodeKind::work;
+};
+
+/// A place for a value within a run.
+struct PlanSlot {
+  std::uint32_t uses = 0;   ///< reads by nodes, plus one for an output of the graph
+  std::uint32_t meter = 0;  ///< index of the machine's memory that holds it
+};
+
+/// Marks an optional input that is absent.
+inline constexpr std::uint32_t no_slot = UINT32_MAX;
+
+/// Thread-safe and immutable but for its pool of runs. Made by PlanBuilder. Holds the machine.
+class Plan : public std::enable_shared_from_this<Plan> {
+ public:
+  ~Plan();
+
+  [[nodiscard]] const PlanNode& node(std::uint32_t index) const noexcept { return nodes_[index]; }
+  [[nodiscard]] std::uint32_t node_count() const noexcept {
+    return static_cast<std::uint32_t>(nodes_.size());
+  }
+  [[nodiscard]] const std::string& node_name(std::uint32_t index) const { return names_[index]; }
+  [[nodiscard]] const std::vector<std::string>& node_names() const noexcept { return names_; }
+  /// Least urgent first, so that a stack of them pops the most urgent first.
+  [[nodiscard]] std::span<const std::uint32_t> successors(const PlanNode& node) const noexcept {
+    return std::span(successors_)
+        .subspan(node.first_successor, node.end_successor - node.first_successor);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> inputs_of(const PlanNode& node) const noexcept {
+    return std::span(inputs_).subspan(node.first_input, node.end_input - node.first_input);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> outputs_of(const PlanNode& node) const noexcept {
+    return std::span(outputs_).subspan(node.first_output, node.end_output - node.first_output);
+  }
+  [[nodiscard]] std::span<const PlanSlot> slots() const noexcept { return slots_; }
+  [[nodiscard]] std::span<const std::uint32_t> graph_inputs() const noexcept { return inputs_at_; }
+  [[nodiscard]] std::span<const std::uint32_t> graph_outputs() const noexcept {
+    return outputs_at_;
+  }
+  /// Nodes without dependencies, most urgent first.
+  [[nodiscard]] std::span<const std::uint32_t> roots() const noexcept { return roots_; }
+  /// Nodes without successors: when all of them are done, every node is.
+  [[nodiscard]] std::uint32_t sink_count() const noexcept { return sink_count_; }
+  [[nodiscard]] Machine& machine() const noexcept { return *machine_; }
+  /// Whether the kernels of its runs want a CancelToken.
+  [[nodiscard]] bool wants_token() const noexcept { return make_token_ != nullptr; }
+
+  /// A run from the pool, or a new one. Lock-free while the pool has one.
+  [[nodiscard]] Run* take_run() const;
+  void give_back(Run* run) const;
+  /// Cancels every run in flight.
+  void cancel_runs() const;
+
+ private:
+  friend class PlanBuilder;
+  Plan();
+
+  std::shared_ptr<Machine> machine_;
+  std::unique_ptr<CancelToken> (*make_token_)() = nullptr;
+  std::vector<PlanNode> nodes_;
+  std::vector<std::string> names_;
+  std::vector<std::shared_ptr<const Kernel>> kernels_;
+  std::vector<PlanSlot> slots_;
+  std::vector<std::uint32_t> successors_, inputs_, outputs_;
+  std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
+  std::uint32_t sink_count_ = 0;
+
+  mutable MpmcRing<Run*> pool_{256};
+  mutable std::mutex runs_mutex_;
+  mutable std::vector<std::unique_ptr<Run>> runs_;
+  mutable std::vector<Run*> pool_overflow_;
+};
+
+}  // namespace engine

@@ -1,0 +1,249 @@
+#include "plan_builder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "machine.hpp"
+#include "run.hpp"
+
+namespace engine {
+
+namespace {
+
+/// Passes its inputs on: a copy within one memory, or one that a copy engine charges.
+class PassKernel final : public Kernel {
+ public:
+  void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
+               CancelToken*) const override {
+    std::copy(inputs.begin(), inputs.end(), outputs.begin());
+  }
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+std::string quoted(const std::string& kind, const std::string& name) {
+  return kind + " '" + name + "'";
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(std::shared_ptr<Machine> machine) : machine_(std::move(machine)) {}
+
+PlanBuilder::~PlanBuilder() = default;
+
+int PlanBuilder::add_value(std::string name) {
+  values_.push_back(Value{.name = std::move(name)});
+  return static_cast<int>(values_.size()) - 1;
+}
+
+int PlanBuilder::add_node(NodeSpec spec) {
+  check_node(spec);
+  Device& device = machine_->device(spec.device);
+  claim_outputs(spec, spec.device);
+  if (spec.kernel) spec.kernel = device.prepare(std::move(spec.kernel));
+  const int memory = spec.device;
+  return append(std::move(spec), memory, static_cast<std::uint32_t>(memory), 0);
+}
+
+int PlanBuilder::add_copy(std::string name, int source_device, int target_device, int source,
+                          int target, std::int64_t rank) {
+  NodeSpec spec{.name = std::move(name),
+                .device = source_device,
+                .inputs = {source},
+                .outputs = {target},
+                .rank = rank,
+                .kind = NodeKind::copy};
+  check_node(spec);
+  spec.device = target_device;
+  check_node(spec);
+  claim_outputs(spec, target_device);
+  spec.kernel = std::make_shared<PassKernel>();
+  const Machine::CopyRoute route = machine_->copy_route(source_device, target_device);
+  return append(std::move(spec), target_device, route.executor, route.link);
+}
+
+void PlanBuilder::set_inputs(std::vector<int> values) {
+  for (const int value : values) {
+    check_value(value, "inputs of the plan");
+    Value& entry = values_[static_cast<std::size_t>(value)];
+    if (entry.producer >= 0 || entry.is_input)
+      refuse(quoted("value", entry.name) + " is written twice: it is an input of the plan too");
+    entry.is_input = true;
+  }
+  inputs_ = std::move(values);
+}
+
+void PlanBuilder::set_outputs(std::vector<int> values) {
+  for (const int value : values) {
+    check_value(value, "outputs of the plan");
+    ++values_[static_cast<std::size_t>(value)].uses;
+  }
+  outputs_ = std::move(values);
+}
+
+void PlanBuilder::check_node(const NodeSpec& spec) const {
+  const std::string where = quoted("node", spec.name);
+  if (spec.device < 0 || spec.device >= machine_->device_count())
+    refuse(where + ": device " + std::to_string(spec.device) + " is unknown, the machine has " +
+           std::to_string(machine_->device_count()));
+  const int lanes = machine_->device(spec.device).lanes();
+  if (spec.width < 1 || spec.width > lanes)
+    refuse(where + ": width " + std::to_string(spec.width) + " must be 1 to " +
+           std::to_string(lanes) + ", the lanes of its device");
+  if (spec.service_ns < 0) refuse(where + ": service_ns must be >= 0");
+  for (const int value : spec.inputs)
+    if (value != -1) check_value(value, where);
+  for (const int value : spec.outputs) check_value(value, where);
+}
+
+void PlanBuilder::check_value(int value, const std::string& where) const {
+  if (value < 0 || static_cast<std::size_t>(value) >= values_.size())
+    refuse(where + ": value " + std::to_string(value) + " is unknown, there are " +
+           std::to_string(values_.size()));
+}
+
+void PlanBuilder::claim_outputs(const NodeSpec& spec, int memory) {
+  for (const int index : spec.outputs) {
+    Value& value = values_[static_cast<std::size_t>(index)];
+    if (value.producer >= 0 || value.is_input)
+      refuse(quoted("node", spec.name) + ": " + quoted("value", value.name) + " is written twice");
+    value.producer = static_cast<int>(specs_.size());
+    value.memory = memory;
+  }
+}
+
+int PlanBuilder::append(NodeSpec spec, int memory, std::uint32_t executor, std::uint8_t link) {
+  for (const int value : spec.inputs)
+    if (value >= 0) ++values_[static_cast<std::size_t>(value)].uses;
+  spec.device = memory;
+  specs_.push_back(std::move(spec));
+  executors_.push_back(executor);
+  links_.push_back(link);
+  return static_cast<int>(specs_.size()) - 1;
+}
+
+std::shared_ptr<const Plan> PlanBuilder::build() {
+  const auto before = predecessors();
+  check_acyclic(before);
+  std::shared_ptr<Plan> plan(new Plan());
+  plan->machine_ = machine_;
+  plan->make_token_ = token_maker_;
+  const auto host = static_cast<std::uint32_t>(machine_->device_count());
+  for (const Value& value : values_)
+    plan->slots_.push_back(
+        {value.uses, value.memory < 0 ? host : static_cast<std::uint32_t>(value.memory)});
+  plan->inputs_at_.assign(inputs_.begin(), inputs_.end());
+  plan->outputs_at_.assign(outputs_.begin(), outputs_.end());
+  fill_nodes(*plan);
+  rank_nodes(*plan);
+  link_nodes(*plan, before);
+  *this = PlanBuilder(machine_);
+  machine_->adopt(plan);
+  return plan;
+}
+
+std::vector<std::vector<std::uint32_t>> PlanBuilder::predecessors() const {
+  std::vector<std::vector<std::uint32_t>> rows(specs_.size());
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const std::string where = quoted("node", specs_[i].name);
+    for (const int node : specs_[i].after) {
+      if (node < 0 || static_cast<std::size_t>(node) >= specs_.size())
+        refuse(where + ": waits for node " + std::to_string(node) + ", which is unknown");
+      rows[i].push_back(static_cast<std::uint32_t>(node));
+    }
+    for (const int index : specs_[i].inputs) {
+      if (index < 0) continue;
+      const Value& value = values_[static_cast<std::size_t>(index)];
+      if (value.producer < 0 && !value.is_input)
+        refuse(where + ": " + quoted("value", value.name) + " is never written");
+      if (value.producer >= 0) rows[i].push_back(static_cast<std::uint32_t>(value.producer));
+    }
+    std::sort(rows[i].begin(), rows[i].end());
+    rows[i].erase(std::unique(rows[i].begin(), rows[i].end()), rows[i].end());
+  }
+  for (const int index : outputs_) {
+    const Value& value = values_[static_cast<std::size_t>(index)];
+    if (value.producer < 0 && !value.is_input)
+      refuse(quoted("value", value.name) + " is an output of the plan but never written");
+  }
+  return rows;
+}
+
+void PlanBuilder::check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const {
+  std::vector<std::vector<std::uint32_t>> successors(predecessors.size());
+  std::vector<std::size_t> waiting(predecessors.size());
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t i = 0; i < predecessors.size(); ++i) {
+    waiting[i] = predecessors[i].size();
+    if (waiting[i] == 0) ready.push_back(i);
+    for (const std::uint32_t node : predecessors[i]) successors[node].push_back(i);
+  }
+  for (std::size_t done = 0; done < ready.size(); ++done)
+    for (const std::uint32_t next : successors[ready[done]])
+      if (--waiting[next] == 0) ready.push_back(next);
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    if (waiting[i] != 0) refuse(quoted("node", specs_[i].name) + " lies on or behind a cycle");
+}
+
+void PlanBuilder::fill_nodes(Plan& plan) const {
+  plan.nodes_.resize(specs_.size());
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const NodeSpec& spec = specs_[i];
+    PlanNode& node = plan.nodes_[i];
+    node.kernel = spec.kernel.get();
+    node.service_ns = spec.service_ns;
+    node.executor = executors_[i];
+    node.width = static_cast<std::uint16_t>(spec.width);
+    node.link = links_[i];
+    node.kind = spec.kind;
+    node.first_input = static_cast<std::uint32_t>(plan.inputs_.size());
+    // -1 becomes no_slot
+    for (const int value : spec.inputs) plan.inputs_.push_back(static_cast<std::uint32_t>(value));
+    node.end_input = static_cast<std::uint32_t>(plan.inputs_.size());
+    node.first_output = static_cast<std::uint32_t>(plan.outputs_.size());
+    plan.outputs_.insert(plan.outputs_.end(), spec.outputs.begin(), spec.outputs.end());
+    node.end_output = static_cast<std::uint32_t>(plan.outputs_.size());
+    plan.names_.push_back(spec.name);
+    plan.kernels_.push_back(spec.kernel);
+  }
+}
+
+void PlanBuilder::rank_nodes(Plan& plan) const {
+  const std::size_t count = specs_.size();
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return specs_[a].rank < specs_[b].rank;
+  });
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    // equal ranks share a place
+    if (i == 0 || specs_[order[i]].rank != specs_[order[i - 1]].rank) position = i;
+    plan.nodes_[order[i]].third = static_cast<std::uint8_t>(position * 3 / count);
+    plan.nodes_[order[i]].bucket = static_cast<std::uint8_t>(position * 64 / count);
+  }
+}
+
+void PlanBuilder::link_nodes(Plan& plan,
+                             const std::vector<std::vector<std::uint32_t>>& predecessors) const {
+  const auto earlier = [this](std::uint32_t a, std::uint32_t b) {
+    return specs_[a].rank != specs_[b].rank ? specs_[a].rank < specs_[b].rank : a < b;
+  };
+  std::vector<std::vector<std::uint32_t>> successors(specs_.size());
+  for (std::uint32_t i = 0; i < specs_.size(); ++i) {
+    plan.nodes_[i].dependencies = static_cast<std::uint32_t>(predecessors[i].size());
+    if (predecessors[i].empty()) plan.roots_.push_back(i);
+    for (const std::uint32_t node : predecessors[i]) successors[node].push_back(i);
+  }
+  std::sort(plan.roots_.begin(), plan.roots_.end(), earlier);
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    std::sort(successors[i].rbegin(), successors[i].rend(), earlier);
+    plan.nodes_[i].first_successor = static_cast<std::uint32_t>(plan.successors_.size());
+    plan.successors_.insert(plan.successors_.end(), successors[i].begin(), successors[i].end());
+    plan.nodes_[i].end_successor = static_cast<std::uint32_t>(plan.successors_.size());
+    if (successors[i].empty()) ++plan.sink_count_;
+  }
+}
+
+}  // namespace engine

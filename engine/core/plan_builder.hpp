@@ -1,0 +1,76 @@
+// Collects nodes and values, checks them, and makes a Plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace engine {
+
+/// What PlanBuilder::add_node takes.
+struct NodeSpec {
+  std::string name;
+  int device = 0;
+  std::shared_ptr<const Kernel> kernel = nullptr;  ///< null: nothing to execute
+  std::vector<int> inputs = {};                    ///< values; -1: an optional input left out
+  std::vector<int> outputs = {};
+  std::vector<int> after = {};  ///< nodes to wait for besides the makers of its inputs
+  int width = 1;
+  std::int64_t rank = 0;  ///< planned start order: smaller starts earlier
+  std::int64_t service_ns = 0;
+  NodeKind kind = NodeKind::segment;
+};
+
+/// Not thread-safe. Every error is std::invalid_argument and names the node or value.
+class PlanBuilder {
+ public:
+  using TokenMaker = std::unique_ptr<CancelToken> (*)();
+
+  explicit PlanBuilder(std::shared_ptr<Machine> machine);
+  ~PlanBuilder();
+
+  int add_value(std::string name);
+  int add_node(NodeSpec spec);
+  /// Moves a value between the memories of two devices.
+  int add_copy(std::string name, int source_device, int target_device, int source, int target,
+               std::int64_t rank = 0);
+  void set_inputs(std::vector<int> values);
+  void set_outputs(std::vector<int> values);
+  /// Gives every run a token that stops kernels in the middle of their work.
+  void set_token_maker(TokenMaker maker) { token_maker_ = maker; }
+  /// Leaves the builder empty.
+  [[nodiscard]] std::shared_ptr<const Plan> build();
+
+ private:
+  struct Value {
+    std::string name;
+    int producer = -1;
+    int memory = -1;  ///< device whose memory holds it; -1: the caller's
+    std::uint32_t uses = 0;
+    bool is_input = false;
+  };
+
+  void check_node(const NodeSpec& spec) const;
+  void check_value(int value, const std::string& where) const;
+  void claim_outputs(const NodeSpec& spec, int memory);
+  int append(NodeSpec spec, int memory, std::uint32_t executor, std::uint8_t link);
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
+  void check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const;
+  void fill_nodes(Plan& plan) const;
+  void rank_nodes(Plan& plan) const;
+  void link_nodes(Plan& plan, const std::vector<std::vector<std::uint32_t>>& predecessors) const;
+
+  std::shared_ptr<Machine> machine_;
+  TokenMaker token_maker_ = nullptr;
+  std::vector<Value> values_;
+  std::vector<NodeSpec> specs_;
+  std::vector<std::uint32_t> executors_;
+  std::vector<std::uint8_t> links_;
+  std::vector<int> inputs_, outputs_;
+};
+
+}  // namespace engine

@@ -1,0 +1,226 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "completion_queue.hpp"
+
+namespace engine {
+
+const char* to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::pending:
+      return "pending";
+    case Outcome::ok:
+      return "ok";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::cancelled:
+      return "cancelled";
+    case Outcome::deadline:
+      return "deadline";
+  }
+  return "unknown";
+}
+
+Run::Run(const Plan& plan, std::unique_ptr<CancelToken> token)
+    : plan_(plan),
+      machine_(plan.machine()),
+      token_(std::move(token)),
+      waiting_(std::make_unique<std::atomic<std::uint32_t>[]>(plan.node_count())),
+      slots_(std::make_unique<Slot[]>(plan.slots().size())) {
+  // relaxed, both: no other thread knows this run yet
+  for (std::uint32_t i = 0; i < plan.node_count(); ++i)
+    waiting_[i].store(plan.node(i).dependencies, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < plan.slots().size(); ++i)
+    slots_[i].uses.store(plan.slots()[i].uses, std::memory_order_relaxed);
+}
+
+Run::~Run() = default;
+
+Outcome Run::outcome() const noexcept {
+  // acquire: whoever sees the outcome of a done run sees its error text
+  return done() ? outcome_.load(std::memory_order_acquire) : Outcome::pending;
+}
+
+void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, bool yields,
+                std::uint64_t sequence) {
+  keeps_plan_ = plan_.shared_from_this();
+  options_ = std::move(options);
+  submitted_ns_ = options_.traced ? now_ns() : 0;
+  spans_.assign(options_.traced ? plan_.node_count() : 0,
+                NodeSpan{.ready_ns = submitted_ns_, .start_ns = 0, .end_ns = 0});
+  sequence_ = sequence;
+  yields_ = yields;
+  const std::uint32_t level = options_.priority > 0       ? 0
+                              : options_.priority < 0     ? 3
+                              : options_.deadline_ns != 0 ? 1
+                                                          : 2;
+  base_class_ = 4 * level;
+  error_.clear();
+  error_node_ = -1;
+  if (token_) token_->reset();
+  // relaxed, all: handing the first nodes to their queues publishes them
+  helper_event_.store(nullptr, std::memory_order_relaxed);
+  done_.store(false, std::memory_order_relaxed);
+  sinks_left_.store(plan_.sink_count(), std::memory_order_relaxed);
+  references_.store(2, std::memory_order_relaxed);
+  const auto slots = plan_.graph_inputs();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const PlanSlot& slot = plan_.slots()[slots[i]];
+    if (slot.uses == 0 || !inputs[i]) continue;
+    static_cast<void>(machine_.meter(slot.meter).try_add(1, inputs[i]->bytes()));
+    slots_[slots[i]].value = inputs[i];
+  }
+  // release: a cancel that sees the run pending sees it prepared
+  outcome_.store(Outcome::pending, std::memory_order_release);
+}
+
+void Run::finish() noexcept {
+  Outcome expected = Outcome::pending;
+  // acq_rel: see the failing lane's error text, publish with done_
+  outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
+  const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
+  done_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for waiters
+  event_.notify_all();
+  // seq_cst: a helper that registers later sees done_
+  if (EventCount* event = helper_event_.load(std::memory_order_seq_cst)) event->notify_all();
+  if (completions) {
+    add_reference();
+    completions->push(RunPtr(this));
+  }
+  Machine& machine = machine_;
+  drop_reference();
+  machine.run_ended();
+}
+
+void Run::drop_reference() noexcept {
+  // acq_rel: the last holder sees every other holder's reads and writes
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
+}
+
+void Run::recycle() noexcept {
+  release_outputs();
+  options_.completions.reset();
+  const std::shared_ptr<const Plan> plan = std::move(keeps_plan_);
+  plan->give_back(this);
+}
+
+void Run::release_outputs() noexcept {
+  for (const std::uint32_t index : plan_.graph_outputs()) {
+    Slot& slot = slots_[index];
+    const PlanSlot& spec = plan_.slots()[index];
+    if (slot.value) machine_.meter(spec.meter).remove(slot.value->bytes());
+    slot.value.reset();
+    slot.uses.store(spec.uses, std::memory_order_relaxed);  // relaxed: the last reference is ours
+  }
+}
+
+bool Run::wait(std::int64_t deadline_ns, bool help) {
+  if (done()) return true;
+  // A limited wait must not begin a kernel that may last longer.
+  if (help && deadline_ns == 0 && machine_.help(*this)) return true;
+  machine_.spin_until([this] { return done(); });
+  while (!done()) {
+    if (deadline_ns != 0 && now_ns() >= deadline_ns) return done();
+    const EventCount::Key key = event_.prepare();
+    if (done())
+      event_.cancel();
+    else
+      event_.wait(key, deadline_ns);
+  }
+  return true;
+}
+
+std::vector<ValuePtr> Run::outputs() const {
+  std::vector<ValuePtr> values(plan_.graph_outputs().size());
+  if (outcome() != Outcome::ok) return values;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = slots_[plan_.graph_outputs()[i]].value;
+  return values;
+}
+
+bool Run::stop(Outcome outcome) noexcept {
+  Outcome expected = Outcome::pending;
+  // acq_rel: one winner; it sees the run prepared
+  if (!outcome_.compare_exchange_strong(expected, outcome, std::memory_order_acq_rel)) return false;
+  if (token_) token_->cancel();
+  machine_.kick_timed();
+  return true;
+}
+
+void Run::fail(std::uint32_t node, const std::string& what) noexcept {
+  if (!stop(Outcome::failed)) return;
+  // Ours alone: the run cannot end before the caller has completed its node.
+  error_ = "node '" + plan_.node_name(node) + "': " + what;
+  error_node_ = static_cast<int>(node);
+}
+
+bool Run::check_limits() noexcept {
+  if (machine_.closing())
+    stop(Outcome::cancelled);
+  else if (now_ns() >= options_.deadline_ns)
+    stop(Outcome::deadline);
+  return stopped();
+}
+
+void Run::take_inputs(const PlanNode& node, NodeValues& values) {
+  for (const std::uint32_t index : plan_.inputs_of(node)) {
+    ValuePtr& taken = values.inputs.emplace_back();
+    if (index == no_slot) continue;
+    Slot& slot = slots_[index];
+    const PlanSlot& spec = plan_.slots()[index];
+    // acquire: if we are the last reader, the others' copies happened before
+    bool last = slot.uses.load(std::memory_order_acquire) == 1;
+    if (last) {
+      taken = std::move(slot.value);
+    } else {
+      taken = slot.value;
+      // acq_rel: releases our copy, and acquires the others' if we turn out to be the last
+      last = slot.uses.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+    if (!last) continue;
+    slot.value.reset();
+    slot.uses.store(spec.uses, std::memory_order_relaxed);  // relaxed: for the next run
+    if (taken) values.released.emplace_back(spec.meter, taken->bytes());
+  }
+}
+
+bool Run::compute(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept {
+  try {
+    values.outputs.resize(node.end_output - node.first_output);
+    if (node.kernel != nullptr) node.kernel->execute(values.inputs, values.outputs, token_.get());
+    return true;
+  } catch (const std::exception& error) {
+    fail(index, error.what());
+  } catch (...) {
+    fail(index, "unknown exception");
+  }
+  values.outputs.clear();
+  return false;
+}
+
+void Run::publish(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept {
+  const auto slots = plan_.outputs_of(node);
+  for (std::size_t i = 0; i < values.outputs.size(); ++i) {
+    const PlanSlot& spec = plan_.slots()[slots[i]];
+    ValuePtr& value = values.outputs[i];
+    if (spec.uses == 0 || !value) continue;
+    MemoryMeter& meter = machine_.meter(spec.meter);
+    if (meter.try_add(1, value->bytes()))
+      slots_[slots[i]].value = std::move(value);
+    else
+      fail(index,
+           machine_.memory_name(spec.meter) + " out of memory: needs " +
+               std::to_string(value->bytes()) + " bytes, has " +
+               std::to_string(meter.limit_bytes() - std::min(meter.limit_bytes(), meter.bytes())) +
+               " of " + std::to_string(meter.limit_bytes()));
+  }
+  values.outputs.clear();
+  values.inputs.clear();
+  for (const auto& [memory, size_bytes] : values.released)
+    machine_.meter(memory).remove(size_bytes);
+  values.released.clear();
+}
+
+}  // namespace engine

@@ -1,0 +1,226 @@
+// One execution of a plan: counters, values, outcome. Pooled by its plan.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clock.hpp"
+#include "kernel.hpp"
+#include "machine.hpp"
+#include "parker.hpp"
+#include "plan.hpp"
+
+namespace engine {
+
+class CompletionQueue;
+class Run;
+
+enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline };
+
+/// "pending", "ok", "failed", "cancelled" or "deadline".
+[[nodiscard]] const char* to_string(Outcome outcome) noexcept;
+
+/// What a caller may say about one run.
+struct RunOptions {
+  std::int64_t deadline_ns = 0;  ///< on the monotonic clock; 0: none
+  int priority = 0;              ///< above 0: urgent, below 0: background
+  bool traced = false;           ///< record spans
+  std::shared_ptr<CompletionQueue> completions = nullptr;
+  std::int64_t tag = 0;  ///< the caller's, untouched
+};
+
+/// When and where a node ran, on the monotonic clock; lane -1: skipped.
+struct NodeSpan {
+  std::int32_t lane = -1;
+  std::int64_t ready_ns = 0, start_ns = 0, end_ns = 0;
+};
+
+/// The values of the node that a lane executes; reused, so that nothing is allocated per node.
+struct NodeValues {
+  std::vector<ValuePtr> inputs, outputs;
+  std::vector<std::pair<std::uint32_t, std::size_t>> released;  ///< (memory, bytes) of last uses
+};
+
+/// A counted handle; the run goes back to its plan's pool with the last one.
+class RunPtr {
+ public:
+  RunPtr() = default;
+  explicit RunPtr(Run* adopted) noexcept : run_(adopted) {}
+  RunPtr(const RunPtr& other) noexcept;
+  RunPtr(RunPtr&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
+  RunPtr& operator=(RunPtr other) noexcept {
+    std::swap(run_, other.run_);
+    return *this;
+  }
+  ~RunPtr();
+  Run* operator->() const noexcept { return run_; }
+  Run& operator*() const noexcept { return *run_; }
+  [[nodiscard]] Run* get() const noexcept { return run_; }
+  [[nodiscard]] Run* release() noexcept { return std::exchange(run_, nullptr); }
+
+ private:
+  Run* run_ = nullptr;
+};
+
+/// Thread-safe where not said otherwise. A run is done when every node was executed or, after
+/// the first failure, cancel or passed deadline, skipped; so every run ends, and its counters
+/// and slots are then as before its start: each resets when it reaches zero.
+class Run {
+ public:
+  Run(const Plan& plan, std::unique_ptr<CancelToken> token);
+  ~Run();
+
+  // --- for callers ---
+  [[nodiscard]] bool done() const noexcept {
+    return done_.load(std::memory_order_seq_cst);  // seq_cst: tested before parking (parker.hpp)
+  }
+  [[nodiscard]] Outcome outcome() const noexcept;
+  /// The first failure; names the node. Empty unless done.
+  [[nodiscard]] std::string error() const { return done() ? error_ : std::string(); }
+  /// Node of the first failure, or -1.
+  [[nodiscard]] int error_node() const noexcept { return done() ? error_node_ : -1; }
+  [[nodiscard]] std::int64_t tag() const noexcept { return options_.tag; }
+  /// Blocks until done or `deadline_ns` (0: no limit). With `help` and without a limit it
+  /// executes nodes meanwhile, of any run.
+  bool wait(std::int64_t deadline_ns, bool help);
+  /// Ends the run soon; never blocks.
+  void cancel() noexcept { stop(Outcome::cancelled); }
+  /// The outputs of a run that ended well, else nulls. Once done.
+  [[nodiscard]] std::vector<ValuePtr> outputs() const;
+  /// One per node if traced, once done.
+  [[nodiscard]] std::span<const NodeSpan> spans() const noexcept { return spans_; }
+  [[nodiscard]] std::int64_t submitted_ns() const noexcept { return submitted_ns_; }
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+
+  // --- for the machine and devices ---
+  /// Prepares a pooled run; returns with two references: the caller's and the flight's.
+  void begin(std::span<const ValuePtr> inputs, RunOptions options, bool yields,
+             std::uint64_t sequence);
+  /// Ends a run without nodes left; called by the last sink, or by submit for an empty plan.
+  void finish() noexcept;
+  void add_reference() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: we already hold one
+  }
+  void drop_reference() noexcept;
+
+  /// Whether nodes are to be skipped; ends the run if its deadline passed.
+  [[nodiscard]] bool should_skip() noexcept {
+    // relaxed: a lane that sees the end late executes one node in vain
+    if (outcome_.load(std::memory_order_relaxed) != Outcome::pending) return true;
+    if (options_.deadline_ns == 0 && !machine_.closing()) return false;
+    return check_limits();
+  }
+  [[nodiscard]] bool stopped() const noexcept {
+    // relaxed: as in should_skip()
+    return outcome_.load(std::memory_order_relaxed) != Outcome::pending;
+  }
+  /// First one wins; later ones have no effect. For lanes that execute a node of this run.
+  void fail(std::uint32_t node, const std::string& what) noexcept;
+
+  /// Moves or copies the node's inputs out of their slots. Once per node, executed or skipped.
+  void take_inputs(const PlanNode& node, NodeValues& values);
+  /// Executes the kernel; false if it failed (the run then has, too).
+  bool compute(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept;
+  /// Puts the outputs into their slots, then lets the inputs go.
+  void publish(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept;
+
+  /// Urgency of a node among all runs of the machine, 0 first. Four levels by run: priority
+  /// above 0; with a deadline; plain; below 0. Within a level the nodes go by the third of the
+  /// plan that their rank lies in; but the first nodes of a run that was submitted while others
+  /// were in flight come last, so that begun runs end before new ones begin.
+  [[nodiscard]] std::uint32_t class_of(const PlanNode& node) const noexcept {
+    return base_class_ + (yields_ && node.dependencies == 0 ? 3U : node.third);
+  }
+  /// Order of submission on the machine.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+  [[nodiscard]] bool traced() const noexcept { return options_.traced; }
+  void trace_ready(std::uint32_t node, std::int64_t ready_ns) noexcept {
+    spans_[node].ready_ns = ready_ns;
+  }
+  void trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns) noexcept {
+    spans_[node].lane = lane;
+    spans_[node].start_ns = start_ns;
+    spans_[node].end_ns = end_ns;
+  }
+  /// Also notified when the run is done; for threads that park on it while they help.
+  void set_helper_event(EventCount* event) noexcept {
+    helper_event_.store(event, std::memory_order_seq_cst);  // seq_cst: before the test of done_
+  }
+
+  /// Counts the node as done and calls `ready(index, node)` for each successor that waited for
+  /// it alone. The run may be gone afterwards, unless the caller holds a ready node of it.
+  template <typename Ready>
+  void complete(const PlanNode& node, Ready&& ready) {
+    const auto successors = plan_.successors(node);
+    if (successors.empty()) return sink_done();
+    for (const std::uint32_t index : successors) {
+      const PlanNode& next = plan_.node(index);
+      if (next.dependencies == 1 || arrive(index, next)) ready(index, next);
+    }
+  }
+
+ private:
+  struct Slot {
+    ValuePtr value;
+    std::atomic<std::uint32_t> uses{0};
+  };
+
+  [[nodiscard]] bool arrive(std::uint32_t index, const PlanNode& node) noexcept {
+    std::atomic<std::uint32_t>& waiting = waiting_[index];
+    // acquire: the last to arrive may see all predecessors' writes without a locked operation
+    if (waiting.load(std::memory_order_acquire) != 1 &&
+        // acq_rel: releases our outputs to the last one, acquires the others' if we are it
+        waiting.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      return false;
+    // relaxed: ready for the next run, which begins after this one has ended
+    waiting.store(node.dependencies, std::memory_order_relaxed);
+    return true;
+  }
+  void sink_done() noexcept {
+    // acq_rel: the last sink sees all others' writes
+    if (plan_.sink_count() == 1 || sinks_left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      finish();
+  }
+  bool stop(Outcome outcome) noexcept;
+  bool check_limits() noexcept;
+  void release_outputs() noexcept;
+  void recycle() noexcept;
+
+  const Plan& plan_;
+  Machine& machine_;
+  const std::unique_ptr<CancelToken> token_;
+  const std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;  ///< per node
+  const std::unique_ptr<Slot[]> slots_;
+  std::shared_ptr<const Plan> keeps_plan_;
+  std::vector<NodeSpan> spans_;
+  RunOptions options_;
+  std::int64_t submitted_ns_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint32_t base_class_ = 0;
+  bool yields_ = false;
+  std::string error_;
+  int error_node_ = -1;
+  std::atomic<EventCount*> helper_event_{nullptr};
+  EventCount event_;
+  std::atomic<bool> done_{false};
+  std::atomic<Outcome> outcome_{Outcome::ok};
+  std::atomic<std::uint32_t> references_{0};
+  alignas(64) std::atomic<std::uint32_t> sinks_left_{0};
+
+  friend class CompletionQueue;
+  Run* next_completed_ = nullptr;
+};
+
+inline RunPtr::RunPtr(const RunPtr& other) noexcept : run_(other.run_) {
+  if (run_ != nullptr) run_->add_reference();
+}
+inline RunPtr::~RunPtr() {
+  if (run_ != nullptr) run_->drop_reference();
+}
+
+}  // namespace engine

@@ -1,0 +1,40 @@
+// How many threads of the process may burn a core at once.
+#pragma once
+
+#include <atomic>
+
+namespace engine {
+
+/// Executing threads always count; a thread may spin only while the total stays within the
+/// limit, and stops as soon as others push it over. Thread-safe, lock-free.
+class ThreadBudget {
+ public:
+  /// `limit` 0: the cores of this process's affinity mask.
+  explicit ThreadBudget(int limit);
+
+  void add_running(int threads) noexcept {
+    active_.fetch_add(threads, std::memory_order_relaxed);  // relaxed: a count, orders nothing
+  }
+  void remove_running(int threads) noexcept {
+    active_.fetch_sub(threads, std::memory_order_relaxed);  // relaxed: a count, orders nothing
+  }
+  /// Counts the caller as spinning if there is a core for it; then call remove_running(1).
+  [[nodiscard]] bool try_spin() noexcept {
+    int active = active_.load(std::memory_order_relaxed);  // relaxed: the CAS confirms it
+    while (active < limit_)
+      if (active_.compare_exchange_weak(active, active + 1, std::memory_order_relaxed))  // a count
+        return true;
+    return false;
+  }
+  /// Whether spinners have to make room.
+  [[nodiscard]] bool exceeded() const noexcept {
+    return active_.load(std::memory_order_relaxed) > limit_;  // relaxed: a hint
+  }
+  [[nodiscard]] int limit() const noexcept { return limit_; }
+
+ private:
+  const int limit_;
+  alignas(64) std::atomic<int> active_{0};
+};
+
+}  // namespace engine
