@@ -71,10 +71,13 @@ def built() -> Callable[..., onnx.ModelProto]:
 
 @pytest.fixture(scope="session")
 def run() -> Callable[[onnx.ModelProto, dict[str, np.ndarray]], dict[str, np.ndarray]]:
-    """Run a model in a plain session: outputs by name."""
+    """Run a model in a plain session, kept while the same model runs: outputs by name."""
+    kept: list[tuple[onnx.ModelProto, ort.InferenceSession]] = []
 
     def run_model(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        session = _session(model)
+        if not kept or kept[0][0] is not model:
+            kept[:] = [(model, _session(model))]
+        session = kept[0][1]
         names = [output.name for output in session.get_outputs()]
         return dict(zip(names, session.run(names, inputs), strict=True))
 
