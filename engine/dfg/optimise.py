@@ -49,10 +49,25 @@ def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
     """
     loadable = _loadable(source, model)
     ready = _saved_by_runtime(loadable, source, folder)
-    if ready is None:
+    if ready is None or not _stored_and_loaded(ready, folder):
         _require_loadable(loadable, source)
-        ready = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
-    ready = complete_types(_normalised(ready), folder)
+        plain = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
+        _store(plain, folder)
+
+
+def _stored_and_loaded(model: onnx.ModelProto, folder: Path) -> bool:
+    """Whether what ONNX Runtime saved is a model that it loads; now and then it is not."""
+    _store(model, folder)
+    try:
+        open_session(str(folder / MODEL_FILE), level="disable_all")
+    except (RuntimeError, MemoryError) as error:
+        _log.info("the optimised model does not load: %s", _one_line(error))
+        return False
+    return True
+
+
+def _store(model: onnx.ModelProto, folder: Path) -> None:
+    ready = complete_types(_normalised(model), folder)
     (folder / WEIGHTS_FILE).touch()
     (folder / MODEL_FILE).write_bytes(ready.SerializeToString())
     if _drop_defaults(ready.graph):

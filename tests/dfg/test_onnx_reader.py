@@ -340,3 +340,12 @@ def test_unknown_operator_is_named(save, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="Nonsense"):
         read(path, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_unoptimised_model_where_what_was_saved_does_not_load(save, tmp_path: Path, monkeypatch):
+    path = save([helper.make_node("Relu", ["x"], ["y"])], [value("x", [1])], [value("y", [1])])
+    broken = onnx.load(path)
+    broken.graph.node[0].op_type = "Nonsense"
+    monkeypatch.setattr(optimise_module, "_saved_by_runtime", lambda *_: broken)
+    graph = read(path, tmp_path / "cache")
+    assert [t.op_type for t in graph.tasks] == ["Relu"]
