@@ -30,18 +30,16 @@ export REQUIREMENTS
 
 # The typing stub of the native module, formatted as the rest.
 define STUB
-	$(BIN)/python -m nanobind.stubgen -q -m engine._core -o $(1)
+	$(BIN)/python -m nanobind.stubgen -q -p engine/core/stub_patterns.txt -m engine._core -o $(1)
 	$(BIN)/ruff check --quiet --config pyproject.toml --select I,UP,D200 --fix --unsafe-fixes $(1)
 	$(BIN)/ruff format --quiet --config pyproject.toml $(1)
 endef
 
-COMMA := ,
 define SANITIZED
-	$(BIN)/cmake -S . -B $(2) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSURPLUS_PYTHON=OFF -DSURPLUS_TESTS=ON \
-	  -DSURPLUS_SANITIZE=$(1)
-	$(BIN)/cmake --build $(2)
-	$(BIN)/ctest --test-dir $(2) --output-on-failure
+	$(BIN)/cmake -S engine/core -B build/$(1) -G Ninja -DSURPLUS_SANITIZE=$(1) \
+	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	$(BIN)/cmake --build build/$(1)
+	$(BIN)/ctest --test-dir build/$(1) --output-on-failure
 endef
 
 .PHONY: install build test lint sanitize bench serve stub clean
@@ -80,8 +78,8 @@ stub: install
 
 # The core's own tests, without Python, under each set of sanitizers.
 sanitize: $(STAMPS)/packages
-	$(call SANITIZED,address$(COMMA)undefined,build/asan)
-	$(call SANITIZED,thread,build/tsan)
+	$(call SANITIZED,address)
+	$(call SANITIZED,thread)
 
 serve: install
 	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 class Value:
     """
@@ -179,33 +180,81 @@ class Session:
         """
 
 class DeviceOptions:
-    kind: str  # "cpu" | "emulated"
-    name: str
-    lanes: int
-    replay: bool  # emulated: answer from outputs recorded on the first run
-    submit_ns: int  # emulated: cost of a submission to the submitting thread
-    slowdown: list[float]  # emulated: factor on service time with 1..lanes busy lanes
-    memory_bytes: int  # emulated: 0 = unlimited
-    first_run_ns: int  # emulated: extra cost of the first run of a segment
-    fail_prepare: bool  # emulated, tests: refuse session creation
-    fail_every: int  # emulated, tests: every n-th segment execution fails; 0 never
-    h2d_latency_ns: int
-    h2d_bytes_per_s: float
-    d2h_latency_ns: int
-    d2h_bytes_per_s: float
+    """One device of a Machine."""
+
+    def __init__(self, kind: str = "cpu", name: str = "cpu", lanes: int = 1) -> None: ...
+    @property
+    def kind(self) -> str: ...
+    @kind.setter
+    def kind(self, arg: str, /) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @name.setter
+    def name(self, arg: str, /) -> None: ...
+    @property
+    def lanes(self) -> int: ...
+    @lanes.setter
+    def lanes(self, arg: int, /) -> None: ...
+    @property
+    def replay(self) -> bool: ...
+    @replay.setter
+    def replay(self, arg: bool, /) -> None: ...
+    @property
+    def submit_ns(self) -> int: ...
+    @submit_ns.setter
+    def submit_ns(self, arg: int, /) -> None: ...
+    @property
+    def slowdown(self) -> list[float]: ...
+    @slowdown.setter
+    def slowdown(self, arg: Sequence[float], /) -> None: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @memory_bytes.setter
+    def memory_bytes(self, arg: int, /) -> None: ...
+    @property
+    def first_run_ns(self) -> int: ...
+    @first_run_ns.setter
+    def first_run_ns(self, arg: int, /) -> None: ...
+    @property
+    def fail_prepare(self) -> bool: ...
+    @fail_prepare.setter
+    def fail_prepare(self, arg: bool, /) -> None: ...
+    @property
+    def fail_every(self) -> int: ...
+    @fail_every.setter
+    def fail_every(self, arg: int, /) -> None: ...
+    @property
+    def h2d_latency_ns(self) -> int: ...
+    @h2d_latency_ns.setter
+    def h2d_latency_ns(self, arg: int, /) -> None: ...
+    @property
+    def h2d_bytes_per_s(self) -> float: ...
+    @h2d_bytes_per_s.setter
+    def h2d_bytes_per_s(self, arg: float, /) -> None: ...
+    @property
+    def d2h_latency_ns(self) -> int: ...
+    @d2h_latency_ns.setter
+    def d2h_latency_ns(self, arg: int, /) -> None: ...
+    @property
+    def d2h_bytes_per_s(self) -> float: ...
+    @d2h_bytes_per_s.setter
+    def d2h_bytes_per_s(self, arg: float, /) -> None: ...
 
 class Machine:
-    """The devices of a process: queues, lanes, threads. Device i of the list is index i."""
+    """Queues, lanes and threads of the devices of a process."""
 
     def __init__(
-        self, devices: Sequence[DeviceOptions], spin_ns: int = 50_000, thread_budget: int = 0
+        self, devices: Sequence[DeviceOptions], spin_ns: int = 50000, thread_budget: int = 0
     ) -> None: ...
-    def close(self) -> None: ...  # orderly: runs in flight end with Cancelled
-    def stats(
-        self,
-    ) -> dict[str, Any]: ...  # per device: executed, queued, spilled; live values, live bytes
+    def close(self) -> None:
+        """Cancels the runs in flight, waits for their end and joins all threads."""
+
+    def stats(self) -> dict[str, Any]:
+        """Per device executed, queued, spilled; live values and bytes, runs in flight."""
 
 class PlanBuilder:
+    """Collects nodes and values; build() checks them."""
+
     def __init__(self, machine: Machine) -> None: ...
     def add_value(self, name: str) -> int: ...
     def add_session(
@@ -219,9 +268,14 @@ class PlanBuilder:
         rank: int = 0,
         service_ns: int = 0,
         level: str = "all",
-        config: dict[str, str] = ...,
+        config: Mapping[str, str] = ...,
     ) -> int:
-        """A segment. service_ns: what an emulated device charges. rank: planned start order."""
+        """Add a segment; returns its node.
+
+        `inputs` and `outputs` pair the model's names with values of the plan; `rank` is the
+        planned start order, `service_ns` what an emulated device charges.
+        """
+
     def add_copy(
         self,
         name: str,
@@ -235,21 +289,48 @@ class PlanBuilder:
         self,
         name: str,
         device: int,
-        after: Sequence[int] = ...,
+        after: Sequence[int] = [],
         spin_ns: int = 0,
         fail: bool = False,
         width: int = 1,
         rank: int = 0,
-    ) -> int:
-        """A node without ONNX: no-op or busy for spin_ns; tests and micro-benchmarks."""
+    ) -> int: ...
     def set_inputs(self, values: Sequence[int]) -> None: ...
     def set_outputs(self, values: Sequence[int]) -> None: ...
     def build(self) -> Plan: ...
 
+class CompletionQueue:
+    """Finished runs for an event loop."""
+
+    def __init__(self) -> None: ...
+    @property
+    def fd(self) -> int: ...
+    def drain(self) -> list[Run]: ...
+
+class Run:
+    """One execution of a plan."""
+
+    @property
+    def done(self) -> bool: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def error_node(self) -> int: ...
+    @property
+    def tag(self) -> int: ...
+    def wait(self, timeout_s: float = -1.0, help: bool = True) -> bool: ...
+    def cancel(self) -> None: ...
+    def outputs(self) -> list[Value | None]: ...
+    def spans(self) -> NDArray[numpy.int64]:
+        """Rows of node, lane (-1: skipped), ready_ns, start_ns, end_ns since submission."""
+
 class Plan:
     """Immutable; many runs at once."""
 
-    node_names: list[str]
+    @property
+    def node_names(self) -> list[str]: ...
     def submit(
         self,
         inputs: Sequence[Value | None],
@@ -259,26 +340,10 @@ class Plan:
         completions: CompletionQueue | None = None,
         tag: int = 0,
     ) -> Run:
-        """deadline_ns: on the monotonic clock (time.monotonic_ns); 0 = none. Never blocks on lanes."""
-    def run(
-        self, inputs: Sequence[Value | None], timeout_s: float = -1
-    ) -> list[Value]: ...  # submit + help + outputs
+        """Start a run; never blocks on lanes.
 
-class Run:
-    done: bool
-    status: str  # "pending" | "ok" | "failed" | "cancelled" | "deadline"
-    error: str  # first error, names the segment
-    error_node: int
-    tag: int
-    def wait(self, timeout_s: float = -1, help: bool = True) -> bool: ...
-    def cancel(self) -> None: ...
-    def outputs(self) -> list[Value | None]: ...
-    def spans(self) -> numpy.ndarray:
-        """int64 (nodes, 5): node, lane (-1 = skipped), ready_ns, start_ns, end_ns."""
+        `deadline_ns` is on the monotonic clock (time.monotonic_ns), 0 for none.
+        """
 
-class CompletionQueue:
-    """For event loops: finished runs are pushed lock-free and the eventfd becomes readable."""
-
-    def __init__(self) -> None: ...
-    fd: int
-    def drain(self) -> list[Run]: ...
+    def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
+        """Submit, help, and return the outputs."""

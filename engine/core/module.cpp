@@ -7,7 +7,5 @@ NB_MODULE(_core, m) {
   m.doc() = "The native core: ONNX Runtime behind typed values, and the concurrent scheduler.";
   engine::bind_value(m);
   engine::bind_ort(m);
-#ifdef SURPLUS_HAS_SCHEDULER
   engine::bind_scheduler(m);
-#endif
 }
