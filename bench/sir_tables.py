@@ -10,6 +10,7 @@ import dataclasses
 
 from bench import result_file
 from bench.built_models import FOLDER, built
+from engine.cli.place import flat_rows
 from engine.pipeline.stages import example_inputs, measure, read_model
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import parse_devices
@@ -29,7 +30,7 @@ def main() -> None:
     problem = problem_of(graph, profile, specs)
     params = SimulatorParams("fifo")
     placements = [make_policy(name).place(problem) for name in POLICIES]
-    rows = [row.to_dict() for row in placement_table(problem, placements, params)]
+    rows = flat_rows(placement_table(problem, placements, params))
     for row in rows:
         row["paper ms (PF1)"] = PAPER_MS.get(str(row["policy"]), "-")
     by_name = dict(zip(POLICIES, placements, strict=True))

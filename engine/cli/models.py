@@ -56,6 +56,6 @@ def run_build(args: argparse.Namespace) -> int:
     print(path)
     if not args.no_inputs:
         inputs = info.example_inputs(**parameters)
-        np.savez(path.with_suffix(".npz"), **inputs)
+        np.savez(path.with_suffix(".npz"), **inputs)  # type: ignore[arg-type]
         print(path.with_suffix(".npz"))
     return 0

@@ -98,6 +98,11 @@ async def _serve(params: ServerParams, entries: list[RepositoryEntry], loading: 
         await server.stop()
 
 
+def _inputs_option(model: Path) -> str:
+    beside = model.with_suffix(".npz")
+    return f" --inputs {beside}" if beside.exists() else ""
+
+
 def _load(entry: RepositoryEntry, params: LoadParams) -> Model:
     from engine.pipeline.load import load_with
 

@@ -107,7 +107,8 @@ class CpuProfiler:
                 return self._measure(step.session, step.inputs, budget_ns, warmup=0)
             return self._measure(self._open(step.model, width), step.inputs, budget_ns)
 
-        return self._remembered(signature, width, measure).less(self.session_overhead_ns)
+        timing = self._remembered(signature, width, measure)
+        return timing.less(self.session_overhead_ns, _OPERATOR_NS)
 
     def whole_model_time(self, inputs: Mapping[str, Any], width: int) -> Timing:
         """Time of the whole model in one session."""

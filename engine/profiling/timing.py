@@ -29,6 +29,6 @@ class Timing:
         spread = statistics.median(abs(sample - median) for sample in samples)
         return Timing(round(median), round(spread))
 
-    def less(self, overhead_ns: int) -> Timing:
-        """Without a constant part; at least 1 ns stays, so that no task is free."""
-        return Timing(max(1, self.ns - overhead_ns), self.mad_ns)
+    def less(self, overhead_ns: int, least_ns: int = 1) -> Timing:
+        """Without a constant part; at least ``least_ns`` stays, so that no task is free."""
+        return Timing(max(least_ns, self.ns - overhead_ns), self.mad_ns)

@@ -22,12 +22,15 @@ def measured_timeline(plan: Plan, native: _core.Plan, run: _core.Run) -> Timelin
     if not run.done or len(rows) == 0:
         raise EngineError("only a finished run that was submitted with traced=True has spans")
     segments = sorted(range(len(plan.segments)), key=lambda i: plan.segments[i].rank)
+    categories = {s.index: s.category for s in plan.predicted if s.kind is not SpanKind.COPY}
     spans: list[Span] = []
     for node, lane, ready, start, end in rows.tolist():
         if lane < 0:
             continue
         if node < len(segments):
-            spans.append(_segment_span(plan, segments[node], lane, ready, start, end))
+            index = segments[node]
+            category = categories.get(index, "segment")
+            spans.append(_segment_span(plan, index, category, lane, ready, start, end))
         else:
             spans.append(_copy_span(plan, node - len(segments), ready, start, end))
     return Timeline.of(spans, _origin(plan))
@@ -38,13 +41,15 @@ def _origin(plan: Plan) -> str:
     return "measured (with an emulated device)" if emulated else "measured"
 
 
-def _segment_span(plan: Plan, index: int, lane: int, ready: int, start: int, end: int) -> Span:
+def _segment_span(
+    plan: Plan, index: int, category: str, lane: int, ready: int, start: int, end: int
+) -> Span:
     segment = plan.segments[index]
     return Span(
         SpanKind.SEGMENT,
         index,
         segment.name,
-        f"x{segment.width}" if segment.width > 1 else "segment",
+        category,
         plan.devices[segment.device],
         (lane,) if segment.width == 1 else tuple(range(segment.width)),
         ready,

@@ -289,7 +289,8 @@ def _list(names: Any) -> str:
 def _dtype_of(spec: IoSpec) -> np.dtype[Any] | None:
     if spec.kind is not ValueKind.TENSOR or spec.elem_type == 0:
         return None
-    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type))
+    dtype: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type)
+    return dtype
 
 
 def _spec(graph: Graph, index: int, defaults: Mapping[str, Array]) -> IoSpec:
