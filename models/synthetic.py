@@ -32,7 +32,8 @@ class ChainParams:
     size : int
         Elements of every tensor, (1, size).
     kind : str
-        'elementwise' (Add, Mul, Neg, Sub, Div, Neg in turn) or 'matmul' (size x size each).
+        'elementwise' (Add, Mul, Neg, Sub, Div, Neg in turn) or 'matmul' (a weight of
+        size x size each: with many nodes, 32 to 64 keeps the file small).
     seed : int
         Seed of the constants.
     """
