@@ -49,6 +49,9 @@ def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
     """
     loadable = _loadable(source, model)
     ready = _saved_by_runtime(loadable, source, folder)
+    if ready is not None and model.ir_version < _MIN_IR_VERSION:
+        # Also where ONNX Runtime folded the constant away and left its input behind.
+        _drop_inputs(ready.graph, _constants(model.graph))
     if ready is None or not _stored_and_loaded(ready, folder):
         _require_loadable(loadable, source)
         plain = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
@@ -132,7 +135,7 @@ def _one_line(error: Exception) -> str:
 def _normalised(model: onnx.ModelProto) -> onnx.ModelProto:
     """Nodes in topological order, IR version 4 or later, no imports that nothing uses."""
     if model.ir_version < _MIN_IR_VERSION:
-        _drop_inputs_of_constants(model.graph)
+        _drop_inputs(model.graph, _constants(model.graph))
         model.ir_version = _MIN_IR_VERSION
     _sort_nodes(model.graph)
     used = domains_used(model)
@@ -153,10 +156,13 @@ def _drop_defaults(graph: onnx.GraphProto) -> bool:
     return changed
 
 
-def _drop_inputs_of_constants(graph: onnx.GraphProto) -> None:
-    constants = {tensor.name for tensor in graph.initializer}
-    constants.update(tensor.values.name for tensor in graph.sparse_initializer)
-    kept = [value for value in graph.input if value.name not in constants]
+def _constants(graph: onnx.GraphProto) -> set[str]:
+    dense = {tensor.name for tensor in graph.initializer}
+    return dense | {tensor.values.name for tensor in graph.sparse_initializer}
+
+
+def _drop_inputs(graph: onnx.GraphProto, names: set[str]) -> None:
+    kept = [value for value in graph.input if value.name not in names]
     del graph.input[:]
     graph.input.extend(kept)
 

@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from conftest import value, weight
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from engine.dfg import optimise as optimise_module
 from engine.dfg.graph import Graph, ValueKind
@@ -170,6 +170,24 @@ def test_constants_of_old_ir_versions_are_no_inputs(save, tmp_path: Path) -> Non
     assert names(graph, graph.inputs) == ["x"]
     assert graph.tasks[0].initializers == ("w",)
     assert graph.default_inputs == ()
+
+
+def test_an_input_whose_constant_was_shared_does_not_stay_behind(save, tmp_path: Path) -> None:
+    shapes = [numpy_helper.from_array(np.array([4]), name) for name in ("s", "t")]
+    path = save(
+        [
+            helper.make_node("ConstantOfShape", ["s"], ["a"]),
+            helper.make_node("ConstantOfShape", ["t"], ["b"]),
+            helper.make_node("Sum", ["x", "a", "b"], ["y"]),
+        ],
+        [value("x", [4]), *(value(name, [1], TensorProto.INT64) for name in ("s", "t"))],
+        [value("y", [4])],
+        shapes,
+        ir_version=3,
+        opset=9,
+    )
+    graph = read(path, tmp_path / "cache")
+    assert names(graph, graph.inputs) == ["x"]
 
 
 def test_local_functions_are_inlined(save, tmp_path: Path) -> None:
