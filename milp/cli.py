@@ -9,8 +9,9 @@ from pathlib import Path
 
 from milp.errors import SolverUnavailableError
 from milp.mip.solvers import solver_names
+from milp.params import Progress, SolveParams
 from milp.result import Result, Status
-from milp.solve import Progress, SolveParams, solve
+from milp.solve import solve
 from milp.table import result_table
 from placement import Problem
 

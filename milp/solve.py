@@ -2,78 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import monotonic
-from typing import TYPE_CHECKING
-
-from milp.copies import CopyPair, overlaps
-from milp.incumbent import best_of, fits_memory, known_incumbents, make_incumbent
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.process import run_job
+from milp.chain import Chain
 from milp.mip.solvers import require_solver
-from milp.reductions import reduce_problem
-from milp.result import Result, Status
-from milp.windows import eligible_devices, time_windows
-from placement import Placement, Problem, lower_bounds
-
-if TYPE_CHECKING:
-    from milp.mip.model import Decoded
-
-BOUND_TOLERANCE = 1e-6
-"""What a solver's bound may be too high by, relative to the upper bound: its feasibility and
-integrality tolerances times the Big-M."""
-
-SOLVER_GAP = 1e-7
-"""Relative gap at which a solver stops where the caller asked for none."""
-
-
-@dataclass(frozen=True)
-class SolveParams:
-    """How to search.
-
-    Parameters
-    ----------
-    solver : str
-        ``highs``, ``cbc`` or ``gurobi``.
-    time_limit_s : float
-        Wall-clock limit of the solver, > 0.
-    warm_start : Placement or None
-        A plan to start from, beside those of all policies.
-    gap : float
-        Relative gap that is good enough, in [0, 1).
-    threads : int
-        Threads of the solver, >= 1.
-    """
-
-    solver: str = "highs"
-    time_limit_s: float = 60.0
-    warm_start: Placement | None = None
-    gap: float = 0.0
-    threads: int = 2
-
-    def __post_init__(self) -> None:
-        if not self.time_limit_s > 0:
-            raise ValueError(f"time_limit_s must be > 0, got {self.time_limit_s}")
-        if not 0 <= self.gap < 1:
-            raise ValueError(f"gap must be in [0, 1), got {self.gap}")
-        if self.threads < 1:
-            raise ValueError(f"threads must be >= 1, got {self.threads}")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where the search stands."""
-
-    elapsed_s: float
-    makespan_ns: int | None
-    bound_ns: int
-
-
-Listener = Callable[[Progress], None]
+from milp.params import Listener, SolveParams
+from milp.result import Result
+from milp.search import Search
+from milp.series import series_blocks
+from placement import Problem
 
 
 def solve(
@@ -95,166 +30,13 @@ def solve(
     """
     params = params or SolveParams()
     require_solver(params.solver)
-    search = _Search(problem, params, listener)
+    search = Search(problem, params, listener)
+    blocks = series_blocks(problem)
     try:
-        search.run()
+        if len(blocks) > 1:
+            Chain(problem, blocks, params).improve(search)
+        else:
+            search.run()
     except KeyboardInterrupt:
         search.message = "interrupted"
     return search.result()
-
-
-class _Search:
-    """The incumbent, the bound and how they came about."""
-
-    def __init__(self, problem: Problem, params: SolveParams, listener: Listener) -> None:
-        self._problem = problem
-        self._params = params
-        self._listener = listener
-        self._began_s = monotonic()
-        self._best = best_of(known_incumbents(problem, params.warm_start))
-        self._bound_ns = combinatorial_bound_ns(problem)
-        self._infeasible = False
-        self.message = "a known plan meets the lower bound"
-
-    def run(self) -> None:
-        """Ask the solver, unless the best known plan is good enough.
-
-        Copies that hold a link at once in its answer are told to queue, until none are left.
-        """
-        self._tell()
-        deadline_s = monotonic() + self._params.time_limit_s
-        copy_pairs: frozenset[CopyPair] = frozenset()
-        with TemporaryDirectory(prefix="milp-") as folder:
-            while not self._proven() and (left_s := deadline_s - monotonic()) > 0:
-                found = self._ask(Path(folder, "placement.mps"), copy_pairs, left_s)
-                if found <= copy_pairs:
-                    return
-                copy_pairs |= found
-
-    def result(self) -> Result:
-        """What is known now."""
-        best = self._best
-        return Result(
-            status=self._status(),
-            makespan_ns=best.makespan_ns if best else None,
-            bound_ns=self._bound_ns,
-            gap=self._gap(),
-            runtime_s=monotonic() - self._began_s,
-            placement=best.placement if best else None,
-            timeline=best.timeline if best else None,
-            dispatched_ns=best.dispatched_ns if best else None,
-            solver=self._params.solver,
-            message=self.message,
-        )
-
-    def _ask(
-        self, path: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float
-    ) -> frozenset[CopyPair]:
-        """Solve once; returns the copies that overlap in the answer."""
-        # The modelling layer is an optional dependency.
-        from milp.mip.model import PlacementModel
-
-        best = self._best
-        upper_ns = best.makespan_ns if best else horizon_ns(self._problem)
-        reduced = reduce_problem(self._problem, upper_ns)
-        model = PlacementModel(self._problem, reduced, copy_pairs)
-        model.program.writeMPS(str(path))
-        start = model.start_values(best.placement, best.timeline) if best else {}
-        job = self._job(path, start, time_limit_s)
-        report = run_job(job, lambda state: self._learn(state, model.unit_ns, upper_ns))
-        self.message = report.message
-        if report.status is MipStatus.INFEASIBLE:
-            self._no_plan(upper_ns)
-            return frozenset()
-        self._learn(report, model.unit_ns, upper_ns)
-        decoded = model.decode(report.values) if report.values else None
-        if decoded is not None:
-            self._take(decoded)
-        self._doubt()
-        if decoded is None or report.status is not MipStatus.OPTIMAL:
-            return frozenset()
-        return overlaps(self._problem, decoded.copy_starts_ns)
-
-    def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> MipJob:
-        return MipJob(
-            solver=self._params.solver,
-            model_path=str(path),
-            start=start,
-            time_limit_s=time_limit_s,
-            gap=max(self._params.gap, SOLVER_GAP),
-            threads=self._params.threads,
-        )
-
-    def _take(self, decoded: Decoded) -> None:
-        """Keep a solver's answer if it is better than what is known."""
-        devices, origin = decoded.device_of, self._params.solver
-        if fits_memory(self._problem, devices):
-            copies = decoded.copy_starts_ns
-            found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
-            self._best = best_of([*([self._best] if self._best else []), found])
-
-    def _learn(self, report: MipReport, unit_ns: float, upper_ns: int) -> None:
-        if report.bound is not None:
-            slack_ns = BOUND_TOLERANCE * upper_ns
-            self._bound_ns = max(self._bound_ns, math.ceil(report.bound * unit_ns - slack_ns))
-        self._tell()
-
-    def _doubt(self) -> None:
-        """A bound above a plan is a fault; say so instead of hiding it in the gap."""
-        if self._best is not None and self._bound_ns > self._best.makespan_ns:
-            self.message = (
-                f"the solver's bound of {self._bound_ns} ns is above a valid plan of"
-                f" {self._best.makespan_ns} ns and was discarded: a fault of solver or model"
-            )
-            self._bound_ns = combinatorial_bound_ns(self._problem)
-
-    def _no_plan(self, upper_ns: int) -> None:
-        if self._best is None:
-            self._infeasible = True
-            self.message = "the weights do not fit into the devices' memories"
-        else:
-            self.message = (
-                f"the solver denies that a plan of {upper_ns} ns exists, but there is one: a"
-                " fault of solver or model"
-            )
-
-    def _status(self) -> Status:
-        if self._best is None:
-            return Status.INFEASIBLE if self._infeasible else Status.BOUND_ONLY
-        return Status.OPTIMAL if self._proven() else Status.FEASIBLE
-
-    def _proven(self) -> bool:
-        gap = self._gap()
-        return gap is not None and gap <= max(self._params.gap, 2 * BOUND_TOLERANCE)
-
-    def _gap(self) -> float | None:
-        if self._best is None:
-            return None
-        makespan_ns = self._best.makespan_ns
-        return (makespan_ns - self._bound_ns) / makespan_ns if makespan_ns else 0.0
-
-    def _tell(self) -> None:
-        makespan_ns = self._best.makespan_ns if self._best else None
-        self._listener(Progress(monotonic() - self._began_s, makespan_ns, self._bound_ns))
-
-
-def combinatorial_bound_ns(problem: Problem) -> int:
-    """Best bound without a solver: paths, loads, and heads + time + tails."""
-    windows = time_windows(problem, eligible_devices(problem))
-    through = (
-        min(windows.through_ns(problem, task, d) for d in choices)
-        for task, choices in enumerate(windows.devices)
-    )
-    return max(lower_bounds(problem).makespan_ns, max(through, default=0))
-
-
-def horizon_ns(problem: Problem) -> int:
-    """A makespan that some schedule of any placement meets: everything one after the other."""
-    work = sum(max(t for t in task.service_ns if t is not None) for task in problem.tasks)
-    copies = sum(
-        max(link.copy_ns(tensor.size_bytes) for link in problem.links)
-        * len({device.memory for device in problem.devices})
-        for tensor in problem.tensors
-        if tensor.size_bytes and problem.links
-    )
-    return work + copies

@@ -6,12 +6,11 @@ from milp_problems import edge, two_devices
 
 from milp import SolveParams, Status, solve
 from milp.mip.job import MipReport, MipStatus
-from milp.solve import combinatorial_bound_ns
+from milp.search import combinatorial_bound_ns
 from placement import Placement, Task, make_policy, policy_names, simulate, validate
 from placement.random_graphs import DetectorParams, detector, inception, small_random
 
-# The function shadows its module in the package.
-MODULE = sys.modules["milp.solve"]
+MODULE = sys.modules["milp.search"]
 QUICK = SolveParams(time_limit_s=20, threads=1)
 
 

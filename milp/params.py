@@ -1,0 +1,53 @@
+"""How to search, and how a search tells where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from placement import Placement
+
+
+@dataclass(frozen=True)
+class SolveParams:
+    """How to search.
+
+    Parameters
+    ----------
+    solver : str
+        ``highs``, ``cbc`` or ``gurobi``.
+    time_limit_s : float
+        Wall-clock limit of the solver, > 0.
+    warm_start : Placement or None
+        A plan to start from, beside those of all policies.
+    gap : float
+        Relative gap that is good enough, in [0, 1).
+    threads : int
+        Threads of the solver, >= 1.
+    """
+
+    solver: str = "highs"
+    time_limit_s: float = 60.0
+    warm_start: Placement | None = None
+    gap: float = 0.0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        if not self.time_limit_s > 0:
+            raise ValueError(f"time_limit_s must be > 0, got {self.time_limit_s}")
+        if not 0 <= self.gap < 1:
+            raise ValueError(f"gap must be in [0, 1), got {self.gap}")
+        if self.threads < 1:
+            raise ValueError(f"threads must be >= 1, got {self.threads}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the search stands."""
+
+    elapsed_s: float
+    makespan_ns: int | None
+    bound_ns: int
+
+
+Listener = Callable[[Progress], None]

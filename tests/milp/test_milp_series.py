@@ -1,0 +1,74 @@
+import sys
+
+import pytest
+from milp_problems import edge, two_devices
+
+from milp import SolveParams, Status, solve
+from milp.series import block_problem, series_blocks
+from placement import validate
+from placement.random_graphs import DetectorParams, detector, inception
+
+SEARCH = sys.modules["milp.solve"]
+
+
+def test_cuts_are_tasks_that_everything_is_before_or_after():
+    # 0 -> (1, 2) -> 3 -> (4, 5): only 0 and 3 are comparable with all others.
+    tensors = [edge(0, 1, 2), edge(1, 3), edge(2, 3), edge(3, 4, 5)]
+    blocks = series_blocks(two_devices([(1, 1)] * 6, tensors))
+    assert [block.tasks for block in blocks] == [(0,), (0, 1, 2, 3), (3, 4, 5)]
+    assert [(block.first, block.last) for block in blocks] == [(None, 0), (0, 3), (3, None)]
+
+
+def test_data_that_passes_by_prevents_a_cut():
+    chain = [edge(0, 1), edge(1, 2)]
+    passing = [*chain, edge(0, 2, size=1)]
+    assert len(series_blocks(two_devices([(1, 1)] * 3, chain))) == 4
+    assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, passing))] == [0, 2, None]
+
+
+def test_an_early_output_prevents_cuts_after_it():
+    tensors = [edge(0, 1), edge(1, 2), edge(1, size=9, output=True)]
+    assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, tensors))] == [0, None]
+
+
+def test_an_input_that_is_read_later_prevents_cuts_before_it():
+    tensors = [edge(0, 1), edge(1, 2), edge(-1, 1, size=9)]
+    assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, tensors))] == [1, 2, None]
+
+
+def test_memory_limits_bind_all_blocks():
+    problem = two_devices([(1, 1)] * 3, [edge(0, 1), edge(1, 2)], memory_bytes=(None, 10))
+    assert len(series_blocks(problem)) == 1
+
+
+def test_a_block_runs_from_cut_to_cut():
+    tensors = [edge(0, 1, 2, size=7), edge(1, 3), edge(2, 3), edge(3, 4, 5)]
+    problem = two_devices([(1, 1)] * 6, tensors)
+    block = block_problem(problem, series_blocks(problem)[1], 0, 1)
+    assert [task.name for task in block.tasks] == ["t0", "t1", "t2", "t3"]
+    assert block.tasks[0].service_ns == (0, None)
+    assert block.tasks[3].service_ns == (None, 1)
+    assert [tensor.consumers for tensor in block.tensors] == [(1, 2), (3,), (3,)]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [inception(0, 2, 3, 1), inception(1, 2, 2, 2), detector(2, DetectorParams(5, 1, 2, 1))],
+    ids=lambda p: p.name,
+)
+def test_blocks_find_the_optimum_of_the_whole(monkeypatch, problem):
+    params = SolveParams(time_limit_s=30, threads=1)
+    parts = solve(problem, params)
+    monkeypatch.setattr(SEARCH, "series_blocks", lambda problem: [None])
+    whole = solve(problem, params)
+    assert parts.status is whole.status is Status.OPTIMAL
+    assert parts.makespan_ns == whole.makespan_ns
+    assert validate(problem, parts.placement, parts.timeline) == []
+
+
+def test_thirty_tasks_are_proven_optimal():
+    problem = inception(2, 4, 4, 2)
+    result = solve(problem, SolveParams(time_limit_s=60))
+    assert 25 <= len(problem.tasks) <= 32
+    assert result.status is Status.OPTIMAL
+    assert validate(problem, result.placement, result.timeline) == []
