@@ -6,13 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bind_plan.hpp"
 #include "bind_value.hpp"
 #include "completion_queue.hpp"
 #include "machine.hpp"
@@ -28,39 +28,12 @@ namespace engine {
 
 namespace {
 
-/// Closes the machine without the GIL: lanes end their nodes meanwhile.
-class PyMachineOwner {
- public:
-  explicit PyMachineOwner(const MachineParams& params)
-      : owner_(std::make_unique<MachineOwner>(params)) {}
-  PyMachineOwner(const PyMachineOwner&) = delete;
-  PyMachineOwner& operator=(const PyMachineOwner&) = delete;
-  ~PyMachineOwner() {
-    const nb::gil_scoped_release release;
-    owner_.reset();
-  }
-  [[nodiscard]] const std::shared_ptr<Machine>& get() const noexcept { return owner_->get(); }
-
- private:
-  std::unique_ptr<MachineOwner> owner_;
-};
-
-using OwnerPtr = std::shared_ptr<PyMachineOwner>;
-
 struct PyMachine {
   OwnerPtr owner;
 };
 struct PyPlanBuilder {
   OwnerPtr owner;
   PlanBuilder builder;
-};
-struct PyPlan {
-  OwnerPtr owner;
-  std::shared_ptr<const Plan> plan;
-};
-struct PyRun {
-  OwnerPtr owner;  ///< null for runs from a completion queue
-  RunPtr run;
 };
 struct PyCompletionQueue {
   std::shared_ptr<CompletionQueue> queue;
@@ -79,12 +52,6 @@ nb::list to_list(const std::vector<ValuePtr>& values) {
   nb::list list;
   for (const ValuePtr& value : values) list.append(value ? nb::cast(PyValue{value}) : nb::none());
   return list;
-}
-
-/// Absolute time of a timeout in seconds; 0 for a negative one, which means none.
-std::int64_t until_ns(double timeout_s) {
-  if (timeout_s < 0 || std::isinf(timeout_s)) return 0;
-  return now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
 }
 
 NamedValues to_named(const nb::sequence& rows) {
@@ -162,22 +129,11 @@ PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadli
 }
 
 nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
-  release_deferred_buffers();
-  const std::vector<ValuePtr> values = to_values(inputs);
-  RunPtr run;
-  {
-    const nb::gil_scoped_release release;
-    run = self.plan->machine().run(*self.plan, values, {}, until_ns(timeout_s));
-  }
-  if (!run->done()) {
-    run->cancel();
-    PyErr_Format(PyExc_TimeoutError, "the run did not end in time and was cancelled");
-    throw nb::python_error();
-  }
-  if (run->outcome() != Outcome::ok)
-    throw std::runtime_error(run->outcome() == Outcome::failed ? run->error()
-                                                               : to_string(run->outcome()));
-  return to_list(run->outputs());
+  const PyRun done = execute(self, to_values(inputs), timeout_s, false);
+  const Outcome outcome = done.run->outcome();
+  if (outcome != Outcome::ok)
+    throw std::runtime_error(outcome == Outcome::failed ? done.run->error() : to_string(outcome));
+  return to_list(done.run->outputs());
 }
 
 /// int64 (nodes, 5): node, lane, ready, start, end.
@@ -329,6 +285,13 @@ void bind_run(nb::module_& m) {
       .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
            "completions"_a.none() = nb::none(), "tag"_a = 0)
+      .def(
+          "execute",
+          [](const PyPlan& self, const nb::sequence& inputs, double timeout_s, bool traced) {
+            return execute(self, to_values(inputs), timeout_s, traced);
+          },
+          "inputs"_a, "timeout_s"_a = -1.0, "traced"_a = false,
+          "Runs in the calling thread and on idle lanes; the run that it returns is done.")
       .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
 }
 

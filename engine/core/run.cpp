@@ -64,7 +64,7 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, bool yield
   helper_event_.store(nullptr, std::memory_order_relaxed);
   done_.store(false, std::memory_order_relaxed);
   sinks_left_.store(plan_.sink_count(), std::memory_order_relaxed);
-  references_.store(2, std::memory_order_relaxed);
+  references_.store(3, std::memory_order_relaxed);
   const auto slots = plan_.graph_inputs();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const PlanSlot& slot = plan_.slots()[slots[i]];
@@ -81,22 +81,25 @@ void Run::finish() noexcept {
   // acq_rel: see the failing lane's error text, publish with done_
   outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
   const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
+  if (completions) add_reference();              // before done_, see drop_reference()
   done_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for waiters
   event_.notify_all();
   // seq_cst: a helper that registers later sees done_
   if (EventCount* event = helper_event_.load(std::memory_order_seq_cst)) event->notify_all();
-  if (completions) {
-    add_reference();
-    completions->push(RunPtr(this));
-  }
+  if (completions) completions->push(RunPtr(this));
   Machine& machine = machine_;
-  drop_reference();
+  // acq_rel: whoever is last sees every other holder's reads and writes
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
   machine.run_ended();
 }
 
 void Run::drop_reference() noexcept {
-  // acq_rel: the last holder sees every other holder's reads and writes
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
+  // The last handle of a done run frees the outputs itself, so that they are gone when it is,
+  // even if the lane that ended the run has not quite let go of it.
+  // acquire: other handles' reads of the outputs happened before
+  if (done() && references_.load(std::memory_order_acquire) / 2 == 1) release_outputs();
+  // acq_rel: whoever is last sees every other holder's reads and writes
+  if (references_.fetch_sub(2, std::memory_order_acq_rel) == 2) recycle();
 }
 
 void Run::recycle() noexcept {

@@ -104,7 +104,7 @@ class Run {
   /// Ends a run without nodes left; called by the last sink, or by submit for an empty plan.
   void finish() noexcept;
   void add_reference() noexcept {
-    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: we already hold one
+    references_.fetch_add(2, std::memory_order_relaxed);  // relaxed: we already hold one
   }
   void drop_reference() noexcept;
 
@@ -209,7 +209,7 @@ class Run {
   EventCount event_;
   std::atomic<bool> done_{false};
   std::atomic<Outcome> outcome_{Outcome::ok};
-  std::atomic<std::uint32_t> references_{0};
+  std::atomic<std::uint32_t> references_{0};  ///< two per handle, one while in flight
   alignas(64) std::atomic<std::uint32_t> sinks_left_{0};
 
   friend class CompletionQueue;

@@ -1,0 +1,225 @@
+#include <algorithm>
+
+#include "fixtures.hpp"
+#include "test.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+RunOptions traced() {
+  RunOptions options;
+  options.traced = true;
+  return options;
+}
+
+std::int64_t duration(const NodeSpan& span) { return span.end_ns - span.start_ns; }
+
+bool overlap(const NodeSpan& a, const NodeSpan& b) {
+  return a.start_ns < b.end_ns && b.start_ns < a.end_ns;
+}
+
+NodeSpec charged(std::string name, std::int64_t service_ns, std::vector<int> after = {}) {
+  return {
+      .name = std::move(name), .device = 1, .after = std::move(after), .service_ns = service_ns};
+}
+
+}  // namespace
+
+TEST(lanes_overlap_and_each_runs_one_node_at_a_time) {
+  MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int nodes = 2 * lanes;
+  for (int i = 0; i < nodes; ++i) builder.add_node(charged("n", 1'000'000));
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  const auto spans = run->spans();
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    CHECK(duration(spans[i]) == 1'000'000);
+    for (std::size_t k = 0; k < i; ++k)
+      CHECK(spans[i].lane != spans[k].lane || !overlap(spans[i], spans[k]));
+  }
+  for (int i = 1; i < lanes; ++i) CHECK(overlap(spans[0], spans[static_cast<std::size_t>(i)]));
+}
+
+TEST(dependent_nodes_lose_no_time_to_late_wake_ups) {
+  MachineOwner machine(machine_of({cpu(lanes), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  int last = builder.add_node(charged("n", 200'000));
+  for (int i = 0; i < 9; ++i) last = builder.add_node(charged("n", 200'000, {last}));
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  const auto spans = run->spans();
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    CHECK(spans[i].ready_ns == spans[i - 1].end_ns);
+    CHECK(spans[i].start_ns == spans[i - 1].end_ns + 1'000);  // submit_ns
+  }
+}
+
+TEST(busy_lanes_slow_each_other) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.submit_ns = 0;
+  gpu.slowdown = {1.0, 1.5};
+  MachineOwner machine(machine_of({cpu(1), gpu}));
+  PlanBuilder builder(machine.get());
+  const int first = builder.add_node(charged("first", 1'000));
+  builder.add_node(charged("a", 10'000'000, {first}));
+  builder.add_node(charged("b", 10'000'000, {first}));
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  CHECK(duration(run->spans()[1]) == 10'000'000);
+  CHECK(duration(run->spans()[2]) == (lanes == 1 ? 10'000'000 : 15'000'000));
+}
+
+TEST(branches_on_two_devices_overlap) {
+  MachineOwner machine(machine_of({cpu(lanes), emulated(1)}));
+  PlanBuilder builder(machine.get());
+  builder.add_node(charged("gpu", 5'000'000));
+  builder.add_node({.name = "cpu", .kernel = call([] {
+                                     for (const std::int64_t end_ns = now_ns() + 2'000'000;
+                                          now_ns() < end_ns;)
+                                       cpu_relax();
+                                   })});
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  CHECK(overlap(run->spans()[0], run->spans()[1]));
+}
+
+TEST(copies_over_one_link_queue_up_and_both_directions_overlap) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 1'000;
+  gpu.h2d_bytes_per_s = gpu.d2h_bytes_per_s = 1e9;
+  MachineOwner machine(machine_of({cpu(lanes), gpu}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in");
+  builder.set_inputs({in});
+  std::vector<int> outputs;
+  for (int i = 0; i < 2; ++i) {
+    const int there = builder.add_value("there");
+    outputs.push_back(builder.add_value("back"));
+    builder.add_copy("up", 0, 1, in, there);
+    builder.add_copy("down", 1, 0, there, outputs.back());
+  }
+  builder.set_outputs(outputs);
+  const RunPtr run = machine->run(*builder.build(), Inputs{number(7, 1'000'000)}, traced(), 0);
+  CHECK(number_of(run->outputs()[0]) == 7);
+  const NodeSpan up = run->spans()[0], down = run->spans()[1], second_up = run->spans()[2];
+  CHECK(duration(up) == 1'001'000);
+  CHECK(second_up.start_ns == up.start_ns + 1'000'000);
+  CHECK(down.start_ns == up.end_ns);
+  CHECK(overlap(down, second_up));
+}
+
+TEST(memory_exhaustion_fails_the_run_that_asked) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.memory_bytes = 1'000;
+  MachineOwner machine(machine_of({cpu(lanes), gpu}));
+  PlanBuilder builder(machine.get());
+  const int a = builder.add_value("a"), b = builder.add_value("b");
+  const auto sum = std::make_shared<SumKernel>(600);
+  builder.add_node({.name = "fits", .device = 1, .kernel = sum, .outputs = {a}});
+  builder.add_node({.name = "bursts", .device = 1, .kernel = sum, .inputs = {a}, .outputs = {b}});
+  builder.set_outputs({a, b});
+  const PlanPtr plan = builder.build();
+  for (int i = 0; i < 3; ++i) {
+    const RunPtr run = machine->run(*plan, {}, {}, 0);
+    CHECK(run->outcome() == Outcome::failed);
+    CHECK(run->error() ==
+          "node 'bursts': emulated device 'gpu' out of memory: needs 600 bytes, has 400 of 1000");
+  }
+  CHECK(is_empty(machine));
+}
+
+TEST(every_nth_execution_fails_if_told_to) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.fail_every = 3;
+  MachineOwner machine(machine_of({cpu(lanes), gpu}));
+  PlanBuilder builder(machine.get());
+  builder.add_node({.name = "n", .device = 1, .kernel = std::make_shared<SumKernel>()});
+  const PlanPtr plan = builder.build();
+  for (int i = 1; i <= 9; ++i) {
+    const RunPtr run = machine->run(*plan, {}, {}, 0);
+    CHECK((run->outcome() == Outcome::failed) == (i % 3 == 0));
+  }
+}
+
+TEST(refused_kernels_fail_at_plan_time) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.fail_prepare = true;
+  MachineOwner machine(machine_of({cpu(lanes), gpu}));
+  bool refused = false;
+  try {
+    PlanBuilder(machine.get())
+        .add_node({.name = "n", .device = 1, .kernel = std::make_shared<SumKernel>()});
+  } catch (const std::runtime_error&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
+TEST(replay_computes_once_and_the_first_run_costs_more) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.replay = true;
+  gpu.first_run_ns = 50'000;
+  MachineOwner machine(machine_of({cpu(lanes), gpu}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in"), out = builder.add_value("out");
+  const auto sum = std::make_shared<SumKernel>();
+  builder.set_inputs({in});
+  builder.add_node({.name = "n",
+                    .device = 1,
+                    .kernel = sum,
+                    .inputs = {in},
+                    .outputs = {out},
+                    .service_ns = 100'000});
+  builder.set_outputs({out});
+  const PlanPtr plan = builder.build();
+  for (int i = 0; i < 4; ++i) {
+    const RunPtr run = machine->run(*plan, Inputs{number(5 + i)}, traced(), 0);
+    CHECK(number_of(run->outputs()[0]) == 6);
+    CHECK(duration(run->spans()[0]) == (i == 0 ? 150'000 : 100'000));
+  }
+  CHECK(sum->executions() == 1);
+  CHECK(is_empty(machine));
+}
+
+TEST(cancel_does_not_wait_for_the_clock) {
+  MachineOwner machine(machine_of({cpu(lanes), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  builder.add_node(charged("years", 100'000'000'000'000'000));
+  const PlanPtr plan = builder.build();
+  const RunPtr run = machine->submit(*plan, {}, {});
+  run->cancel();
+  run->wait(0, true);
+  CHECK(run->outcome() == Outcome::cancelled);
+}
+
+TEST(work_flows_between_all_devices) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 100;
+  gpu.submit_ns = 100;
+  MachineOwner machine(machine_of({cpu(lanes), gpu, gpu}));
+  PlanBuilder builder(machine.get());
+  const auto sum = std::make_shared<SumKernel>();
+  int value = builder.add_value("in");
+  builder.set_inputs({value});
+  for (int i = 0; i < 12; ++i) {
+    const int device = i % 3, next = (i + 1) % 3;
+    const int made = builder.add_value("made"), moved = builder.add_value("moved");
+    builder.add_node({.name = "n",
+                      .device = device,
+                      .kernel = sum,
+                      .inputs = {value},
+                      .outputs = {made},
+                      .service_ns = 1'000});
+    builder.add_copy("copy", device, next, made, moved);
+    value = moved;
+  }
+  builder.set_outputs({value});
+  const PlanPtr plan = builder.build();
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < 30; ++i) runs.push_back(machine->submit(*plan, Inputs{number(i)}, {}));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->wait(0, true);
+    CHECK(number_of(runs[i]->outputs()[0]) == static_cast<std::int64_t>(i) + 12);
+  }
+  runs.clear();
+  CHECK(is_empty(machine));
+}
