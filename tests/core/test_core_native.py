@@ -1,0 +1,36 @@
+"""The core's own C++ tests, built without Python and ONNX Runtime into a cached folder."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "engine" / "core"
+BUILD = ROOT / "build" / "core-tests"
+
+
+def find_tool(name: str) -> str:
+    """A build tool beside this interpreter, else on the path."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def execute(*command: str) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
+    return result.stdout
+
+
+def test_native_core_tests_pass() -> None:
+    cmake, ninja = find_tool("cmake"), find_tool("ninja")
+    execute(
+        cmake, "-S", str(SOURCE), "-B", str(BUILD), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"
+    )
+    execute(cmake, "--build", str(BUILD), "-j", "2")
+    assert "tests passed" in execute(str(BUILD / "tests" / "core_tests"))
