@@ -11,6 +11,9 @@ from placement.problem import Problem
 PAIRWISE_TASKS_MAX = 120
 """Above this, loads between pairs of tasks (quadratically many) are left out."""
 
+GATED_QUANTILES = 4
+"""How many heads and tails of one device are tried as gated windows."""
+
 
 @dataclass(frozen=True)
 class LoadCut:
@@ -26,6 +29,8 @@ class LoadCut:
         The instants: end of a task (None: time 0) and start of a task (None: the makespan).
     head_ns, tail_ns : int
         Time at either end in which none of the tasks can run.
+    gated : bool
+        Whether that holds only if at least one of the tasks runs on the device.
     """
 
     device: int
@@ -34,12 +39,14 @@ class LoadCut:
     before: int | None
     head_ns: int = 0
     tail_ns: int = 0
+    gated: bool = False
 
 
 def load_cuts(problem: Problem, windows: Windows) -> Iterator[LoadCut]:
     """Loads of time windows, before and after each task, and between pairs of tasks."""
     for device in range(len(problem.devices)):
         yield from _window_cuts(problem, windows, device)
+        yield from _gated_cuts(windows, device)
         if len(problem.tasks) <= PAIRWISE_TASKS_MAX:
             yield from _task_cuts(problem, windows, device)
 
@@ -62,6 +69,32 @@ def _window_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[Lo
                 head_ns = min(heads[i] for i in inside)
                 tail_ns = min(tails[i] for i in inside)
                 yield LoadCut(device, inside, None, None, head_ns, tail_ns)
+
+
+def _gated_cuts(windows: Windows, device: int) -> Iterator[LoadCut]:
+    """Window loads with the heads and tails of this very device, transfers included.
+
+    Only a few quantiles: each costs a row per task, since it has to be gated.
+    """
+    tasks = [i for i, choices in enumerate(windows.devices) if device in choices]
+    seen = set()
+    for head in _quantiles([windows.head_ns[i][device] for i in tasks]):
+        for tail in _quantiles([windows.tail_ns[i][device] for i in tasks]):
+            inside = frozenset(
+                i
+                for i in tasks
+                if windows.head_ns[i][device] >= head and windows.tail_ns[i][device] >= tail
+            )
+            if len(inside) > 1 and inside not in seen:
+                seen.add(inside)
+                head_ns = min(windows.head_ns[i][device] for i in inside)
+                tail_ns = min(windows.tail_ns[i][device] for i in inside)
+                yield LoadCut(device, inside, None, None, head_ns, tail_ns, gated=True)
+
+
+def _quantiles(values: list[int]) -> list[int]:
+    ranked = sorted(set(values))
+    return ranked[:: max(1, len(ranked) // GATED_QUANTILES)]
 
 
 def _task_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[LoadCut]:

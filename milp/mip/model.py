@@ -80,6 +80,7 @@ class PlacementModel:
         self.program = pulp.LpProblem("placement", pulp.LpMinimize)
         self._windows = reduced.windows
         self._tasks = range(len(problem.tasks))
+        self._gates: dict[str, LoadCut] = {}
         self._copy_pairs = sorted(copy_pairs)
         self._memories = sorted({device.memory for device in problem.devices})
         self._make_variables()
@@ -125,6 +126,8 @@ class PlacementModel:
             values[f"o_{pair.first}_{pair.second}"] = float(before)
             values[f"o_{pair.second}_{pair.first}"] = float(after)
         values.update(self._copy_values(placement, timeline))
+        for name, cut in self._gates.items():
+            values[name] = float(any(placement.device_of[i] == cut.device for i in cut.tasks))
         values["makespan"] = timeline.makespan_ns / self.unit_ns
         return values
 
@@ -328,7 +331,17 @@ class PlacementModel:
             for i in cut.tasks
             if (i, cut.device) in self._x
         )
-        self._add(end - begin >= work + self._scaled(cut.head_ns + cut.tail_ns))
+        margin = self._scaled(cut.head_ns + cut.tail_ns)
+        self._add(end - begin >= work + margin * (self._any_of(cut) if cut.gated else 1))
+
+    def _any_of(self, cut: LoadCut) -> pulp.LpVariable:
+        """A variable that is 1 if any of the tasks runs on the device."""
+        name = f"g_{len(self._gates)}"
+        used = self.program.add_variable(name, cat="Binary")
+        self._gates[name] = cut
+        for i in cut.tasks:
+            self._add(used >= self._x[i, cut.device])
+        return used
 
     def _arrival(self, index: int, number: int, memory: str) -> None:
         """Arrival of one tensor in one memory space, and the consumers that wait for it there."""
