@@ -345,5 +345,34 @@ class Plan:
         `deadline_ns` is on the monotonic clock (time.monotonic_ns), 0 for none.
         """
 
+    def execute(
+        self, inputs: Sequence[Value | None], timeout_s: float = -1.0, traced: bool = False
+    ) -> Run:
+        """Runs in the calling thread and on idle lanes; the run that it returns is done."""
+
     def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
         """Submit, help, and return the outputs."""
+
+class Query:
+    """Arrays in, arrays out, for models of plain tensors."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        array_type: type,
+        inputs: Sequence[tuple[str, int, Sequence[int] | None]],
+        outputs: Sequence[str],
+    ) -> None:
+        """
+        `inputs` are (name, element type, extents) with -1 for any extent.
+
+        All inputs and outputs are tensors of types that numpy has.
+        """
+
+    def answer(self, inputs: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | Run | None:
+        """
+        Outputs by name; the run where it failed; None where an input is not plain.
+
+        Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
+        element type and shape. What is not plain needs the careful path, which also says why.
+        """

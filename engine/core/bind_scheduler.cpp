@@ -291,6 +291,8 @@ void bind_run(nb::module_& m) {
             return execute(self, to_values(inputs), timeout_s, traced);
           },
           "inputs"_a, "timeout_s"_a = -1.0, "traced"_a = false,
+          nb::sig("def execute(self, inputs: Sequence[Value | None], timeout_s: float = -1.0, "
+                  "traced: bool = False) -> Run"),
           "Runs in the calling thread and on idle lanes; the run that it returns is done.")
       .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
 }

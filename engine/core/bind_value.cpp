@@ -41,7 +41,7 @@ bool format_fits(std::string_view format, std::size_t item_bytes, int elem_type)
 }
 
 void check_format(const PyBuffer& buffer, nb::handle array, int elem_type) {
-  if (format_fits(buffer.format(), buffer.item_bytes(), elem_type)) return;
+  if (buffer_holds(buffer, elem_type)) return;
   throw nb::value_error(("an array of dtype " + text(array.attr("dtype").attr("str")) +
                          " does not hold elements of ONNX type " + std::to_string(elem_type))
                             .c_str());
@@ -161,7 +161,19 @@ nb::object strings_to_numpy(const OnnxValue& value) {
   return array.attr("reshape")(nb::cast(value.shape()));
 }
 
-nb::object to_numpy(nb::handle self) {
+std::vector<PyValue> items(const PyValue& value) {
+  std::vector<PyValue> wrapped;
+  for (ValuePtr& item : onnx(value).items()) wrapped.push_back({std::move(item)});
+  return wrapped;
+}
+
+}  // namespace
+
+bool buffer_holds(const PyBuffer& buffer, int elem_type) {
+  return format_fits(buffer.format(), buffer.item_bytes(), elem_type);
+}
+
+nb::object value_to_numpy(nb::handle self) {
   release_deferred_buffers();
   const OnnxValue& value = onnx(nb::cast<const PyValue&>(self));
   const int elem_type = value.elem_type();
@@ -176,14 +188,6 @@ nb::object to_numpy(nb::handle self) {
   return nb::cast(
       nb::ndarray<nb::numpy>(value.data(), shape.size(), shape.data(), self, nullptr, dtype));
 }
-
-std::vector<PyValue> items(const PyValue& value) {
-  std::vector<PyValue> wrapped;
-  for (ValuePtr& item : onnx(value).items()) wrapped.push_back({std::move(item)});
-  return wrapped;
-}
-
-}  // namespace
 
 void bind_value(nb::module_& m) {
   nb::class_<PyValue>(m, "Value",
@@ -226,7 +230,7 @@ ValueError
       .def_prop_ro(
           "nbytes", [](const PyValue& value) { return value.value->bytes(); },
           "Bytes of the elements, those of a sequence's items counted.")
-      .def("to_numpy", &to_numpy, nb::sig("def to_numpy(self) -> numpy.ndarray"),
+      .def("to_numpy", &value_to_numpy, nb::sig("def to_numpy(self) -> numpy.ndarray"),
            R"(The tensor as an array over the same memory, which it keeps alive.
 
 Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as

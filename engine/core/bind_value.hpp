@@ -18,6 +18,14 @@ struct PyValue {
 /// held, at the start of functions that Python calls often. A relaxed load when nothing waits.
 void release_deferred_buffers() noexcept;
 
+class PyBuffer;
+
+/// Whether the buffer's items may be read as the ONNX element type.
+[[nodiscard]] bool buffer_holds(const PyBuffer& buffer, int elem_type);
+
+/// A tensor as a numpy array over its memory; `self` is the Python object of a PyValue.
+[[nodiscard]] nanobind::object value_to_numpy(nanobind::handle self);
+
 void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
 void bind_scheduler(nanobind::module_& m);

@@ -1,11 +1,15 @@
 // The Python module engine._core.
 #include <nanobind/nanobind.h>
 
+#include "bind_plan.hpp"
 #include "bind_value.hpp"
 
 NB_MODULE(_core, m) {
+  // Python does not promise to free what modules still hold at exit; that is no leak to warn of.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The native core: ONNX Runtime behind typed values, and the concurrent scheduler.";
   engine::bind_value(m);
   engine::bind_ort(m);
   engine::bind_scheduler(m);
+  engine::bind_query(m);
 }

@@ -1,0 +1,52 @@
+// What Python holds of plans and runs, shared by bind_scheduler.cpp and bind_query.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine.hpp"
+#include "run.hpp"
+
+namespace engine {
+
+/// Closes the machine without the GIL: lanes end their nodes meanwhile.
+class PyMachineOwner {
+ public:
+  explicit PyMachineOwner(const MachineParams& params)
+      : owner_(std::make_unique<MachineOwner>(params)) {}
+  PyMachineOwner(const PyMachineOwner&) = delete;
+  PyMachineOwner& operator=(const PyMachineOwner&) = delete;
+  ~PyMachineOwner() {
+    const nanobind::gil_scoped_release release;
+    owner_.reset();
+  }
+  [[nodiscard]] const std::shared_ptr<Machine>& get() const noexcept { return owner_->get(); }
+
+ private:
+  std::unique_ptr<MachineOwner> owner_;
+};
+
+using OwnerPtr = std::shared_ptr<PyMachineOwner>;
+
+struct PyPlan {
+  OwnerPtr owner;
+  std::shared_ptr<const Plan> plan;
+};
+struct PyRun {
+  OwnerPtr owner;  ///< null for runs from a completion queue
+  RunPtr run;
+};
+/// Absolute time of a timeout in seconds; 0 for a negative one, which means none.
+[[nodiscard]] std::int64_t until_ns(double timeout_s);
+
+/// Submits and helps in the calling thread, so that a plan of one segment needs no hand-over.
+/// With the GIL, which is released meanwhile; the run is done. Raises Python's TimeoutError.
+[[nodiscard]] PyRun execute(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
+                            double timeout_s, bool traced);
+
+void bind_query(nanobind::module_& m);
+
+}  // namespace engine

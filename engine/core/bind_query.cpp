@@ -1,0 +1,144 @@
+// Queries from arrays to arrays without Python code between them: the path of Model.run.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bind_buffer.hpp"
+#include "bind_plan.hpp"
+#include "bind_value.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+std::int64_t until_ns(double timeout_s) {
+  if (timeout_s < 0 || std::isinf(timeout_s)) return 0;
+  return now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+}
+
+PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double timeout_s,
+              bool traced) {
+  release_deferred_buffers();
+  RunPtr run;
+  {
+    const nb::gil_scoped_release release;
+    run = self.plan->machine().run(*self.plan, inputs, {.traced = traced}, until_ns(timeout_s));
+  }
+  if (!run->done()) {
+    run->cancel();
+    PyErr_Format(PyExc_TimeoutError, "the run did not end in time and was cancelled");
+    throw nb::python_error();
+  }
+  return {self.owner, std::move(run)};
+}
+
+namespace {
+
+using Extents = std::optional<std::vector<std::int64_t>>;
+using PortSpec = std::tuple<nb::str, int, Extents>;
+
+/// An input: its name, element type and extents (-1: any); no extents if the rank is unknown.
+struct Port {
+  nb::str name;
+  int elem_type;
+  Extents extents;
+
+  [[nodiscard]] bool fits(const std::vector<std::int64_t>& shape) const {
+    if (!extents) return true;
+    if (extents->size() != shape.size()) return false;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if ((*extents)[i] >= 0 && (*extents)[i] != shape[i]) return false;
+    return true;
+  }
+};
+
+/// Answers what is plain: every input there, a C-contiguous array of the right type and shape.
+class PyQuery {
+ public:
+  PyQuery(const PyPlan& plan, nb::object array_type, const std::vector<PortSpec>& inputs,
+          std::vector<nb::str> outputs)
+      : plan_(plan), array_type_(std::move(array_type)), outputs_(std::move(outputs)) {
+    for (const auto& [name, elem_type, extents] : inputs)
+      inputs_.push_back({name, elem_type, extents});
+  }
+
+  /// The outputs by name; the run if it did not end well; None if the inputs are not plain.
+  [[nodiscard]] nb::object answer(const nb::dict& inputs) const {
+    std::vector<ValuePtr> values;
+    if (!collect(inputs, values)) return nb::none();
+    PyRun done = execute(plan_, values, -1.0, false);
+    if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
+    nb::dict result;
+    const std::vector<ValuePtr> outputs = done.run->outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      result[outputs_[i]] = value_to_numpy(nb::cast(PyValue{outputs[i]}));
+    return result;
+  }
+
+ private:
+  bool collect(const nb::dict& inputs, std::vector<ValuePtr>& values) const {
+    if (inputs.size() != inputs_.size()) return false;
+    values.reserve(inputs_.size());
+    for (const Port& port : inputs_) {
+      PyObject* const item = PyDict_GetItemWithError(inputs.ptr(), port.name.ptr());
+      if (item == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(item)) != array_type_.ptr())
+        return false;
+      ValuePtr value = plain_tensor(item, port);
+      if (!value) return false;
+      values.push_back(std::move(value));
+    }
+    return true;
+  }
+
+  static ValuePtr plain_tensor(PyObject* item, const Port& port) {
+    try {
+      PyBuffer buffer(item);
+      const std::vector<std::int64_t> shape = buffer.shape();
+      if (!buffer.aligned() || !buffer_holds(buffer, port.elem_type) || !port.fits(shape))
+        return nullptr;
+      void* const data = buffer.data();
+      const std::size_t bytes = buffer.bytes();
+      return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(buffer).take());
+    } catch (const nb::python_error&) {
+      return nullptr;  // not contiguous; the careful path copies it
+    }
+  }
+
+  PyPlan plan_;
+  nb::object array_type_;
+  std::vector<Port> inputs_;
+  std::vector<nb::str> outputs_;
+};
+
+}  // namespace
+
+void bind_query(nb::module_& m) {
+  nb::class_<PyQuery>(m, "Query", "Arrays in, arrays out, for models of plain tensors.")
+      .def(
+          nb::init<const PyPlan&, nb::object, const std::vector<PortSpec>&, std::vector<nb::str>>(),
+          "plan"_a, "array_type"_a, "inputs"_a, "outputs"_a,
+          nb::sig("def __init__(self, plan: Plan, array_type: type, inputs: "
+                  "Sequence[tuple[str, int, Sequence[int] | None]], outputs: Sequence[str]) "
+                  "-> None"),
+          R"(`inputs` are (name, element type, extents) with -1 for any extent.
+
+All inputs and outputs are tensors of types that numpy has.)")
+      .def("answer", &PyQuery::answer, "inputs"_a,
+           nb::sig("def answer(self, inputs: dict[str, numpy.ndarray]) -> "
+                   "dict[str, numpy.ndarray] | Run | None"),
+           R"(Outputs by name; the run where it failed; None where an input is not plain.
+
+Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
+element type and shape. What is not plain needs the careful path, which also says why.)");
+}
+
+}  // namespace engine
