@@ -270,7 +270,8 @@ class Model:
 def _plain_query(model: Model) -> _core.Query | None:
     """The native path of ``run``, where every input and output is a tensor that numpy has."""
     specs = (*model.inputs, *model.outputs)
-    if model._constants or not all(s.elem_type in _NUMPY_TYPES for s in specs):
+    plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in specs)
+    if model._constants or not plain:
         return None
     inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in model.inputs]
     return _core.Query(model.native, np.ndarray, inputs, [s.name for s in model.outputs])
