@@ -1,0 +1,91 @@
+"""Plans without a profile: every task takes the same time everywhere."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from engine.dfg.graph import Graph, ValueKind
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.links import host_links, link_figures
+from engine.segmentation.coarse import predict
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.segmenter import per_task
+from engine.segmentation.service import ServiceTimes
+from placement.placement import Placement
+from placement.problem import Device, Problem, Task, Tensor
+
+TASK_NS = 10_000
+TENSOR_BYTES = 4096
+
+
+def constant_problem(graph: Graph, specs: tuple[DeviceSpec, ...]) -> Problem:
+    """The graph on these devices; what is not a tensor keeps its tasks on the host."""
+    links = [
+        link
+        for spec in specs
+        if spec.kind != "cpu"
+        for link in host_links(spec.memory, link_figures(spec.preset))
+    ]
+    return Problem(
+        graph.name,
+        tuple(Device(s.name, s.lanes, s.memory) for s in specs),
+        tuple(links),
+        tuple(_task(graph, index, specs) for index in range(len(graph.tasks))),
+        tuple(
+            Tensor(
+                t.name,
+                t.producer,
+                t.consumers,
+                0 if t.metadata_only else TENSOR_BYTES,
+                t.is_output,
+            )
+            for t in graph.tensors
+        ),
+    )
+
+
+def _task(graph: Graph, index: int, specs: tuple[DeviceSpec, ...]) -> Task:
+    task = graph.tasks[index]
+    values = (graph.tensors[t] for t in (*task.inputs, *task.outputs))
+    movable = all(value.kind is ValueKind.TENSOR for value in values)
+    times = tuple(TASK_NS if movable or spec.kind == "cpu" else None for spec in specs)
+    return Task(task.name, task.op_type, times, weight_bytes=task.weight_bytes)
+
+
+def random_placement(problem: Problem, seed: int) -> Placement:
+    """Each task on any device that can run it."""
+    rng = random.Random(seed)
+    device_of = tuple(
+        rng.choice([d for d, time in enumerate(task.service_ns) if time is not None])
+        for task in problem.tasks
+    )
+    return Placement(device_of, tuple(range(len(device_of))), f"random {seed}")
+
+
+def plan_of_groups(graph: Graph, groups: GroupGraph, name: str) -> Plan:
+    """The executable plan of any grouping."""
+    service = ServiceTimes.of(groups.problem)
+    return make_plan(
+        graph, groups, service, predict(groups, service), name=name, policy=name, bound_ns=0
+    )
+
+
+def whole_plan(graph: Graph, problem: Problem) -> Plan:
+    """The model as one segment of the host."""
+    group = Group(tuple(range(len(graph.tasks))), 0)
+    return plan_of_groups(graph, GroupGraph(problem, [group] if graph.tasks else []), "whole")
+
+
+def scattered_plan(graph: Graph, problem: Problem, seed: int) -> Plan:
+    """Every task a segment of its own, on a random device."""
+    placement = random_placement(problem, seed)
+    return plan_of_groups(graph, per_task(problem, placement), placement.policy)
+
+
+def sliced_plan(graph: Graph, problem: Problem, count: int) -> Plan:
+    """The host's tasks in order, cut into ``count`` segments of about equal length."""
+    bounds = [i * len(graph.tasks) // count for i in range(count + 1)]
+    groups = [Group(tuple(range(a, b)), 0) for a, b in itertools.pairwise(bounds)]
+    return plan_of_groups(graph, GroupGraph(problem, groups), f"{count} slices")
