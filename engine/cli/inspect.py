@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
-from engine.cli.options import add_cache
-from engine.report.tables import print_mapping
+from engine.cli.options import add_json, add_model
+from engine.cli.output import show_json, show_mapping
+from engine.cli.parser import add_verb
+
+_SUMMARY = "show what is in a model: size, width, operators, bytes"
+_EXAMPLE = "engine inspect model.onnx"
 
 
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
-    parser = verbs.add_parser("inspect", help=__doc__.split("\n")[0], description=__doc__)
-    parser.add_argument("model", metavar="MODEL", help="an ONNX file")
-    add_cache(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    parser = add_verb(verbs, "inspect", _SUMMARY, _EXAMPLE, run)
+    add_model(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = asdict(inspect(read_model(args.model, args.cache)))
     if args.json:
-        print(json.dumps(found, indent=1))
+        show_json(found)
     else:
-        print_mapping(str(args.model), found)
+        show_mapping(str(args.model), found)
     return 0

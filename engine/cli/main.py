@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
@@ -10,44 +9,68 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from engine.cli import inspect, models, optimum, place, profile, run, serve
+from engine.cli.parser import Parser
 from engine.errors import EngineError
 
 VERBS: tuple[ModuleType, ...] = (inspect, profile, place, optimum, run, serve, models)
 
+_INTERNAL_ERROR = 70
+"""EX_SOFTWARE of sysexits.h."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse, run one verb, and turn every expected failure into a line and a status.
+    """Parse, run one verb, and turn every failure into a line and a status.
 
     Returns
     -------
     int
-        0 for success, 1 for a failure that was explained, 130 after Ctrl-C; argparse exits
-        with 2 on wrong usage.
+        0 for success, 1 for a failure that was explained, 70 for one that we did not foresee,
+        130 after Ctrl-C; wrong usage exits with 2.
     """
-    parser = argparse.ArgumentParser(prog="engine", description=__doc__)
-    parser.add_argument("-v", "--verbose", action="store_true", help="log what is done")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for module in VERBS:
-        module.add_parser(verbs)
-    args = parser.parse_args(argv)
+    args = _parser().parse_args(argv)
     logging.basicConfig(
         level=logging.INFO if args.verbose else logging.WARNING,
         format="%(levelname)s %(name)s: %(message)s",
     )
     try:
         status: int = args.run(args)
+        sys.stdout.flush()
     except BrokenPipeError:
         return _closed_pipe()
     except (EngineError, ValueError, OSError) as error:
-        print(f"engine {args.verb}: {_one_line(error)}", file=sys.stderr)
-        return 1
+        return _fail(args.verb, _one_line(error), 1)
+    except MemoryError:
+        return _fail(args.verb, "not enough memory", 1)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        if args.verbose:
+            raise
+        text = f"internal error: {type(error).__name__}: {_one_line(error)}"
+        return _fail(args.verb, f"{text} (engine -v {args.verb} shows where)", _INTERNAL_ERROR)
+    return status
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="engine",
+        description="Run ONNX models on every processor of this machine at once.",
+        epilog="engine VERB --help explains each; start with: engine run MODEL --compare",
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="log what is done to stderr")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for module in VERBS:
+        module.add_parser(verbs)
+    return parser
+
+
+def _fail(verb: str, message: str, status: int) -> int:
+    print(f"engine {verb}: {message}", file=sys.stderr)
     return status
 
 
 def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename:
+    if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 

@@ -6,27 +6,39 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.options import add_cache
-from engine.errors import PlacementError
-from engine.report.tables import print_mapping
+from engine.cli.options import add_json, add_model, add_profile
+from engine.cli.output import check_chart, check_outputs, duration, show_mapping
+from engine.cli.parser import add_verb
+from engine.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
     from milp import Result
+    from placement import Problem
+
+_SUMMARY = "find the best placement and order, and prove how good it is"
+_EXAMPLE = """
+engine optimum model.onnx --profile P.json --time 60 --solver highs -o placement.json
+engine optimum model.onnx --profile P.json --problem problem.json; python -m milp problem.json
+"""
 
 
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
-    parser = verbs.add_parser("optimum", help=__doc__.split("\n")[0], description=__doc__)
-    parser.add_argument("model", type=Path, metavar="MODEL")
-    add_cache(parser)
-    parser.add_argument("--profile", type=Path, required=True, metavar="P.json")
-    parser.add_argument("--time", type=float, default=60.0, help="seconds (default 60)")
-    parser.add_argument("--solver", default="highs", choices=("highs", "cbc", "gurobi"))
-    parser.add_argument("-o", "--output", type=Path, metavar="placement.json")
-    parser.add_argument("--problem", type=Path, help="also write the problem for python -m milp")
-    parser.add_argument("--gantt", type=Path, metavar="G.html|G.png", help="draw the result")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    parser = add_verb(verbs, "optimum", _SUMMARY, _EXAMPLE, run)
+    add_model(parser)
+    add_profile(parser, required=True)
+    add = parser.add_argument
+    add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")
+    add(
+        "--solver",
+        default="highs",
+        choices=("highs", "cbc", "gurobi"),
+        help="who solves the integer program (default %(default)s; gurobi needs a licence)",
+    )
+    add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
+    add("--problem", type=Path, metavar="F.json", help="write the problem, for python -m milp")
+    add("--gantt", type=Path, metavar="G.html|G.png", help="draw the timeline that was found")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,14 +48,15 @@ def run(args: argparse.Namespace) -> int:
     from engine.profiling.costs import problem_of
     from engine.profiling.profile import Profile
     from engine.report.gantt import write_gantt
-    from milp import SolveParams, solve
 
-    graph = read_model(args.model, args.cache)
+    check_outputs(args.output, args.problem)
+    check_chart(args.gantt)
     profile = Profile.load(args.profile)
+    graph = read_model(args.model, args.cache)
     problem = problem_of(graph, profile, profile.device_specs())
     if args.problem:
         args.problem.write_text(problem.to_json())
-    result = solve(problem, SolveParams(solver=args.solver, time_limit_s=args.time))
+    result = _solve(problem, args.solver, args.time)
     if result.placement is None or result.timeline is None:
         raise PlacementError(f"no plan found: {result.message}")
     if args.output:
@@ -53,16 +66,25 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(result.to_json(problem))
     else:
-        print_mapping(f"{graph.name}: {args.solver}", _summary(result))
+        show_mapping(f"{graph.name}: {args.solver}", _summary(result))
     return 0
+
+
+def _solve(problem: Problem, solver: str, time_limit_s: float) -> Result:
+    from milp import SolveParams, SolverUnavailableError, solve
+
+    try:
+        return solve(problem, SolveParams(solver=solver, time_limit_s=time_limit_s))
+    except SolverUnavailableError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _summary(result: Result) -> dict[str, Any]:
     return {
         "status": str(result.status),
-        "makespan_ms": (result.makespan_ns or 0) / 1e6,
-        "bound_ms": result.bound_ns / 1e6,
-        "gap_percent": 100 * (result.gap or 0.0),
-        "runtime_s": round(result.runtime_s, 2),
+        "makespan": duration(result.makespan_ns or 0),
+        "bound": duration(result.bound_ns),
+        "gap": f"{100 * (result.gap or 0.0):.2f} %",
+        "solved in": duration(result.runtime_s * 1e9),
         "message": result.message,
     }

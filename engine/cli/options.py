@@ -3,93 +3,144 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
-from placement.policy import policy_names
+from engine.profiling.devices import available_cores
+from placement import policy_names
 
 _TRUE = {"true": True, "false": False}
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """MODEL, --inputs and --cache."""
+    """MODEL and --cache."""
     parser.add_argument("model", type=Path, metavar="MODEL", help="an ONNX file")
-    parser.add_argument(
-        "--inputs",
-        type=Path,
-        metavar="F.npz",
-        help="example inputs by name; default: MODEL with .npz for .onnx, else random values",
-    )
-    parser.add_argument(
-        "--dim",
-        action="append",
-        default=[],
-        metavar="NAME=SIZE",
-        help="size of a dynamic dimension in random inputs (default 1); may be repeated",
-    )
     add_cache(parser)
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
     """--cache."""
     parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="where to keep what is built and measured"
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="where prepared models, measured times and plans are kept"
+        " (default $XDG_CACHE_HOME/surplus or ~/.cache/surplus)",
     )
 
 
-def add_devices(parser: argparse.ArgumentParser) -> None:
-    """--devices."""
-    cores = len(os.sched_getaffinity(0))
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """--inputs and --dim."""
+    parser.add_argument(
+        "--inputs",
+        type=Path,
+        metavar="F.npz",
+        help="example inputs by name (default: the .npz of MODEL's name beside it, if there is"
+        " one, else seeded random values)",
+    )
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE",
+        help="size of a dynamic dimension in random inputs, for example batch=8 (default 1);"
+        " may be repeated",
+    )
+
+
+def add_devices(parser: argparse.ArgumentParser, default: str = "every core") -> None:
+    """--devices; an empty string stands for the default."""
     parser.add_argument(
         "--devices",
-        default=f"cpu:{cores}",
+        default="",
         metavar="D,...",
-        help="for example cpu:2 or cpu:1,emulated:gpu[h200] (default: cpu:%(default)s)".replace(
-            "cpu:%(default)s", "%(default)s"
-        ),
+        help="devices to run on: cpu:LANES, emulated:NAME[GPU]:LANES; for example cpu:2 or"
+        f" cpu:1,emulated:gpu[h200] (default: {default}, here cpu:{available_cores()})",
     )
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
     """--policy and its --option KEY=VALUE."""
-    parser.add_argument("--policy", default="comm_sd", choices=policy_names())
+    parser.add_argument(
+        "--policy",
+        default="comm_sd",
+        choices=policy_names(),
+        metavar="NAME",
+        help=f"who decides which device runs what: {', '.join(policy_names())}"
+        " (default %(default)s)",
+    )
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an option of the policy, for example alpha_ns=50000; may be repeated",
+        help="an option of the policy, for example alpha_ns=50000 (threshold in ns) or"
+        " max_iterations=5 for comm_sd; may be repeated",
+    )
+
+
+def add_profile(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """--profile."""
+    parser.add_argument(
+        "--profile",
+        type=Path,
+        required=required,
+        metavar="P.json",
+        help="what engine profile wrote for this model" + ("" if required else "; else measured"),
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON instead of tables; times are in ns or ms as the keys say",
     )
 
 
 def pairs(rows: list[str]) -> dict[str, Any]:
-    """``KEY=VALUE`` strings as a mapping; numbers and true/false are converted.
+    """``KEY=VALUE`` strings as a mapping; numbers, true/false and comma lists are converted.
 
     Raises
     ------
     ValueError
         Naming the string without ``=``.
     """
-    found: dict[str, Any] = {}
+    return {key: _value(text) for key, text in texts(rows).items()}
+
+
+def texts(rows: list[str]) -> dict[str, str]:
+    """``KEY=VALUE`` strings as a mapping of strings.
+
+    Raises
+    ------
+    ValueError
+        Naming the string without ``=``, or the key that comes twice.
+    """
+    found: dict[str, str] = {}
     for row in rows:
         key, separator, text = row.partition("=")
         if not separator or not key:
             raise ValueError(f"expected KEY=VALUE, got {row!r}")
-        found[key] = _value(text)
+        if key in found:
+            raise ValueError(f"{key!r} is given twice")
+        found[key] = text
     return found
 
 
 def sizes(rows: list[str]) -> dict[str, int]:
     """``NAME=SIZE`` strings as a mapping of non-negative integers."""
-    found = pairs(rows)
-    for name, size in found.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-            raise ValueError(f"--dim {name}: expected a size >= 0, got {size!r}")
-    return found
+    found = texts(rows)
+    for name, text in found.items():
+        if not (text.isascii() and text.isdigit()):
+            raise ValueError(f"--dim {name}: expected a size >= 0, got {text!r}")
+    return {name: int(text) for name, text in found.items()}
 
 
 def _value(text: str) -> Any:
+    if "," in text:
+        return tuple(_value(part) for part in text.split(","))
     if text in _TRUE:
         return _TRUE[text]
     for kind in (int, float):

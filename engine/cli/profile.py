@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import add_devices, add_model, sizes
+from engine.cli.options import add_devices, add_inputs, add_json, add_model, sizes
+from engine.cli.output import check_outputs, show_json, show_rows
+from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
-from engine.report.tables import print_rows
+
+_SUMMARY = "measure what every operator costs on every device, and derive every copy"
+_EXAMPLE = "engine profile model.onnx --devices cpu:2,emulated:gpu -o P.json"
 
 
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
-    parser = verbs.add_parser("profile", help=__doc__.split("\n")[0], description=__doc__)
+    parser = add_verb(verbs, "profile", _SUMMARY, _EXAMPLE, run)
     add_model(parser)
+    add_inputs(parser)
     add_devices(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="P.json")
-    parser.add_argument("--json", action="store_true", help="print the totals as JSON")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="P.json", help="where to write it"
+    )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the profile, print the totals by operator type."""
-    from engine.pipeline.stages import example_inputs, measure, read_model
-    from engine.profiling.devices import parse_devices
+    from engine.pipeline.example_inputs import example_inputs
+    from engine.pipeline.stages import measure, read_model
+    from engine.profiling.devices import available_cores, parse_devices
 
-    specs = parse_devices(args.devices)
+    specs = parse_devices(args.devices or f"cpu:{available_cores()}")
+    dims = sizes(args.dim)
+    check_outputs(args.output)
     graph = read_model(args.model, args.cache)
-    inputs = example_inputs(graph, args.model, args.inputs, sizes(args.dim))
+    inputs = example_inputs(graph, args.model, args.inputs, dims)
     with progress_bar() as progress:
         profile = measure(graph, specs, inputs, args.cache, progress)
     profile.save(args.output)
     rows = profile.totals_by_operator()
     if args.json:
-        print(json.dumps(rows, indent=1))
+        show_json(rows)
     else:
-        print_rows(f"{graph.name}: {len(graph.tasks)} tasks, ms by operator type", rows)
+        show_rows(f"{graph.name}: {len(graph.tasks)} tasks, ms by operator type", rows)
     return 0

@@ -3,85 +3,85 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.cli.options import add_devices, add_model, add_policy, pairs, sizes
+from engine.cli import options
+from engine.cli.output import check_chart, check_outputs, show_json, show_mapping
+from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
-from engine.report.tables import print_mapping
+
+if TYPE_CHECKING:
+    from engine.runtime.model import Model
+
+_SUMMARY = "execute a model and time it, alone or beside a plain ONNX Runtime session"
+_EXAMPLE = """
+engine run model.onnx --devices cpu:2 --compare --repeat 50
+engine run model.onnx --placement placement.json --profile P.json --trace t.json
+"""
 
 
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
-    parser = verbs.add_parser("run", help=__doc__.split("\n")[0], description=__doc__)
-    add_model(parser)
-    add_devices(parser)
-    add_policy(parser)
-    parser.add_argument("--placement", type=Path, metavar="F", help="instead of --policy")
-    parser.add_argument("--profile", type=Path, metavar="P.json", help="costs for --placement")
-    parser.add_argument("--repeat", type=int, default=20, help="queries (default 20)")
-    parser.add_argument("--compare", action="store_true", help="interleave with ONNX Runtime")
-    parser.add_argument("--trace", type=Path, metavar="T.json", help="write a Perfetto trace")
-    parser.add_argument("--gantt", type=Path, metavar="G.html|G.png", help="draw a measured run")
-    parser.add_argument("--fresh", action="store_true", help="ignore the stored plan")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    parser = add_verb(verbs, "run", _SUMMARY, _EXAMPLE, run)
+    options.add_model(parser)
+    options.add_inputs(parser)
+    options.add_devices(parser, "those of --profile, else every core")
+    options.add_policy(parser)
+    add = parser.add_argument
+    add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")
+    options.add_profile(parser, required=False)
+    add("--repeat", type=int, default=20, metavar="N", help="timed queries (default %(default)s)")
+    add("--compare", action="store_true", help="interleave with ONNX Runtime at its best setting")
+    add("--trace", type=Path, metavar="T.json", help="write predicted and measured spans, Perfetto")
+    add(
+        "--gantt",
+        type=Path,
+        metavar="G.html|G.png",
+        help="draw prediction and a measured run",
+    )
+    add("--fresh", action="store_true", help="ignore the stored plan, and do not store one")
+    options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, run, and report what was asked for."""
-    from engine.pipeline.load import LoadParams, load_placed, load_with
-    from engine.pipeline.stages import example_inputs, read_model
-    from engine.runtime.comparison import compare, repeat
+    from engine.cli.run_report import draw, report_of, shown
 
     if args.repeat < 1:
         raise ValueError(f"--repeat must be >= 1, got {args.repeat}")
-    params = LoadParams(
-        devices=args.devices,
-        policy=args.policy,
-        options=pairs(args.option),
-        cache=args.cache,
-        reuse=not args.fresh,
-    )
-    graph = read_model(args.model, args.cache)
-    inputs = example_inputs(graph, args.model, args.inputs, sizes(args.dim))
-    with progress_bar() as progress:
-        if args.placement:
-            if args.profile is None:
-                raise ValueError("--placement needs --profile, the costs that it was made with")
-            model = load_placed(args.model, args.placement, args.profile, params, inputs, progress)
-        else:
-            model = load_with(args.model, params, inputs, progress)
-    times = compare if args.compare else repeat
-    report = {**_plan_summary(model), **times(model, inputs, args.repeat)}
+    check_outputs(args.trace)
+    check_chart(args.gantt)
+    model, inputs = _load(args)
+    report = report_of(model, inputs, args.repeat, args.model if args.compare else None)
     if args.trace or args.gantt:
         model.run(inputs, traced=True)
-        _draw(args, model)
+        draw(model, args.trace, args.gantt)
     if args.json:
-        print(json.dumps(report, indent=1))
+        show_json(report)
     else:
-        print_mapping(f"{graph.name} on {args.devices}", report)
+        show_mapping(f"{model.graph.name} on {', '.join(model.plan.devices)}", shown(report))
     return 0
 
 
-def _plan_summary(model: Any) -> dict[str, Any]:
-    plan = model.plan
-    return {
-        "policy": plan.policy,
-        "segmentation": plan.name,
-        "segments": len(plan.segments),
-        "predicted_ms": plan.predicted.makespan_ns / 1e6,
-        "lower_bound_ms": plan.bound_ns / 1e6,
-    }
+def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
+    from engine.pipeline.example_inputs import example_inputs
+    from engine.pipeline.load import LoadParams, load_placed, load_with
+    from engine.pipeline.stages import read_model
 
-
-def _draw(args: argparse.Namespace, model: Any) -> None:
-    from engine.report.gantt import write_gantt
-    from engine.report.trace import write_trace
-
-    measured, predicted = model.timeline(), model.plan.predicted
-    if args.trace:
-        write_trace(args.trace, {"predicted": predicted, "measured": measured})
-    if args.gantt:
-        write_gantt(args.gantt, measured, predicted=predicted, title=model.graph.name)
+    params = LoadParams(
+        devices=args.devices,
+        policy=args.policy,
+        options=options.pairs(args.option),
+        cache=args.cache,
+        reuse=not args.fresh,
+    )
+    if args.profile and not args.placement:
+        raise ValueError("--profile goes with --placement; a policy measures for itself")
+    dims = options.sizes(args.dim)
+    inputs = example_inputs(read_model(args.model, args.cache), args.model, args.inputs, dims)
+    with progress_bar() as progress:
+        if args.placement:
+            files = (args.placement, args.profile)
+            return load_placed(args.model, *files, params, inputs, progress), inputs
+        return load_with(args.model, params, inputs, progress), inputs

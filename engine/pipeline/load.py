@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import EngineError, ExecutionError, PlacementError
-from engine.native import load_runtime, runtime_version
+from engine.errors import ConfigError, EngineError, ExecutionError
+from engine.native import load_runtime
+from engine.pipeline.example_inputs import check_inputs, example_inputs
 from engine.pipeline.placement_file import load_placement
 from engine.pipeline.stages import (
     Costs,
     ProgressCallback,
     candidates,
+    check_policy,
     costs_of,
-    example_inputs,
     measure,
     no_progress,
     place,
     plan_of,
     read_model,
 )
-from engine.profiling.devices import DeviceSpec, parse_devices
-from engine.profiling.machine import machine_fingerprint
+from engine.pipeline.stored_plan import plan_path, read_plan, write_plan
+from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.profile import Profile
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Model
 from engine.runtime.selection import median_times_ns, refit
-from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate
 from placement.placement import Placement
 
@@ -58,6 +55,13 @@ class LoadParams:
         How many of the best predicted segmentations to build and run before choosing.
     selection_ns : int
         Time for running them.
+    emulation : EmulationParams, optional
+        How an emulated device departs from its profile.
+
+    Raises
+    ------
+    ConfigError
+        If policy or options are wrong, or a number is out of range.
     """
 
     devices: str = ""
@@ -69,9 +73,22 @@ class LoadParams:
     selection_ns: int = 1_500_000_000
     emulation: EmulationParams | None = None
 
+    def __post_init__(self) -> None:
+        check_policy(self.policy, self.options)
+        if self.finalists < 1:
+            raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
+        if self.selection_ns < 0:
+            raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
+
     def specs(self) -> tuple[DeviceSpec, ...]:
-        """The devices, parsed."""
-        return parse_devices(self.devices or f"cpu:{len(os.sched_getaffinity(0))}")
+        """The devices, parsed.
+
+        Raises
+        ------
+        DeviceError
+            Naming the device that is not understood.
+        """
+        return parse_devices(self.devices or f"cpu:{available_cores()}")
 
 
 def load(
@@ -120,32 +137,45 @@ def load_with(
     load_runtime()
     specs = params.specs()
     graph = read_model(path, params.cache)
-    stored = _stored_plan(graph, params, specs) if params.reuse else None
-    machine = machine_for(specs, params.emulation)
-    if stored is not None:
-        try:
-            return Model(graph, stored, machine)
-        except EngineError as error:
-            _log.warning("the stored plan of %s is not used: %s", path, error)
-    given = dict(inputs) if inputs is not None else example_inputs(graph, path)
+    stored = plan_path(graph, specs, params.policy, params.options)
+    model = _from_stored(stored, graph, params) if params.reuse else None
+    if model is not None:
+        return model
+    given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
     profile = measure(graph, specs, given, params.cache, progress)
     costs = costs_of(graph, profile, specs)
     placement = place(costs.problem, params.policy, params.options)
     model = choose(graph, costs, placement, params, given, progress)
     if params.reuse:
-        _store_plan(graph, params, specs, model.plan)
+        write_plan(stored, model.plan)
     return model
+
+
+def _from_stored(path: Path, graph: Graph, params: LoadParams) -> Model | None:
+    plan = read_plan(path, graph)
+    if plan is None:
+        return None
+    try:
+        return Model(graph, plan, machine_for(params.specs(), params.emulation))
+    except EngineError as error:
+        _log.warning("the stored plan %s is not used: %s", path, error)
+        return None
 
 
 def load_placed(
     path: str | Path,
     placement_path: Path,
-    profile_path: Path,
+    profile_path: Path | None,
     params: LoadParams,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Model:
-    """Load with a placement and a profile from files instead of a policy's.
+    """Load with a placement from a file instead of a policy's.
+
+    Parameters
+    ----------
+    profile_path : Path or None
+        The costs; where ``params`` names no devices, its devices are meant. None measures.
 
     Raises
     ------
@@ -153,11 +183,22 @@ def load_placed(
         If a file is malformed or of another model.
     """
     load_runtime()
+    profile = None if profile_path is None else Profile.load(profile_path)
     graph = read_model(path, params.cache)
-    costs = costs_of(graph, Profile.load(profile_path), params.specs())
+    given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
+    if profile is not None and not params.devices:
+        params = replace(params, devices=",".join(map(_text, profile.device_specs())))
+    if profile is None:
+        profile = measure(graph, params.specs(), given, params.cache, progress)
+    costs = costs_of(graph, profile, params.specs())
     placement = load_placement(placement_path, graph, costs.problem)
-    given = dict(inputs) if inputs is not None else example_inputs(graph, path)
     return choose(graph, costs, placement, params, given, progress)
+
+
+def _text(spec: DeviceSpec) -> str:
+    """A device as ``parse_devices`` reads it."""
+    words = [spec.preset] * bool(spec.preset) + ["replay"] * spec.replay
+    return f"{spec.name}{'[' + ','.join(words) + ']' if words else ''}:{spec.lanes}"
 
 
 def choose(
@@ -173,66 +214,61 @@ def choose(
     The whole model as one segment is always among them where one device can run it, so the
     result is never slower than the session that it is.
     """
-    ranked = candidates(costs, placement)
-    finalists = _finalists(ranked, params.finalists)
-    machine = machine_for(params.specs(), params.emulation)
-    models: list[Model] = []
-    for done, candidate in enumerate(finalists):
-        progress("build segments", done, len(finalists))
-        models.append(Model(graph, plan_of(graph, costs, candidate, placement.policy), machine))
-    progress("build segments", len(finalists), len(finalists))
-    if len(models) == 1:
-        best = 0
-    else:
-        times = median_times_ns(models, inputs, params.selection_ns)
-        best = times.index(min(times))
-        for candidate, time_ns in zip(finalists, times, strict=True):
-            _log.info(
-                "%s: measured %.3f ms, predicted %.3f ms, %d segments",
-                candidate.name,
-                time_ns / 1e6,
-                candidate.predicted.makespan_ns / 1e6,
-                len(candidate.graph.groups),
-            )
-    chosen = models[best]
+    finalists = _finalists(candidates(costs, placement), params.finalists)
+    built = _build(graph, costs, finalists, placement.policy, params, progress)
+    candidate, model = _fastest(built, inputs, params.selection_ns)
     try:
-        chosen.plan = refit(chosen, finalists[best].graph, costs.service, inputs)
+        model.plan = refit(model, candidate.graph, costs.service, inputs)
     except ExecutionError as error:
         _log.warning("times were not measured in place: %s", error)
-    return chosen
+    return model
+
+
+def _build(
+    graph: Graph,
+    costs: Costs,
+    finalists: Sequence[Candidate],
+    policy: str,
+    params: LoadParams,
+    progress: ProgressCallback,
+) -> list[tuple[Candidate, Model]]:
+    """What a device refuses drops out as long as something else is left."""
+    machine = machine_for(params.specs(), params.emulation)
+    built: list[tuple[Candidate, Model]] = []
+    refused: EngineError | None = None
+    for done, candidate in enumerate(finalists):
+        progress("build segments", done, len(finalists))
+        try:
+            built.append(
+                (candidate, Model(graph, plan_of(graph, costs, candidate, policy), machine))
+            )
+        except EngineError as error:
+            _log.warning("segmentation %s is not used: %s", candidate.name, error)
+            refused = error
+    progress("build segments", len(finalists), len(finalists))
+    if not built and refused is not None:
+        raise refused
+    return built
+
+
+def _fastest(
+    built: Sequence[tuple[Candidate, Model]], inputs: Mapping[str, Any], budget_ns: int
+) -> tuple[Candidate, Model]:
+    if len(built) == 1:
+        return built[0]
+    times = median_times_ns([model for _, model in built], inputs, budget_ns)
+    for (candidate, _), time_ns in zip(built, times, strict=True):
+        _log.info(
+            "%s: measured %.3f ms, predicted %.3f ms, %d segments",
+            candidate.name,
+            time_ns / 1e6,
+            candidate.predicted.makespan_ns / 1e6,
+            len(candidate.graph.groups),
+        )
+    return built[times.index(min(times))]
 
 
 def _finalists(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
     """The best predicted, and every one-segment plan whatever its prediction."""
     best = [c for c in ranked if not c.is_trivial][: max(0, count - 1)]
     return best + [c for c in ranked if c.is_trivial] or list(ranked[:1])
-
-
-def _plan_path(graph: Graph, params: LoadParams, specs: Sequence[DeviceSpec]) -> Path:
-    options = sorted(params.options.items())
-    key = (specs, params.policy, options, runtime_version(), machine_fingerprint())
-    return graph.folder / f"plan-{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.json"
-
-
-def _stored_plan(graph: Graph, params: LoadParams, specs: Sequence[DeviceSpec]) -> Plan | None:
-    path = _plan_path(graph, params, specs)
-    try:
-        plan = Plan.from_json(path.read_text())
-    except FileNotFoundError:
-        return None
-    except (OSError, PlacementError) as error:
-        _log.warning("stored plan %s is not used: %s", path, error)
-        return None
-    return plan if plan.source_hash == graph.source_hash else None
-
-
-def _store_plan(graph: Graph, params: LoadParams, specs: Sequence[DeviceSpec], plan: Plan) -> None:
-    """Keep the plan for the next start; a cache that cannot be written costs only that."""
-    path = _plan_path(graph, params, specs)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(plan.to_json())
-        Path(temporary).replace(path)
-    except OSError as error:
-        _log.warning("the plan is not stored: %s", error)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
+from engine.report.atomic import write_atomic
 from placement.placement import Placement
 from placement.problem import Problem
 
@@ -29,7 +30,7 @@ def save_placement(path: Path, graph: Graph, problem: Problem, placement: Placem
         "devices": devices,
         "tasks": rows,
     }
-    path.write_text(json.dumps(document, indent=1))
+    write_atomic(path, json.dumps(document, indent=1).encode())
 
 
 def load_placement(path: Path, graph: Graph, problem: Problem) -> Placement:
@@ -42,12 +43,14 @@ def load_placement(path: Path, graph: Graph, problem: Problem) -> Placement:
     """
     try:
         raw = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise PlacementError(f"cannot read placement {path}: {error}") from error
+    except OSError as error:
+        raise PlacementError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise PlacementError(f"{path}: not a placement: {error}") from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise PlacementError(f"{path}: field 'format' must be {FORMAT!r}")
     if raw.get("model") != graph.source_hash:
-        raise PlacementError(f"{path} is a placement of another model")
+        raise PlacementError(f"{path}: a placement of another model than {graph.name!r}")
     return _resolve(path, raw, problem)
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.dfg.graph import Graph
 from engine.dfg.onnx_reader import read
-from engine.errors import InputError, PlacementError
-from engine.profiling.calibrate import random_inputs
+from engine.errors import ConfigError, PlacementError
+from engine.pipeline.example_inputs import check_inputs
+from engine.pipeline.example_inputs import example_inputs as example_inputs
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.profile import Profile
@@ -24,7 +23,7 @@ from engine.segmentation.segmenter import Candidate, SegmentationParams, segment
 from engine.segmentation.service import ServiceTimes
 from placement.bounds import lower_bounds
 from placement.placement import Placement
-from placement.policy import make_policy
+from placement.policy import make_policy, policy_options
 from placement.problem import Problem
 
 ProgressCallback = Callable[[str, int, int], None]
@@ -54,30 +53,6 @@ def read_model(path: str | Path, cache: Path | None = None) -> Graph:
     return read(Path(path), cache or cache_folder())
 
 
-def example_inputs(
-    graph: Graph,
-    model_path: str | Path,
-    inputs_path: Path | None = None,
-    dims: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
-    """Inputs to calibrate with: a given .npz, the one beside the model, or seeded random ones.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
-    beside = Path(model_path).with_suffix(".npz")
-    chosen = inputs_path or (beside if beside.exists() else None)
-    if chosen is None:
-        return dict(random_inputs(graph, dims or {}))
-    try:
-        with np.load(chosen) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read example inputs {chosen}: {error}") from error
-
-
 def measure(
     graph: Graph,
     specs: Sequence[DeviceSpec],
@@ -85,8 +60,15 @@ def measure(
     cache: Path | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Profile:
-    """Profile every task on every device; known operators come from the store."""
-    return profile_graph(graph, specs, inputs, cache=cache or cache_folder(), progress=progress)
+    """Profile every task on every device; known operators come from the store.
+
+    Raises
+    ------
+    InputError
+        If the inputs do not fit the model.
+    """
+    given = check_inputs(graph, inputs)
+    return profile_graph(graph, specs, given, cache=cache or cache_folder(), progress=progress)
 
 
 def costs_of(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> Costs:
@@ -114,6 +96,28 @@ def _fusion(profile: Profile, device: str, width: int, row: Sequence[int | None]
     whole = profile.whole_model_ns(device, width)
     total = sum(time for time in row if time is not None)
     return 1.0 if whole is None or total == 0 else whole / total
+
+
+def check_policy(policy: str, options: Mapping[str, Any]) -> None:
+    """Refuse an unknown policy or option before anything is measured for it.
+
+    Raises
+    ------
+    ConfigError
+        Naming what is wrong, and what there is.
+    """
+    try:
+        known = policy_options(policy)
+        for name in options:
+            if name not in known:
+                there = ", ".join(known) or "none"
+                raise ValueError(f"policy {policy!r} has no option {name!r}; it has: {there}")
+        make_policy(policy, **options)
+    except ValueError as error:
+        if isinstance(error.__cause__, TypeError):
+            given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+            raise ConfigError(f"policy {policy!r}: an option of a wrong type: {given}") from error
+        raise ConfigError(str(error)) from error
 
 
 def place(problem: Problem, policy: str, options: Mapping[str, Any] | None = None) -> Placement:

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import os
+import math
 import statistics
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engine import _core
+from engine.errors import ExecutionError
+from engine.profiling.devices import available_cores
 from engine.runtime.model import Model
 from engine.runtime.values import from_value, to_value
 
 
 class PlainSession:
-    """The whole model as ONNX Runtime runs it, at a given number of intra-op threads."""
+    """A model's ONNX file as ONNX Runtime runs it, at a given number of intra-op threads.
 
-    def __init__(self, model: Model, threads: int) -> None:
+    Raises
+    ------
+    ExecutionError
+        If ONNX Runtime refuses the file.
+    """
+
+    def __init__(self, model: Model, threads: int, source: Path | None = None) -> None:
         self.threads = threads
-        self._session = _core.Session(str(model.graph.model_path), width=threads)
+        try:
+            path = str(source or model.graph.model_path)
+            self._session = _core.Session(path, width=threads)
+        except RuntimeError as error:
+            raise ExecutionError(f"plain ONNX Runtime: {error}") from error
         self._types = {spec.name: spec.elem_type or None for spec in model.inputs}
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,13 +50,20 @@ def repeat(model: Model, inputs: Mapping[str, Any], rounds: int) -> dict[str, An
     return {"median_ms": statistics.median(_timed(model, inputs) for _ in range(rounds)) / 1e6}
 
 
-def compare(model: Model, inputs: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+def compare(
+    model: Model, inputs: Mapping[str, Any], rounds: int, source: Path | None = None
+) -> dict[str, Any]:
     """Medians of interleaved runs, their ratio, and the largest output difference.
 
     ONNX Runtime is taken at its best: one intra-op thread or one for each core that we have.
+
+    Parameters
+    ----------
+    source : Path, optional
+        The user's ONNX file; by default the engine's optimised one.
     """
-    threads = sorted({1, len(os.sched_getaffinity(0))})
-    plain = [PlainSession(model, count) for count in threads]
+    threads = sorted({1, available_cores()})
+    plain = [PlainSession(model, count, source) for count in threads]
     runners: list[Model | PlainSession] = [model, *plain]
     times: list[list[int]] = [[] for _ in runners]
     for runner in runners:
@@ -65,26 +85,30 @@ def compare(model: Model, inputs: Mapping[str, Any], rounds: int) -> dict[str, A
 
 
 def largest_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
-    """Largest ``|a - b| / max(|b|, 1)`` over all outputs; infinite where shapes differ."""
-    worst = 0.0
-    for name, array in theirs.items():
-        worst = max(worst, _difference(ours[name], array))
-    return worst
+    """Largest ``|a - b| / max(|b|, 1)`` over all outputs; infinite where they do not compare."""
+    if ours.keys() != theirs.keys():
+        return math.inf
+    return max((_difference(ours[name], right) for name, right in theirs.items()), default=0.0)
 
 
 def _difference(a: Any, b: Any) -> float:
+    if isinstance(b, list) and isinstance(a, list) and len(a) == len(b):
+        return max(map(_difference, a, b), default=0.0)
     if not isinstance(b, np.ndarray):
-        return 0.0 if a == b else float("inf")
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return float("inf")
-    if b.size == 0:
-        return 0.0
+        return 0.0 if type(a) is type(b) and not isinstance(b, list) and a == b else math.inf
+    if not isinstance(a, np.ndarray) or a.shape != b.shape or a.dtype != b.dtype:
+        return math.inf
     if b.dtype.kind not in "fiu":
-        return 0.0 if np.array_equal(a, b) else float("inf")
-    left, right = a.astype(np.float64), b.astype(np.float64)
-    equal = (left == right) | (np.isnan(left) & np.isnan(right))
-    apart = np.abs(left - right) / np.maximum(np.abs(right), 1.0)
-    return float(np.max(np.where(equal, 0.0, np.nan_to_num(apart, nan=np.inf))))
+        return 0.0 if np.array_equal(a, b) else math.inf
+    return _largest(a.astype(np.float64), b.astype(np.float64))
+
+
+def _largest(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a - b) / np.maximum(np.abs(b), 1.0)
+    apart = np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+    return float(np.max(apart, initial=0.0))
 
 
 def _timed(runner: Model | PlainSession, inputs: Mapping[str, Any]) -> int:

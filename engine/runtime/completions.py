@@ -14,19 +14,21 @@ from engine import _core
 
 
 class Completions:
-    """The bridge between one event loop and the core. Not thread-safe: loop thread only."""
+    """The bridge between one event loop and the core. Not thread-safe: loop thread only.
+
+    Keeps no reference to its loop, so that both go when the loop does.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._queue = _core.CompletionQueue()
         self._tags = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[_core.Run]] = {}
-        self._loop = loop
         loop.add_reader(self._queue.fd, self._drain)
 
     async def wait(self, submit: Callable[[_core.CompletionQueue, int], _core.Run]) -> _core.Run:
         """Submit a run and wait for it; cancelling the awaiting task cancels the run."""
         tag = next(self._tags)
-        future: asyncio.Future[_core.Run] = self._loop.create_future()
+        future: asyncio.Future[_core.Run] = asyncio.get_running_loop().create_future()
         self._waiting[tag] = future
         try:
             run = submit(self._queue, tag)

@@ -1,0 +1,89 @@
+"""What verbs print on stdout and write to files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from engine.errors import ConfigError
+from engine.report import tables
+
+WIDTH = 100
+"""Columns of a table where stdout is no terminal."""
+
+CHART_SUFFIXES = (".html", ".htm", ".png")
+
+
+def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table with a column per key."""
+    tables.print_rows(title, rows, _console())
+
+
+def show_mapping(title: str, values: Mapping[str, Any]) -> None:
+    """Print a table with a line per key."""
+    tables.print_mapping(title, values, _console())
+
+
+def show_json(document: Any) -> None:
+    """Print a document that any JSON reader takes: what is not finite becomes null."""
+    print(json.dumps(_finite(document), indent=1, allow_nan=False))
+
+
+def duration(time_ns: float) -> str:
+    """A time with its unit, three significant digits: ``12.3 µs``."""
+    for unit, unit_ns in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(time_ns) >= unit_ns:
+            return f"{three_digits(time_ns / unit_ns)} {unit}"
+    return f"{time_ns:.0f} ns"
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, or all of an integer: ``1234``, ``0.0123``."""
+    if isinstance(value, int):
+        return str(value)
+    if abs(value) < 1:
+        return f"{value:.3g}"
+    return f"{value:.{max(0, 3 - len(str(int(abs(value)))))}f}"
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """Refuse what cannot be written before any work is done for it.
+
+    Raises
+    ------
+    ConfigError
+        Naming the path and why.
+    """
+    for path in filter(None, paths):
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: exists and is not a regular file")
+        if not path.parent.is_dir():
+            raise ConfigError(f"{path}: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise ConfigError(f"{path}: the folder {path.parent} cannot be written")
+
+
+def check_chart(path: Path | None) -> None:
+    """As ``check_outputs``, for a Gantt chart, whose suffix decides its kind."""
+    if path is not None and path.suffix.lower() not in CHART_SUFFIXES:
+        raise ConfigError(f"{path}: the suffix of a Gantt chart must be .html or .png")
+    check_outputs(path)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else WIDTH)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,57 @@
+"""What ``engine run`` reports and draws of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.cli.output import duration, three_digits
+from engine.report.gantt import write_gantt
+from engine.report.trace import write_trace
+from engine.runtime.comparison import compare, repeat
+from engine.runtime.model import Model
+
+
+def report_of(
+    model: Model, inputs: Mapping[str, Any], rounds: int, plain: Path | None
+) -> dict[str, Any]:
+    """The plan in numbers and measured times.
+
+    Parameters
+    ----------
+    rounds : int
+        Timed queries.
+    plain : Path or None
+        The ONNX file to run in a plain session in between.
+    """
+    plan = model.plan
+    return {
+        "policy": plan.policy,
+        "segmentation": plan.name,
+        "segments": len(plan.segments),
+        "predicted_ms": plan.predicted.makespan_ns / 1e6,
+        "lower_bound_ms": plan.bound_ns / 1e6,
+        **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),
+    }
+
+
+def shown(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report for people: times with their units."""
+    return {
+        key.removesuffix("_ms"): duration(value * 1e6) if key.endswith("_ms") else _number(value)
+        for key, value in report.items()
+    }
+
+
+def draw(model: Model, trace: Path | None, gantt: Path | None) -> None:
+    """Write the last traced run, beside its prediction."""
+    measured, predicted = model.timeline(), model.plan.predicted
+    if trace:
+        write_trace(trace, {"predicted": predicted, "measured": measured})
+    if gantt:
+        write_gantt(gantt, measured, predicted=predicted, title=model.graph.name)
+
+
+def _number(value: Any) -> Any:
+    return three_digits(value) if isinstance(value, float) else value

@@ -1,0 +1,98 @@
+"""A server's life: answer health checks at once, load, serve, drain."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.cli.output import duration
+from engine.cli.progress import progress_bar
+from engine.errors import ConfigError, EngineError
+from engine.pipeline.executor import ModelExecutor
+from engine.pipeline.load import LoadParams, load_with
+from engine.runtime.model import Model
+from engine.serving.repository import RepositoryEntry
+from engine.serving.server import Server, ServerParams
+
+
+async def serve(
+    params: ServerParams, entries: Sequence[RepositoryEntry], loading: LoadParams
+) -> bool:
+    """Serve models until SIGTERM or SIGINT, each from the moment that it is loaded.
+
+    Returns
+    -------
+    bool
+        Whether every query in flight finished when the server stopped.
+
+    Raises
+    ------
+    EngineError
+        If the address cannot be bound, or no model can be loaded.
+    """
+    server = Server(params)
+    served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
+    address = f"{params.host}:{await server.start()}"
+    ready: list[RepositoryEntry] = []
+    try:
+        for entry, model in served:
+            try:
+                model.set_ready(ModelExecutor(await asyncio.to_thread(_load, entry, loading)))
+                ready.append(entry)
+            except EngineError as error:
+                model.set_unavailable(str(error))
+                if len(served) == 1:
+                    raise
+                _say(f"{entry.name}: {error}")
+        if not ready:
+            raise ConfigError("no model could be loaded")
+        _announce(ready, address)
+    except BaseException:
+        await server.stop()
+        raise
+    return await server.serve_until_stopped()
+
+
+def _load(entry: RepositoryEntry, params: LoadParams) -> Model:
+    _say(f"loading {entry.name} from {entry.path}")
+    with progress_bar() as progress:
+        model = load_with(entry.path, params, progress=progress)
+    plan = model.plan
+    _say(
+        f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
+        f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
+    )
+    return model
+
+
+def _announce(ready: Sequence[RepositoryEntry], address: str) -> None:
+    names = ", ".join(dict.fromkeys(entry.name for entry in ready))
+    print(f"serving {names} on {address} (gRPC, Open Inference Protocol)")
+    print(f"query: {query_command(ready[0], address)}", flush=True)
+
+
+def query_command(entry: RepositoryEntry, address: str) -> str:
+    """A command that sends queries to a model, with its example inputs if it has some."""
+    command = [_loadgen(), "--url", address, "--model", entry.name, "--duration", "10s"]
+    beside = entry.path.with_suffix(".npz")
+    if beside.exists():
+        command += ["--inputs", str(beside)]
+    return shlex.join(command)
+
+
+def _loadgen() -> str:
+    """The load generator of this installation, short where that lies below this folder."""
+    tool = Path(sys.executable).with_name("loadgen")
+    if not tool.exists():
+        return "loadgen"
+    try:
+        return str(tool.relative_to(Path.cwd()))
+    except ValueError:
+        return str(tool)
+
+
+def _say(text: str) -> None:
+    print(" ".join(text.split()), file=sys.stderr, flush=True)

@@ -1,0 +1,86 @@
+"""The inputs that a model is measured with."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.dfg.graph import Graph, ValueKind
+from engine.errors import ConfigError, InputError
+from engine.profiling.calibrate import random_inputs
+from engine.runtime.inputs import checked_input
+
+
+def example_inputs(
+    graph: Graph,
+    model_path: str | Path,
+    inputs_path: Path | None = None,
+    dims: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Inputs to calibrate with: a given .npz, the one beside the model, or seeded random ones.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its arrays do not fit the model.
+    ConfigError
+        If ``dims`` names what is no dimension of an input.
+    """
+    beside = Path(model_path).with_suffix(".npz")
+    chosen = inputs_path or (beside if beside.exists() else None)
+    if chosen is None:
+        _check_dims(graph, dims or {})
+        return dict(random_inputs(graph, dims or {}))
+    try:
+        return check_inputs(graph, _arrays(chosen))
+    except InputError as error:
+        raise InputError(f"example inputs {chosen}: {error}") from error
+
+
+def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that inputs are complete and fit the graph.
+
+    Raises
+    ------
+    InputError
+        Naming the input that is unknown, missing, or of a wrong type or shape.
+    """
+    expected = {graph.tensors[i].name: graph.tensors[i] for i in graph.inputs}
+    for name in inputs:
+        if name not in expected:
+            known = ", ".join(sorted(expected)) or "none"
+            raise InputError(f"unknown input {name!r}; there are: {known}")
+    for name, tensor in expected.items():
+        optional = name in graph.default_inputs or tensor.kind is ValueKind.OPTIONAL
+        if name not in inputs and not optional:
+            raise InputError(f"input {name!r} is missing")
+    return {name: checked_input(expected[name], content) for name, content in inputs.items()}
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(path):
+            pass
+        with np.load(path) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise InputError("not an .npz file, or a damaged one") from error
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _check_dims(graph: Graph, dims: Mapping[str, int]) -> None:
+    shapes = (graph.tensors[i].shape or () for i in graph.inputs)
+    known = sorted({dim for shape in shapes for dim in shape if isinstance(dim, str)})
+    for name in dims:
+        if name not in known:
+            raise ConfigError(
+                f"no input has a dimension {name!r}; there are: {', '.join(known) or 'none'}"
+            )
