@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Graph, ValueKind
+from engine.dfg.graph import Graph
 from engine.errors import ConfigError, InputError
 from engine.profiling.calibrate import random_inputs
-from engine.runtime.inputs import checked_input
+from engine.runtime.inputs import check_names, checked_input, input_specs
 
 
 def example_inputs(
@@ -50,16 +50,12 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     InputError
         Naming the input that is unknown, missing, or of a wrong type or shape.
     """
-    expected = {graph.tensors[i].name: graph.tensors[i] for i in graph.inputs}
-    for name in inputs:
-        if name not in expected:
-            known = ", ".join(sorted(expected)) or "none"
-            raise InputError(f"unknown input {name!r}; there are: {known}")
-    for name, tensor in expected.items():
-        optional = name in graph.default_inputs or tensor.kind is ValueKind.OPTIONAL
-        if name not in inputs and not optional:
+    specs = {spec.name: spec for spec in input_specs(graph)}
+    check_names(specs, inputs)
+    for name, spec in specs.items():
+        if name not in inputs and not spec.optional:
             raise InputError(f"input {name!r} is missing")
-    return {name: checked_input(expected[name], content) for name, content in inputs.items()}
+    return {name: checked_input(specs[name], content) for name, content in inputs.items()}
 
 
 def _arrays(path: Path) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import onnx
 
 from engine.dfg.graph import ValueKind
 from engine.errors import ModelError
-from engine.runtime.model import IoSpec, Model
+from engine.runtime.inputs import IoSpec
+from engine.runtime.model import Model
 from engine.serving.datatypes import datatype_of
 from engine.serving.executor import TensorSpec
 

@@ -2,87 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 
-from engine.dfg.graph import Dim, Tensor, ValueKind
+from engine.dfg.graph import Dim, Graph, ValueKind
 from engine.errors import InputError
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""
 
 
-def checked_input(tensor: Tensor, content: Array) -> Array:
-    """The content of one input, lists and numbers made arrays.
+@dataclass(frozen=True)
+class IoSpec:
+    """An input or output of a model.
 
     Parameters
     ----------
-    tensor : Tensor
-        The graph's input: name, kind, element type, shape.
+    elem_type : int
+        ``onnx.TensorProto.DataType``; 0 for what is not a tensor.
+    shape : tuple of Dim or None
+        None where even the rank is unknown.
+    optional : bool
+        Whether a query may leave it out (an input with a default, or of optional type).
+    """
+
+    name: str
+    elem_type: int
+    shape: tuple[Dim, ...] | None
+    kind: ValueKind
+    optional: bool = False
+
+
+def input_specs(graph: Graph) -> tuple[IoSpec, ...]:
+    """What a graph reads."""
+    defaults = set(graph.default_inputs)
+    return tuple(_spec(graph, index, defaults) for index in graph.inputs)
+
+
+def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
+    """What a graph answers."""
+    return tuple(_spec(graph, index, set()) for index in graph.outputs)
+
+
+def _spec(graph: Graph, index: int, defaults: set[str]) -> IoSpec:
+    tensor = graph.tensors[index]
+    optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
+    return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
+
+
+def check_names(specs: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse names that are no input.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them, and what there is.
+    """
+    for name in names:
+        if name not in specs:
+            known = ", ".join(sorted(specs)) or "none"
+            raise InputError(f"unknown input {name!r}; there are: {known}")
+
+
+def checked_input(spec: IoSpec, content: Array) -> Array:
+    """The content of one input, lists and numbers made arrays.
 
     Raises
     ------
     InputError
         If kind, type or shape does not fit; the message names the input.
     """
-    if tensor.kind is ValueKind.TENSOR:
-        array = _array(tensor, content)
-        _check_shape(tensor, array)
+    if spec.kind is ValueKind.TENSOR:
+        array = _array(spec, content)
+        _check_shape(spec, array)
         return array
-    if tensor.kind is ValueKind.SEQUENCE and not isinstance(content, list | tuple):
+    if spec.kind is ValueKind.SEQUENCE and not isinstance(content, list | tuple):
         raise InputError(
-            f"input {tensor.name!r}: expected a list of arrays, got {type(content).__name__}"
+            f"input {spec.name!r}: expected a list of arrays, got {type(content).__name__}"
         )
     return content
 
 
-def input_dtype(tensor: Tensor) -> np.dtype[Any] | None:
+def input_dtype(spec: IoSpec) -> np.dtype[Any] | None:
     """The dtype of a tensor input; None for other kinds, or where the model does not say."""
-    if tensor.kind is not ValueKind.TENSOR or tensor.elem_type == onnx.TensorProto.UNDEFINED:
+    if spec.kind is not ValueKind.TENSOR or spec.elem_type == onnx.TensorProto.UNDEFINED:
         return None
-    dtype: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    dtype: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type)
     return dtype
 
 
-def _array(tensor: Tensor, content: Array) -> np.ndarray[Any, Any]:
-    wanted = input_dtype(tensor)
+def _array(spec: IoSpec, content: Array) -> np.ndarray[Any, Any]:
+    wanted = input_dtype(spec)
     if isinstance(content, np.ndarray | np.generic):
         array = np.asarray(content)
         if wanted is not None and array.dtype != wanted and not _both_text(array.dtype, wanted):
-            raise InputError(f"input {tensor.name!r}: expected {wanted}, got {array.dtype}")
+            raise InputError(f"input {spec.name!r}: expected {wanted}, got {array.dtype}")
         return array
-    return _made_array(tensor, content, wanted)
+    return _made_array(spec, content, wanted)
 
 
-def _made_array(
-    tensor: Tensor, content: Array, wanted: np.dtype[Any] | None
-) -> np.ndarray[Any, Any]:
+def _made_array(spec: IoSpec, content: Array, wanted: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     """Python numbers and lists have no type of their own: take what fits without loss of kind."""
     try:
         array = np.asarray(content)
     except (TypeError, ValueError) as error:
-        raise InputError(f"input {tensor.name!r}: {error}") from error
+        raise InputError(f"input {spec.name!r}: {error}") from error
     if wanted is None or _both_text(array.dtype, wanted):
         return array
-    if array.dtype.kind == "O" or not (
-        array.size == 0 or np.can_cast(array.dtype, wanted, "same_kind")
-    ):
+    if array.dtype.kind == "O" or not _keeps_kind(array, wanted):
         kind = type(content).__name__ if array.dtype.kind == "O" else array.dtype
-        raise InputError(f"input {tensor.name!r}: expected {wanted}, got {kind}")
+        raise InputError(f"input {spec.name!r}: expected {wanted}, got {kind}")
     return array.astype(wanted)
 
 
-def _check_shape(tensor: Tensor, array: np.ndarray[Any, Any]) -> None:
-    shape = tensor.shape
+def _keeps_kind(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> bool:
+    """Whether integers stay in range, and nothing else becomes an integer."""
+    if array.size == 0:
+        return True
+    if array.dtype.kind in "iu" and wanted.kind in "iu":
+        return bool(np.all(array.astype(wanted) == array))
+    # ml_dtypes' types are of kind V; numpy knows no casting rule for them.
+    return wanted.kind == "V" or np.can_cast(array.dtype, wanted, "same_kind")
+
+
+def _check_shape(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
+    shape = spec.shape
     if shape is None:
         return
     if len(shape) != array.ndim or any(
         isinstance(want, int) and want >= 0 and want != have
         for want, have in zip(shape, array.shape, strict=True)
     ):
-        raise InputError(f"input {tensor.name!r}: expected shape {_show(shape)}, got {array.shape}")
+        raise InputError(f"input {spec.name!r}: expected shape {_show(shape)}, got {array.shape}")
 
 
 def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +19,15 @@ from engine.errors import (
     InputError,
 )
 from engine.runtime.completions import completions
+from engine.runtime.inputs import (
+    Array,
+    IoSpec,
+    check_names,
+    checked_input,
+    input_dtype,
+    input_specs,
+    output_specs,
+)
 from engine.runtime.lowering import computed_outputs, lower
 from engine.runtime.measured import measured_timeline
 from engine.runtime.values import from_value, to_value
@@ -32,30 +40,6 @@ _NUMPY_TYPES = frozenset(
     if elem_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
     and onnx.helper.tensor_dtype_to_np_dtype(elem_type).isbuiltin == 1
 )
-
-Array = Any
-"""numpy array, list of arrays for a sequence, or None for an absent optional."""
-
-
-@dataclass(frozen=True)
-class IoSpec:
-    """An input or output of a model.
-
-    Parameters
-    ----------
-    elem_type : int
-        ``onnx.TensorProto.DataType``; 0 for what is not a tensor.
-    shape : tuple of Dim or None
-        None where even the rank is unknown.
-    optional : bool
-        Whether a query may leave it out (an input with a default, or of optional type).
-    """
-
-    name: str
-    elem_type: int
-    shape: tuple[Dim, ...] | None
-    kind: ValueKind
-    optional: bool = False
 
 
 class Future:
@@ -109,10 +93,10 @@ class Model:
         self.plan = plan
         self.native = lower(graph, plan, machine)
         defaults = _defaults(graph)
-        self.inputs = tuple(_spec(graph, i, defaults) for i in graph.inputs)
-        self.outputs = tuple(_spec(graph, i, {}) for i in graph.outputs)
+        self.inputs = input_specs(graph)
+        self.outputs = output_specs(graph)
         self._output_names = tuple(spec.name for spec in self.outputs)
-        self._dtypes = {spec.name: _dtype_of(spec) for spec in self.inputs}
+        self._dtypes = {spec.name: input_dtype(spec) for spec in self.inputs}
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _constants(graph)
         self._computed = computed_outputs(graph)
@@ -227,11 +211,8 @@ class Model:
                     raise InputError(
                         f"unknown output {name!r}; there are: {_list(self._output_names)}"
                     )
-        values = [self._value(spec, inputs) for spec in self.inputs]
-        if not inputs.keys() <= self._dtypes.keys():
-            extra = next(name for name in inputs if name not in self._dtypes)
-            raise InputError(f"unknown input {extra!r}; there are: {_list(self._dtypes)}")
-        return values
+        check_names(self._dtypes, inputs)
+        return [self._value(spec, inputs) for spec in self.inputs]
 
     def _value(self, spec: IoSpec, inputs: Mapping[str, Array]) -> _core.Value | None:
         name = spec.name
@@ -249,10 +230,9 @@ class Model:
             if spec.optional:
                 return None
             raise InputError(f"input {name!r} is missing")
-        if spec.kind is ValueKind.TENSOR:
-            array = _checked(spec, array, self._dtypes[name])
+        content = checked_input(spec, array)
         try:
-            return to_value(array, spec.elem_type or None)
+            return to_value(content, spec.elem_type or None)
         except (TypeError, ValueError) as error:
             raise InputError(f"input {name!r}: {error}") from error
 
@@ -286,50 +266,11 @@ def _raise(status: str, error: str) -> NoReturn:
         raise CancelledError(error or "query cancelled")
     if status == "deadline":
         raise DeadlineError(error or "the query's deadline passed")
-    raise ExecutionError(error)
-
-
-def _checked(spec: IoSpec, array: Array, dtype: np.dtype[Any] | None) -> Array:
-    if not isinstance(array, np.ndarray):
-        array = np.asarray(array, dtype=dtype)
-    if dtype is not None and array.dtype != dtype and not _both_text(array.dtype, dtype):
-        raise InputError(f"input {spec.name!r}: expected {dtype}, got {array.dtype}")
-    shape = spec.shape
-    if shape is None:
-        return array
-    if len(shape) != array.ndim:
-        raise InputError(f"input {spec.name!r}: expected shape {_show(shape)}, got {array.shape}")
-    for want, have in zip(shape, array.shape, strict=True):
-        if isinstance(want, int) and want >= 0 and want != have:
-            raise InputError(
-                f"input {spec.name!r}: expected shape {_show(shape)}, got {array.shape}"
-            )
-    return array
-
-
-def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
-    return want.kind == "O" and have.kind in "OUS"
-
-
-def _show(shape: tuple[Dim, ...]) -> str:
-    return "(" + ", ".join("?" if d is None else str(d) for d in shape) + ")"
+    raise ExecutionError(" ".join(error.split()))
 
 
 def _list(names: Any) -> str:
     return ", ".join(sorted(names))
-
-
-def _dtype_of(spec: IoSpec) -> np.dtype[Any] | None:
-    if spec.kind is not ValueKind.TENSOR or spec.elem_type == 0:
-        return None
-    dtype: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type)
-    return dtype
-
-
-def _spec(graph: Graph, index: int, defaults: Mapping[str, Array]) -> IoSpec:
-    tensor = graph.tensors[index]
-    optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
-    return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
 
 
 def _defaults(graph: Graph) -> dict[str, Array]:
