@@ -12,6 +12,7 @@ from engine.dfg.build import build
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import parse, source_hash
+from engine.dfg.omitted_inputs import refuse_omitted_items
 from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
 from engine.errors import ModelError
 from engine.native import load_runtime
@@ -47,6 +48,7 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
 
 def _read(path: Path, cache_folder: Path) -> Graph:
     model = parse(path)
+    refuse_omitted_items(model, path)
     digest = source_hash(model, path, FileHashes(cache_folder / "hashes"))
     version = load_runtime()
     stored = cache_folder / f"{digest}-ort{version}-{_FORMAT}"

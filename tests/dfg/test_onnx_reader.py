@@ -190,6 +190,13 @@ def test_an_input_whose_constant_was_shared_does_not_stay_behind(save, tmp_path:
     assert names(graph, graph.inputs) == ["x"]
 
 
+def test_an_omitted_item_of_an_input_list_is_refused(save, tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mean", ["x", "", "x"], ["y"], name="average")]
+    path = save(nodes, [value("x", [4])], [value("y", [4])])
+    with pytest.raises(ModelError, match=r"model\.onnx: node 'average'"):
+        read(path, tmp_path / "cache")
+
+
 def test_local_functions_are_inlined(save, tmp_path: Path) -> None:
     double = helper.make_function(
         "own",
