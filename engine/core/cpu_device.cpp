@@ -81,9 +81,9 @@ bool CpuDevice::is_wanted(const Run* mine) const noexcept {
 
 void CpuDevice::wake(int count) {
   if (!queue_.maybe_ready()) return;
-  const int sleepers_wanted = std::min(count, seats_.available()) -
-                              // seq_cst: see spin()
-                              spinners_.load(std::memory_order_seq_cst);
+  const int on_their_way = spinners_.load(std::memory_order_seq_cst) +  // seq_cst: see spin()
+                           helpers_parked_.arriving() + workers_parked_.arriving();
+  const int sleepers_wanted = std::min(count, seats_.available()) - std::max(on_their_way, 0);
   if (sleepers_wanted <= 0) return;
   const int woken = helpers_parked_.notify(sleepers_wanted);
   if (woken < sleepers_wanted) workers_parked_.notify(sleepers_wanted - woken);

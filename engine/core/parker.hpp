@@ -36,12 +36,19 @@ class EventCount {
     return wake(count);
   }
   int notify_all() noexcept { return notify(INT_MAX); }
+  /// Threads woken that have not run yet; each will test its condition again. Notifiers may
+  /// count on them as on spinners, and so save a system call per notify while they are on their
+  /// way. Briefly one off in both directions.
+  [[nodiscard]] int arriving() const noexcept {
+    return arriving_.load(std::memory_order_seq_cst);  // seq_cst: read after the condition is set
+  }
 
  private:
   int wake(int count) noexcept;
 
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<std::uint32_t> waiters_{0};
+  std::atomic<int> arriving_{0};
 };
 
 }  // namespace engine

@@ -15,8 +15,6 @@ namespace {
 using namespace engine;
 using PlanPtr = std::shared_ptr<const Plan>;
 
-constexpr int node_count = 10'000;
-
 MachineParams cpu(int lanes) {
   MachineParams params;
   params.devices.push_back({.kind = "cpu", .name = "cpu", .lanes = lanes});
@@ -31,7 +29,7 @@ NodeSpec work(int index, std::vector<int> after, const std::shared_ptr<const Ker
           .kind = NodeKind::work};
 }
 
-PlanPtr fork_join(Machine& machine, std::shared_ptr<const Kernel> kernel) {
+PlanPtr fork_join(Machine& machine, int node_count, const std::shared_ptr<const Kernel>& kernel) {
   PlanBuilder builder(machine.shared_from_this());
   builder.add_node(work(0, {}, kernel));
   std::vector<int> branches;
@@ -42,7 +40,7 @@ PlanPtr fork_join(Machine& machine, std::shared_ptr<const Kernel> kernel) {
 }
 
 /// Each node waits for one to three of the 100 before it.
-PlanPtr random_dag(Machine& machine, std::shared_ptr<const Kernel> kernel) {
+PlanPtr random_dag(Machine& machine, int node_count, const std::shared_ptr<const Kernel>& kernel) {
   std::mt19937 random(7);
   PlanBuilder builder(machine.shared_from_this());
   for (int i = 0; i < node_count; ++i) {
@@ -54,11 +52,12 @@ PlanPtr random_dag(Machine& machine, std::shared_ptr<const Kernel> kernel) {
   return builder.build();
 }
 
-void measure(const char* shape, int lanes, std::int64_t grain_ns, int repeats) {
+void measure(const char* shape, int node_count, int lanes, std::int64_t grain_ns, int repeats) {
   MachineOwner machine(cpu(lanes));
   const auto kernel = grain_ns == 0 ? nullptr : std::make_shared<const WorkKernel>(grain_ns, false);
-  const PlanPtr plan = std::string(shape) == "fork_join" ? fork_join(*machine.get(), kernel)
-                                                         : random_dag(*machine.get(), kernel);
+  const PlanPtr plan = std::string(shape) == "fork_join"
+                           ? fork_join(*machine.get(), node_count, kernel)
+                           : random_dag(*machine.get(), node_count, kernel);
   std::vector<double> per_node_ns;
   for (int i = 0; i < repeats; ++i) {
     const std::int64_t start_ns = now_ns();
@@ -97,9 +96,9 @@ void measure_single(int lanes, int repeats) {
 int main() {
   std::printf("[\n");
   for (const char* shape : {"fork_join", "random"})
-    for (const int lanes : {1, 2}) measure(shape, lanes, 0, 200);
+    for (const int lanes : {1, 2}) measure(shape, 10'000, lanes, 0, 200);
   for (const char* shape : {"fork_join", "random"})
-    for (const int lanes : {1, 2}) measure(shape, lanes, 1'000, 30);
+    for (const int lanes : {1, 2}) measure(shape, 1'000, lanes, 1'000, 200);
   measure_single(1, 200);
   measure_single(2, 200);
   std::printf("]\n");
