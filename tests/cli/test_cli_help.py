@@ -1,0 +1,51 @@
+"""Help explains every option, and shows an example."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import pytest
+
+from engine.cli.main import _parser
+
+WIDTH = 100
+
+
+def _verbs(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                yield verb
+                yield from _verbs(verb)
+
+
+VERBS = list(_verbs(_parser()))
+
+
+def _name(parser: argparse.ArgumentParser) -> str:
+    return parser.prog
+
+
+def test_all_verbs_are_there() -> None:
+    names = {parser.prog.split()[1] for parser in VERBS}
+    assert names == {"inspect", "profile", "place", "optimum", "run", "serve", "models"}
+
+
+@pytest.mark.parametrize("parser", VERBS, ids=_name)
+def test_help_of_a_verb(parser: argparse.ArgumentParser) -> None:
+    text = parser.format_help()
+    assert "``" not in text
+    assert f"example:\n  {parser.prog}" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("parser", VERBS, ids=_name)
+def test_every_option_is_explained(parser: argparse.ArgumentParser) -> None:
+    actions = (a for a in parser._actions if not isinstance(a, argparse._SubParsersAction))
+    assert [action.dest for action in actions if not action.help] == []
+
+
+def test_overview_names_every_verb() -> None:
+    text = _parser().format_help()
+    assert all(f"    {parser.prog.split()[1]} " in text for parser in VERBS)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from engine.cli.options import pairs, sizes
+from engine.cli.output import check_chart, check_outputs, duration, show_json, three_digits
+from engine.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "text"),
+    [
+        (0, "0 ns"),
+        (950, "950 ns"),
+        (1_000, "1.00 µs"),
+        (12_340, "12.3 µs"),
+        (1_234_000, "1.23 ms"),
+        (999_000_000, "999 ms"),
+        (61_500_000_000, "61.5 s"),
+        (-2_000_000, "-2.00 ms"),
+    ],
+)
+def test_duration(time_ns: float, text: str) -> None:
+    assert duration(time_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(12, "12"), (0.0, "0"), (0.01234, "0.0123"), (1234.5, "1234")]
+)
+def test_three_digits(value: float, text: str) -> None:
+    assert three_digits(value) == text
+
+
+def test_json_without_infinities(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json({"a": math.inf, "b": [math.nan, 1.5]})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5]}
+
+
+def test_pairs_are_typed() -> None:
+    rows = ["a=1", "b=1.5", "c=true", "d=rank", "e=1,2", "f=x=y"]
+    expected = {"a": 1, "b": 1.5, "c": True, "d": "rank", "e": (1, 2), "f": "x=y"}
+    assert pairs(rows) == expected
+
+
+def test_sizes() -> None:
+    assert sizes(["batch=8", "n=0"]) == {"batch": 8, "n": 0}
+
+
+@pytest.mark.parametrize("row", ["batch", "=1", "batch=", "batch=-1", "batch=1.5", "batch=x"])
+def test_wrong_sizes(row: str) -> None:
+    with pytest.raises(ValueError, match=r"expected KEY=VALUE|--dim batch: expected a size"):
+        sizes([row])
+
+
+def test_outputs_that_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "old.json").touch()
+    check_outputs(tmp_path / "new.json", tmp_path / "old.json", None)
+    check_chart(tmp_path / "g.PNG")
+
+
+def test_a_device_file_is_not_replaced() -> None:
+    with pytest.raises(ConfigError, match="/dev/null: exists and is not a regular file"):
+        check_outputs(Path("/dev/null"))

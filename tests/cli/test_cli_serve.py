@@ -1,0 +1,115 @@
+"""``engine serve`` as a process: it answers, drains on SIGTERM, and starts again from its plan."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc as triton
+
+import models
+
+WAIT_S = 120
+COMMAND = [sys.executable, "-m", "engine.cli.main", "-v", "serve"]
+
+
+@contextmanager
+def _served(cache: Path, *words: object) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A server on a port of the system's choice: process, address, suggested query."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words), "--port", "0", "--cache", str(cache)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        first, second = process.stdout.readline(), process.stdout.readline()
+        found = re.search(r"serving .* on (127\.0\.0\.1:\d+) ", first)
+        assert found, (first, process.stderr and process.stderr.read())
+        yield process, found[1], second
+    finally:
+        process.kill()
+        process.communicate(timeout=WAIT_S)
+
+
+def _infer(address: str, name: str, image: np.ndarray) -> np.ndarray:
+    with triton.InferenceServerClient(address) as client:
+        assert client.is_model_ready(name)
+        query = triton.InferInput("image", image.shape, "FP32")
+        query.set_data_from_numpy(image)
+        return client.infer(name, [query]).as_numpy("logits")
+
+
+def _stop(process: subprocess.Popen[str]) -> str:
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0, err
+    return err
+
+
+@pytest.fixture
+def image() -> np.ndarray:
+    return models.example_inputs("lenet")["image"]
+
+
+def test_serve_twice(cli_folder: Path, tmp_path: Path, image: np.ndarray) -> None:
+    path = tmp_path / "digits.onnx"
+    shutil.copy(cli_folder / "lenet.onnx", path)
+    np.savez(path.with_suffix(".npz"), image=image)
+    with _served(tmp_path / "cache", path) as (process, address, query):
+        first = _infer(address, "digits", image)
+        assert f"--url {address} --model digits" in query
+        assert f"--inputs {tmp_path / 'digits.npz'}" in query
+        err = _stop(process)
+    assert re.search(r"digits: \d+ segments .* predicted makespan .* lower bound ", err)
+    plans = {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").glob("*/plan-*.json")}
+    assert len(plans) == 1
+    times = tmp_path / "cache" / "timings-1.sqlite"
+    times.unlink()
+    with _served(tmp_path / "cache", path) as (process, address, _):
+        assert np.array_equal(_infer(address, "digits", image), first)
+        _stop(process)
+    # The second start measured nothing, and left the plan as it was.
+    assert not times.exists()
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").glob("*/plan-*.json")} == plans
+
+
+def test_a_repository_with_a_broken_model(
+    cli_folder: Path, tmp_path: Path, image: np.ndarray
+) -> None:
+    for name in ("broken", "digits"):
+        (tmp_path / "repository" / name / "1").mkdir(parents=True)
+    (tmp_path / "repository" / "broken" / "1" / "model.onnx").write_bytes(b"no model")
+    shutil.copy(cli_folder / "lenet.onnx", tmp_path / "repository" / "digits" / "1" / "model.onnx")
+    with _served(cli_folder / "cache", tmp_path / "repository") as (process, address, _):
+        assert _infer(address, "digits", image).shape == (1, 10)
+        with triton.InferenceServerClient(address) as client:
+            assert not client.is_model_ready("broken")
+        err = _stop(process)
+    assert "broken: " in err
+    assert "not an ONNX model" in err
+
+
+def test_the_suggested_query_runs(cli_folder: Path, image: np.ndarray) -> None:
+    with _served(cli_folder / "cache", cli_folder / "lenet.onnx") as (process, _, query):
+        command = query.removeprefix("query: ").replace("10s", "10ms").strip()
+        done = subprocess.run(
+            f"{command} --warmup 0s --json -",
+            shell=True,
+            cwd=Path.cwd(),
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        _stop(process)

@@ -1,0 +1,246 @@
+"""``load`` reuses what it found out, and survives whatever happened to it meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pipeline_subject import Subject
+
+import engine
+from engine.errors import ConfigError, DeviceError, InputError
+from engine.pipeline import load as module
+from engine.pipeline.load import LoadParams, choose, load, load_placed
+from engine.pipeline.placement_file import save_placement
+from engine.pipeline.stages import costs_of, measure, place, read_model
+from engine.profiling.devices import parse_devices
+from engine.runtime.machines import EmulationParams
+from engine.runtime.model import Model
+
+QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
+
+
+def _load(subject: Subject, **options: Any) -> Model:
+    return load(subject.path, cache=subject.cache, inputs=subject.inputs, **{**QUICK, **options})
+
+
+def _no_measuring(*_: object, **__: object) -> None:
+    raise AssertionError("measured again")
+
+
+def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _load(subject)
+    monkeypatch.setattr(module, "measure", _no_measuring)
+    monkeypatch.setattr(module, "example_inputs", _no_measuring)
+    second = load(subject.path, cache=subject.cache, **QUICK)
+    assert second.plan == first.plan
+    right, again = first.run(subject.inputs), second.run(subject.inputs)
+    assert all(np.array_equal(right[name], again[name]) for name in right)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"devices": "cpu:1"}, {"policy": "heft"}, {"alpha_ns": 5}, {"reuse": False}],
+)
+def test_another_question_is_measured(
+    shared: Subject, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _load(shared)
+    monkeypatch.setattr(module, "measure", _no_measuring)
+    with pytest.raises(AssertionError, match="measured again"):
+        _load(shared, **changed)
+
+
+def _cut(text: bytes) -> bytes:
+    return text[: len(text) // 2]
+
+
+def _edit(text: bytes) -> bytes:
+    return text.replace(b'"rank": 0', b'"rank": 7')
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_cut, _edit, lambda _: b"", lambda _: b"\xff\xfe\n{}", lambda t: t.replace(b"\n", b"")],
+)
+def test_a_damaged_plan_is_replaced(
+    subject: Subject, damage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    _load(subject)
+    (path,) = subject.plans()
+    path.write_bytes(damage(path.read_bytes()))
+    damaged = path.read_bytes()
+    with caplog.at_level(logging.WARNING):
+        model = _load(subject)
+    assert "is not used" in caplog.text
+    assert path.read_bytes() != damaged
+    assert subject.plans() == [path]
+    assert model.run(subject.inputs)
+
+
+def test_a_plan_that_cannot_be_prepared_is_replaced(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _load(subject)
+    real, failures = module.Model, [DeviceError("no longer there")]
+
+    def first_fails(*arguments: Any) -> Model:
+        if failures:
+            raise failures.pop()
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "Model", first_fails)
+    with caplog.at_level(logging.WARNING):
+        assert _load(subject).run(subject.inputs)
+    assert "no longer there" in caplog.text
+
+
+def test_a_cache_that_cannot_be_written(
+    subject: Subject, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    with caplog.at_level(logging.WARNING):
+        model = load(
+            subject.path, cache=tmp_path / "file" / "cache", inputs=subject.inputs, **QUICK
+        )
+    assert model.run(subject.inputs)
+    assert "not cached" in caplog.text
+
+
+def test_a_plan_that_cannot_be_stored(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "plan_path", lambda *_: subject.path / "below a file" / "plan.json")
+    with caplog.at_level(logging.WARNING):
+        assert _load(subject).run(subject.inputs)
+    assert "the plan is not stored" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "magic"}, "unknown policy 'magic'"),
+        ({"threads": 4}, "policy 'comm_sd' has no option 'threads'; it has: alpha_ns"),
+        ({"alpha_ns": "far"}, "wrong type: alpha_ns='far'"),
+        ({"alpha_ns": -1}, "alpha_ns"),
+        ({"finalists": 0}, "finalists must be >= 1, got 0"),
+        ({"selection_ns": -1}, "selection_ns must be >= 0, got -1"),
+    ],
+)
+def test_wrong_options(
+    shared: Subject, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "read_model", _no_measuring)
+    with pytest.raises(ConfigError, match=message):
+        _load(shared, **options)
+
+
+def test_wrong_devices(shared: Subject) -> None:
+    with pytest.raises(DeviceError, match="unknown kind 'tpu'"):
+        _load(shared, devices="tpu:1")
+
+
+def test_wrong_example_inputs(subject: Subject) -> None:
+    with pytest.raises(InputError, match="unknown input 'y'"):
+        load(subject.path, cache=subject.cache, inputs={"y": np.ones(1)}, **QUICK)
+
+
+def test_load_is_the_packages_face(shared: Subject) -> None:
+    assert engine.load is load
+    assert engine.Model is Model
+
+
+def _choose(subject: Subject, devices: str, **options: Any) -> Model:
+    graph = read_model(subject.path, subject.cache)
+    params = LoadParams(devices=devices, selection_ns=0, **options)
+    costs = costs_of(
+        graph, measure(graph, params.specs(), subject.inputs, subject.cache), params.specs()
+    )
+    return choose(graph, costs, place(costs.problem, "comm_sd"), params, subject.inputs)
+
+
+@pytest.mark.parametrize("devices", ["cpu:2", "cpu:1,emulated:gpu"])
+def test_choose_runs_the_whole_model_too(
+    shared: Subject, devices: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+
+    def recorded(*arguments: Any) -> Model:
+        built.append(Model(*arguments))
+        return built[-1]
+
+    monkeypatch.setattr(module, "Model", recorded)
+    chosen = _choose(shared, devices, finalists=2)
+    assert any(len(model.plan.segments) == 1 for model in built)
+    assert chosen in built
+
+
+def test_choose_leaves_out_what_a_device_refuses(
+    shared: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_whole(graph: Any, plan: Any, machine: Any) -> Model:
+        if len(plan.segments) > 1:
+            raise DeviceError("refused")
+        return Model(graph, plan, machine)
+
+    monkeypatch.setattr(module, "Model", only_whole)
+    assert len(_choose(shared, "cpu:2").plan.segments) == 1
+
+
+def test_choose_says_why_nothing_is_left(shared: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise DeviceError("refused")
+
+    monkeypatch.setattr(module, "Model", refuse)
+    with pytest.raises(DeviceError, match="refused"):
+        _choose(shared, "cpu:2")
+
+
+@pytest.mark.parametrize("devices", ["", "cpu:2,emulated:gpu[h200]:2"])
+def test_load_placed_takes_the_profiles_devices(
+    shared: Subject, devices: str, tmp_path: Path
+) -> None:
+    specs = parse_devices("cpu:2,emulated:gpu[h200]:2")
+    graph = read_model(shared.path, shared.cache)
+    profile = measure(graph, specs, shared.inputs, shared.cache)
+    profile.save(tmp_path / "P.json")
+    problem = costs_of(graph, profile, specs).problem
+    save_placement(tmp_path / "F.json", graph, problem, place(problem, "qd_all"))
+    params = LoadParams(devices=devices, cache=shared.cache, selection_ns=0)
+    files = (tmp_path / "F.json", tmp_path / "P.json")
+    model = load_placed(shared.path, *files, params, shared.inputs)
+    assert model.plan.policy == "qd_all"
+    assert model.plan.devices == ("cpu", "emulated:gpu")
+
+
+def test_load_with_an_emulated_device(shared: Subject) -> None:
+    emulation = EmulationParams(submit_ns=5_000)
+    model = _load(shared, devices="cpu:1,emulated:gpu", emulation=emulation)
+    assert model.run(shared.inputs)
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+import engine
+real = Path.replace
+def kill(self, target):
+    if Path(target).name.startswith("plan-"):
+        os._exit(9)
+    return real(self, target)
+Path.replace = kill
+engine.load(sys.argv[1], devices="cpu:1", cache=Path(sys.argv[2]), selection_ns=0)
+"""
+
+
+def test_a_killed_process_leaves_no_plan(subject: Subject) -> None:
+    words = [sys.executable, "-c", _KILLED, str(subject.path), str(subject.cache)]
+    assert subprocess.run(words).returncode == 9
+    assert subject.plans() == []
+    assert _load(subject, devices="cpu:1").run(subject.inputs)
+    assert len(subject.plans()) == 1
