@@ -1,0 +1,63 @@
+"""Every model at a small size, with inputs and what plain ONNX Runtime answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.dfg.graph import Graph
+from engine.native import open_session
+from engine.pipeline.stages import Costs
+from engine.runtime.values import from_value, to_value
+
+SMALL: dict[str, dict[str, Any]] = {
+    "bert_base": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},
+    "chain": {"length": 40},
+    "diamonds": {"count": 6},
+    "dlrm": {"tables": 8, "rows": 100, "batch": 16},
+    "faster_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
+    "fork_join": {"branches": 12, "depth": 4},
+    "inception_v3": {"image_size": 96, "classes": 10},
+    "lenet": {},
+    "mask_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
+    "mobilenet_v2": {"image_size": 64, "classes": 10},
+    "random_dag": {"nodes": 60, "width": 8},
+    "resnet50": {"image_size": 64, "classes": 10},
+    "ssd": {"image_size": 257, "classes": 3},
+    "ssd_per_class": {"image_size": 257, "classes": 3},
+}
+
+RELATIVE = 1e-4
+NEGLIGIBLE = 1e-5
+"""Of an output's largest magnitude: below that, a value is the rest of a cancellation."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model read by the engine, and the oracle's answer to one query."""
+
+    path: Path
+    graph: Graph
+    inputs: dict[str, np.ndarray]
+    expected: dict[str, Any]
+    costs_on: Callable[[str], Costs]
+
+    def check(self, outputs: Mapping[str, Any]) -> None:
+        """Raise AssertionError where the outputs are not the oracle's."""
+        assert outputs.keys() == self.expected.keys()
+        for name, right in self.expected.items():
+            floor = NEGLIGIBLE * float(np.max(np.abs(right), initial=0.0))
+            np.testing.assert_allclose(
+                outputs[name], right, rtol=RELATIVE, atol=floor, strict=True, err_msg=name
+            )
+
+
+def plain_outputs(path: Path, inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """What one session of the user's file answers."""
+    session = open_session(str(path))
+    found = session.run({name: to_value(array) for name, array in inputs.items()})
+    return {n: from_value(v) for n, v in zip(session.output_names, found, strict=True)}
