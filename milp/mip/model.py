@@ -27,16 +27,15 @@ from dataclasses import dataclass
 
 import pulp
 
-from milp.copies import Copy, CopyPair, copies_of, link_of
+from milp.copies import Copy, CopyPair, copies_of
 from milp.mip.bounds import LoadCut, load_cuts
+from milp.mip.links import LinkQueues
+from milp.mip.units import MODEL_SPAN
 from milp.reductions import Pair, Reduced
 from milp.windows import service_ns
 from placement.placement import Placement
 from placement.problem import Problem
 from placement.timeline import SpanKind, Timeline
-
-MODEL_SPAN = 1000.0
-"""The upper bound in model units; keeps every coefficient and Big-M within 1e3."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class PlacementModel:
         self._windows = reduced.windows
         self._tasks = range(len(problem.tasks))
         self._gates: dict[str, LoadCut] = {}
-        self._copy_pairs = sorted(copy_pairs)
         self._memories = sorted({device.memory for device in problem.devices})
         self._make_variables()
         self._objective()
@@ -90,9 +88,9 @@ class PlacementModel:
         self._exclusion()
         self._precedence()
         self._transfers()
-        self._links()
         self._capacity()
         self._windows_and_loads()
+        self._queues = LinkQueues(self, copy_pairs)
 
     def decode(self, values: Mapping[str, float]) -> Decoded:
         """Devices, and starts (ns, as exact as the solver) of tasks and copies."""
@@ -107,7 +105,7 @@ class PlacementModel:
             made = 0.0
             if producer >= 0:
                 made = starts[producer] + service_ns(self.problem, producer, devices[producer])
-            planned = values.get(self._u[copy].name, 0.0) if copy in self._u else 0.0
+            planned = values.get(self._queues.start_name(copy), 0.0)
             copies[copy] = max(made, planned * self.unit_ns)
         return Decoded(devices, starts, copies)
 
@@ -125,7 +123,7 @@ class PlacementModel:
             after = pair.backward and not before and b.end_ns <= a.start_ns
             values[f"o_{pair.first}_{pair.second}"] = float(before)
             values[f"o_{pair.second}_{pair.first}"] = float(after)
-        values.update(self._copy_values(placement, timeline))
+        values.update(self._queues.start_values(timeline))
         for name, cut in self._gates.items():
             values[name] = float(any(placement.device_of[i] == cut.device for i in cut.tasks))
         values["makespan"] = timeline.makespan_ns / self.unit_ns
@@ -137,7 +135,7 @@ class PlacementModel:
         self._x = {
             (i, d): add(f"x_{i}_{d}", cat="Binary") for i in self._tasks for d in self._devices(i)
         }
-        self._s = {i: add(f"s_{i}", 0, MODEL_SPAN) for i in self._tasks}
+        self.start = {i: add(f"s_{i}", 0, MODEL_SPAN) for i in self._tasks}
         self._z = {
             (i, d, lane): add(f"z_{i}_{d}_{lane}", cat="Binary")
             for i, d in self._x
@@ -153,9 +151,6 @@ class PlacementModel:
             )
         }
 
-        self._u: dict[Copy, pulp.LpVariable] = {}
-        self._used: dict[Copy, pulp.LpVariable] = {}
-
     def _objective(self) -> None:
         """Eq. 1: the makespan covers each task's finish, and what must come after it.
 
@@ -164,14 +159,14 @@ class PlacementModel:
         self.program.setObjective(self.makespan)
         for i in self._tasks:
             tail = pulp.lpSum(
-                self._scaled(self._windows.tail_ns[i][d]) * self._x[i, d] for d in self._devices(i)
+                self.scaled(self._windows.tail_ns[i][d]) * self._x[i, d] for d in self._devices(i)
             )
-            self._add(self.makespan >= self._finish(i) + tail)
+            self.add(self.makespan >= self.finish(i) + tail)
 
     def _placement(self) -> None:
         """Eq. 3: each task runs on exactly one device. Departure: one that can run it."""
         for i in self._tasks:
-            self._add(pulp.lpSum(self._x[i, d] for d in self._devices(i)) == 1)
+            self.add(pulp.lpSum(self._x[i, d] for d in self._devices(i)) == 1)
 
     def _lanes(self) -> None:
         """A task takes as many lanes as it is wide; not in the paper.
@@ -184,10 +179,10 @@ class PlacementModel:
                 continue
             lanes = range(self.problem.devices[d].lanes)
             width = self.problem.tasks[i].width(d)
-            self._add(pulp.lpSum(self._z[i, d, lane] for lane in lanes) == width * chosen)
+            self.add(pulp.lpSum(self._z[i, d, lane] for lane in lanes) == width * chosen)
             for lane in lanes[1:]:
                 elders = [self._z[j, d, lane - 1] for j in range(i + 1) if (j, d) in self._x]
-                self._add(self._z[i, d, lane] <= pulp.lpSum(elders))
+                self.add(self._z[i, d, lane] <= pulp.lpSum(elders))
 
     def _exclusion(self) -> None:
         """Eq. 4: tasks that share a lane run one after the other.
@@ -199,20 +194,20 @@ class PlacementModel:
         for pair in self.reduced.pairs:
             i, j = pair.first, pair.second
             ordered = self._o[i, j] + self._o[j, i]
-            self._add(ordered <= 1)
+            self.add(ordered <= 1)
             for meeting in self._meetings(pair):
-                self._add(ordered >= meeting - 1)
+                self.add(ordered >= meeting - 1)
             for a, b, possible in ((i, j, pair.forward), (j, i, pair.backward)):
                 if possible:
                     slack = self._latest_finish(a) - self._earliest_start(b)
                     gate = max(slack, 0.0) * (1 - self._o[a, b])
-                    self._add(self._s[b] >= self._finish(a) - gate)
+                    self.add(self.start[b] >= self.finish(a) - gate)
 
     def _precedence(self) -> None:
         """Eq. 5 on one device: a task starts once its predecessors are done; not printed."""
         for i in self._tasks:
             for j in self.problem.predecessors[i]:
-                self._add(self._s[i] >= self._finish(j))
+                self.add(self.start[i] >= self.finish(j))
 
     def _transfers(self) -> None:
         """Eq. 5 across devices: s_i >= f_j + Data_ji / Rate_ld if j is on l and i on d.
@@ -226,74 +221,6 @@ class PlacementModel:
                 for number, memory in enumerate(self._memories):
                     self._arrival(index, number, memory)
 
-    def _links(self) -> None:
-        """Two copies over one link, one after the other; not in the paper."""
-        for copy in sorted({copy for pair in self._copy_pairs for copy in pair}):
-            self._queued_copy(copy)
-        for pair in self._copy_pairs:
-            first, second = (self._variable("q", c, d) for c, d in (pair, pair[::-1]))
-            self._add(first + second >= self._used[pair[0]] + self._used[pair[1]] - 1)
-            for order, a, b in ((first, *pair), (second, *pair[::-1])):
-                hold = link_of(self.problem, a).hold_ns(self.problem.tensors[a.tensor].size_bytes)
-                gate = (MODEL_SPAN + self._scaled(hold)) * (1 - order)
-                self._add(self._u[b] >= self._u[a] + self._scaled(hold) - gate)
-
-    def _queued_copy(self, copy: Copy) -> None:
-        """The start of a copy, whether it is needed, and who waits for it.
-
-        Where it is not needed its start says nothing and may be its tensor's, so that every
-        gate needs to cover no more than an arrival at the upper bound.
-        """
-        tensor = self.problem.tensors[copy.tensor]
-        self._u[copy] = self._variable("u", copy, integer=False)
-        self._used[copy] = self._variable("c", copy)
-        leaves: pulp.LpAffineExpression | int = 1
-        if tensor.producer >= 0:
-            self._add(self._u[copy] >= self._finish(tensor.producer))
-            leaves = pulp.lpSum(self._inside(tensor.producer, copy.source))
-        ns = link_of(self.problem, copy).copy_ns(tensor.size_bytes)
-        arrival = self._u[copy] + self._scaled(ns)
-        for i in tensor.consumers:
-            enters = pulp.lpSum(self._inside(i, copy.target))
-            self._add(self._used[copy] >= leaves + enters - 1)
-            gate = (MODEL_SPAN + self._scaled(ns)) * (2 - leaves - enters)
-            self._add(self._s[i] >= arrival - gate)
-        if tensor.is_output and copy.target == self.problem.devices[0].memory:
-            self._add(self._used[copy] >= leaves)
-            self._add(self.makespan >= arrival - (MODEL_SPAN + self._scaled(ns)) * (1 - leaves))
-
-    def _variable(
-        self, letter: str, copy: Copy, other: Copy | None = None, integer: bool = True
-    ) -> pulp.LpVariable:
-        name = self._copy_name(letter, copy, other)
-        if integer:
-            return self.program.add_variable(name, cat="Binary")
-        return self.program.add_variable(name, 0, MODEL_SPAN)
-
-    def _copy_name(self, letter: str, copy: Copy, other: Copy | None = None) -> str:
-        ends = [self._memories.index(copy.source), self._memories.index(copy.target)]
-        numbers = [copy.tensor, *([other.tensor] if other else []), *ends]
-        return "_".join([letter, *map(str, numbers)])
-
-    def _copy_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
-        """Variables of the queueing copies of a known schedule."""
-        spans = {(s.index, s.resource): s for s in timeline if s.kind is SpanKind.COPY}
-        ends = {s.index: s.end_ns for s in timeline if s.kind is SpanKind.TASK}
-        starts: dict[Copy, int] = {}
-        values: dict[str, float] = {}
-        for copy in self._u:
-            span = spans.get((copy.tensor, link_of(self.problem, copy).name))
-            producer = self.problem.tensors[copy.tensor].producer
-            made = 0 if producer < 0 else ends[producer]
-            starts[copy] = made if span is None else span.start_ns
-            values[self._copy_name("c", copy)] = float(span is not None)
-            values[self._copy_name("u", copy)] = starts[copy] / self.unit_ns
-        for a, b in self._copy_pairs:
-            both = values[self._copy_name("c", a)] + values[self._copy_name("c", b)] == 2
-            values[self._copy_name("q", a, b)] = float(both and starts[a] < starts[b])
-            values[self._copy_name("q", b, a)] = float(both and starts[a] >= starts[b])
-        return values
-
     def _capacity(self) -> None:
         """Weights fit into their device's memory; not in the paper."""
         for d, device in enumerate(self.problem.devices):
@@ -304,15 +231,15 @@ class PlacementModel:
             ]
             if device.memory_bytes is not None and weights:
                 scale = max(device.memory_bytes, 1)
-                self._add(pulp.lpSum(weights) * (1 / scale) <= device.memory_bytes / scale)
+                self.add(pulp.lpSum(weights) * (1 / scale) <= device.memory_bytes / scale)
 
     def _windows_and_loads(self) -> None:
         """Valid inequalities: heads, and loads between tasks; not in the paper."""
         for i in self._tasks:
-            self._add(
-                self._s[i]
+            self.add(
+                self.start[i]
                 >= pulp.lpSum(
-                    self._scaled(self._windows.head_ns[i][d]) * self._x[i, d]
+                    self.scaled(self._windows.head_ns[i][d]) * self._x[i, d]
                     for d in self._devices(i)
                 )
             )
@@ -320,19 +247,19 @@ class PlacementModel:
             self._load(cut)
 
     def _load(self, cut: LoadCut) -> None:
-        begin = self._finish(cut.after) if cut.after is not None else 0
-        end = self._s[cut.before] if cut.before is not None else self.makespan
+        begin = self.finish(cut.after) if cut.after is not None else 0
+        end = self.start[cut.before] if cut.before is not None else self.makespan
         lanes = self.problem.devices[cut.device].lanes
         work = pulp.lpSum(
-            self._scaled(service_ns(self.problem, i, cut.device))
+            self.scaled(service_ns(self.problem, i, cut.device))
             * self.problem.tasks[i].width(cut.device)
             / lanes
             * self._x[i, cut.device]
             for i in cut.tasks
             if (i, cut.device) in self._x
         )
-        margin = self._scaled(cut.head_ns + cut.tail_ns)
-        self._add(end - begin >= work + margin * (self._any_of(cut) if cut.gated else 1))
+        margin = self.scaled(cut.head_ns + cut.tail_ns)
+        self.add(end - begin >= work + margin * (self._any_of(cut) if cut.gated else 1))
 
     def _any_of(self, cut: LoadCut) -> pulp.LpVariable:
         """A variable that is 1 if any of the tasks runs on the device."""
@@ -340,7 +267,7 @@ class PlacementModel:
         used = self.program.add_variable(name, cat="Binary")
         self._gates[name] = cut
         for i in cut.tasks:
-            self._add(used >= self._x[i, cut.device])
+            self.add(used >= self._x[i, cut.device])
         return used
 
     def _arrival(self, index: int, number: int, memory: str) -> None:
@@ -352,18 +279,16 @@ class PlacementModel:
             for d in self._devices(tensor.producer)
         }
         longest = max(copies.values())
-        inside = {i: self._inside(i, memory) for i in tensor.consumers}
+        inside = {i: self.inside(i, memory) for i in tensor.consumers}
         if longest == 0 or not any(inside.values()):
             return
         arrival = self.program.add_variable(f"a_{index}_{number}", 0)
-        copy = pulp.lpSum(
-            self._scaled(ns) * self._x[tensor.producer, d] for d, ns in copies.items()
-        )
-        self._add(arrival >= self._finish(tensor.producer) + copy)
+        copy = pulp.lpSum(self.scaled(ns) * self._x[tensor.producer, d] for d, ns in copies.items())
+        self.add(arrival >= self.finish(tensor.producer) + copy)
         for i, places in inside.items():
             if places:
-                gate = self._scaled(longest) * (1 - pulp.lpSum(places))
-                self._add(self._s[i] >= arrival - gate)
+                gate = self.scaled(longest) * (1 - pulp.lpSum(places))
+                self.add(self.start[i] >= arrival - gate)
 
     def _meetings(self, pair: Pair) -> Iterable[pulp.LpAffineExpression]:
         """Sums that are 2 where both tasks of a pair share a lane, by shared lane."""
@@ -400,32 +325,35 @@ class PlacementModel:
     def _devices(self, task: int) -> tuple[int, ...]:
         return self._windows.devices[task]
 
-    def _inside(self, task: int, memory: str) -> list[pulp.LpVariable]:
+    def inside(self, task: int, memory: str) -> list[pulp.LpVariable]:
+        """Variables of which one is 1 if the task runs on a device of that memory."""
         return [
             self._x[task, d]
             for d in self._devices(task)
             if self.problem.devices[d].memory == memory
         ]
 
-    def _finish(self, task: int) -> pulp.LpAffineExpression:
+    def finish(self, task: int) -> pulp.LpAffineExpression:
         """Eq. 2: start plus the time on the device where it runs."""
-        return self._s[task] + pulp.lpSum(
-            self._scaled(service_ns(self.problem, task, d)) * self._x[task, d]
+        return self.start[task] + pulp.lpSum(
+            self.scaled(service_ns(self.problem, task, d)) * self._x[task, d]
             for d in self._devices(task)
         )
 
     def _latest_finish(self, task: int) -> float:
-        return MODEL_SPAN - self._scaled(self._windows.least_tail_ns(task))
+        return MODEL_SPAN - self.scaled(self._windows.least_tail_ns(task))
 
     def _earliest_start(self, task: int) -> float:
-        return self._scaled(self._windows.least_head_ns(task))
+        return self.scaled(self._windows.least_head_ns(task))
 
-    def _scaled(self, time_ns: int) -> float:
+    def scaled(self, time_ns: int) -> float:
+        """A time in model units."""
         return time_ns / self.unit_ns
 
     def _integers(self) -> Iterable[str]:
         for group in (self._x, self._z, self._o):
             yield from (variable.name for variable in group.values())
 
-    def _add(self, constraint: pulp.LpConstraint) -> None:
+    def add(self, constraint: pulp.LpConstraint) -> None:
+        """Add a row to the program."""
         self.program.addConstraint(constraint)
