@@ -18,20 +18,24 @@ def placement_of(
 ) -> Placement:
     """Rank tasks by planned start.
 
-    The order is topological as well, whatever the solver's rounding, and tasks that start
-    together are ranked by index.
+    The order is topological as well, whatever the solver's rounding. Of tasks that start
+    together the shorter is first: one of no length may need a lane that the other then takes.
     """
+
+    def key(task: int) -> tuple[int, int, int]:
+        return round(starts[task]), service_ns(problem, task, device_of[task]), task
+
     waiting = [len(before) for before in problem.predecessors]
-    ready = [(starts[task], task) for task, count in enumerate(waiting) if count == 0]
+    ready = [key(task) for task, count in enumerate(waiting) if count == 0]
     heapify(ready)
     priority = [0] * len(waiting)
     for rank in range(len(waiting)):
-        _, task = heappop(ready)
+        task = heappop(ready)[2]
         priority[task] = rank
         for after in problem.successors[task]:
             waiting[after] -= 1
             if waiting[after] == 0:
-                heappush(ready, (starts[after], after))
+                heappush(ready, key(after))
     return Placement(tuple(device_of), tuple(priority), policy)
 
 
