@@ -99,5 +99,5 @@ def test_a_device_that_cannot_run_a_task(graph: Graph, path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["missing.json", ".", "F.json/below"])
 def test_unreadable(graph: Graph, problem: Problem, path: Path, name: str) -> None:
-    with pytest.raises(PlacementError, match="F.json/below|missing.json|directory"):
+    with pytest.raises(PlacementError, match=r"F\.json/below|missing\.json|directory"):
         load_placement(path.parent / name, graph, problem)

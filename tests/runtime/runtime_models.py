@@ -1,0 +1,54 @@
+"""Tiny models as text, made ready with every task a segment of its own or all in one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+from constant_costs import constant_problem, plan_of_groups, whole_plan
+
+from engine.dfg.graph import Graph
+from engine.pipeline.stages import read_model
+from engine.profiling.devices import parse_devices
+from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.model import Model
+from engine.segmentation.segmenter import per_task
+from placement.placement import Placement
+
+HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
+NEVER_NS = 3_600_000_000_000
+"""A segment that takes this long is still running whenever a test looks."""
+
+ADD = "add (float[n, 3] x, float[3] shift) => (float[n, 3] y) { t = Neg(x)  y = Add(t, shift) }"
+
+
+def read_text(text: str, folder: Path) -> Graph:
+    """The graph of a model in ONNX's text form, without its header."""
+    path = folder / "model.onnx"
+    onnx.save(onnx.parser.parse_model(HEADER + text), path)
+    return read_model(path, folder / "cache")
+
+
+def model_of(
+    graph: Graph,
+    devices: str = "cpu:1",
+    *,
+    whole: bool = False,
+    service_ns: int = 1_000,
+    emulation: EmulationParams | None = None,
+) -> Model:
+    """Tasks on the devices in turn, or all in one segment."""
+    specs = parse_devices(devices)
+    problem = constant_problem(graph, specs)
+    turns = tuple(
+        i % len(specs) if task.service_ns[i % len(specs)] is not None else 0
+        for i, task in enumerate(problem.tasks)
+    )
+    placement = Placement(turns, tuple(range(len(turns))), "in turn")
+    if whole:
+        plan = whole_plan(graph, problem)
+    else:
+        plan = plan_of_groups(graph, per_task(problem, placement), "in turn")
+    charged = tuple(replace(segment, service_ns=service_ns) for segment in plan.segments)
+    return Model(graph, replace(plan, segments=charged), machine_for(specs, emulation))
