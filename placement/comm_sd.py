@@ -7,6 +7,9 @@ Departures from Algorithm 1 as printed, each of which changes results:
 - it leaves the start set open; the text says that it is SD's;
 - it stops as soon as the placement changes; here once it does not;
 - it counts a tensor once per consumer; here once per memory that it has to reach;
+- it compares a task with its fastest device F_i, so that a task which is faster on the CPU, be it
+  by a nanosecond, stays there whatever its data; the text compares with the GPU, and so do we: a
+  task that left its default device goes back (``compare="fastest"`` is as printed);
 - it knows no graph inputs and outputs; here these live on the host and cost copies, too.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from placement.ordering import Order, check_alpha, check_order, planned
 from placement.overflow import HOST, slowdown_overflow
@@ -36,14 +40,19 @@ class CommSDParams:
         Most passes over the graph, >= 1; the paper sees fewer than 10.
     order : {"rank", "topological"}
         Planned start order, see ``ordering.planned``.
+    compare : {"default", "fastest"}
+        Against which device a task that left its default one is judged.
     """
 
     alpha_ns: int = 100_000
     max_iterations: int = 10
     order: Order = "rank"
+    compare: Literal["default", "fastest"] = "default"
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha_ns)
+        if self.compare not in ("default", "fastest"):
+            raise ValueError(f"compare must be 'default' or 'fastest', got {self.compare!r}")
         check_order(self.order)
         if self.max_iterations < 1:
             raise ValueError(f"max_iterations must be >= 1, got {self.max_iterations}")
@@ -73,10 +82,10 @@ class CommSD:
 
     def place(self, problem: Problem) -> Placement:
         """Start from SD, then send tasks with dear copies back until nothing changes."""
-        alpha_ns = self._params.alpha_ns
-        devices = slowdown_overflow(problem, alpha_ns)
+        devices = slowdown_overflow(problem, self._params.alpha_ns)
+        returned: set[int] = set()
         for _ in range(self._params.max_iterations):
-            if not _send_back(problem, devices, alpha_ns):
+            if not _send_back(problem, devices, returned, self._params):
                 break
         return planned(problem, devices, "comm_sd", self._params.order)
 
@@ -103,18 +112,27 @@ class CommSDBest:
         return Placement(best.device_of, best.priority, "comm_sd_best")
 
 
-def _send_back(problem: Problem, devices: list[int], alpha_ns: int) -> bool:
-    """One pass in topological order, in place as printed; whether anything changed."""
+def _send_back(
+    problem: Problem, devices: list[int], returned: set[int], params: CommSDParams
+) -> bool:
+    """One pass in topological order, in place as printed; whether anything changed.
+
+    A task in ``returned`` is where it went back to, and stays.
+    """
     changed = False
     for task, spec in enumerate(problem.tasks):
-        here, fastest = devices[task], _fastest_device(problem, task)
-        here_ns = spec.service_ns[here]
+        here, target = devices[task], _fastest_device(problem, task)
+        if params.compare == "default" and here != spec.default_device:
+            target = spec.default_device
+        here_ns, target_ns = spec.service_ns[here], spec.service_ns[target]
         assert here_ns is not None, "start sets place tasks where they can run"
-        if here != fastest:
-            comm_ns = communication_ns(problem, devices, task)
-            if here_ns + comm_ns > problem.fastest_ns(task) + alpha_ns:
-                devices[task] = fastest
-                changed = True
+        assert target_ns is not None, "a default device can run its task"
+        if here == target or task in returned:
+            continue
+        if here_ns + communication_ns(problem, devices, task) > target_ns + params.alpha_ns:
+            devices[task] = target
+            returned.add(task)
+            changed = True
     return changed
 
 

@@ -81,7 +81,7 @@ def test_unknown_options_are_refused(name):
 
 
 def test_options_are_listed():
-    assert policy_options("comm_sd") == ("alpha_ns", "max_iterations", "order")
+    assert policy_options("comm_sd") == ("alpha_ns", "max_iterations", "order", "compare")
     assert policy_options("heft") == ()
 
 
