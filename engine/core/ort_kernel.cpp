@@ -1,8 +1,10 @@
 #include "ort_kernel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "ort_output_pool.hpp"
 #include "ort_session.hpp"
 #include "ort_value.hpp"
 
@@ -52,14 +54,17 @@ class OrtKernel final : public Kernel {
  public:
   OrtKernel(const ort::SessionParams& params, const std::vector<std::string>& input_names,
             const std::vector<std::string>& output_names)
-      : session_(params) {
+      : session_(params), pool_(infos(session_, output_names)) {
     for (const std::string& name : input_names) {
-      inputs_.push_back(session_.input(name).name.c_str());
+      const ort::ValueInfo& info = session_.input(name);
+      inputs_.push_back(info.name.c_str());
+      plain_ = plain_ && info.kind == "tensor";
     }
     for (const std::string& name : output_names) {
       const ort::ValueInfo& info = session_.output(name);
       outputs_.push_back(info.name.c_str());
       optional_.push_back(info.kind == "optional");
+      plain_ = plain_ && info.kind == "tensor";
     }
   }
 
@@ -68,13 +73,15 @@ class OrtKernel final : public Kernel {
     Scratch<const OrtValue*> values(inputs.size());
     Scratch<const char*> names(inputs.size());
     const std::size_t count = collect(inputs, values, names);
-    Scratch<OrtValue*> results(outputs.size());
     const OrtRunOptions* options =
         token == nullptr ? nullptr : static_cast<const OrtCancelToken*>(token)->options();
-    ort::check(
-        session_.run({names.data(), count}, values.data(), outputs_, results.data(), options));
+    const std::span<const char* const> present(names.data(), count);
+    if (run_pooled(present, values.data(), outputs, options)) return;
+    Scratch<OrtValue*> results(outputs.size());
+    ort::check(session_.run(present, values.data(), outputs_, results.data(), options));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = ort::wrap_output(results[i], optional_[i]);
+      if (may_alias(*outputs[i], inputs)) outputs[i] = keeping(std::move(outputs[i]), inputs);
     }
   }
 
@@ -91,7 +98,52 @@ class OrtKernel final : public Kernel {
     return count;
   }
 
+  static std::vector<ort::ValueInfo> infos(const InferenceSession& session,
+                                           const std::vector<std::string>& names) {
+    std::vector<ort::ValueInfo> found;
+    for (const std::string& name : names) found.push_back(session.output(name));
+    return found;
+  }
+
+  /// Runs into pooled outputs; false if there are none, or the model's declared shapes are wrong.
+  bool run_pooled(std::span<const char* const> names, const OrtValue* const* values,
+                  std::span<ValuePtr> outputs, const OrtRunOptions* options) const {
+    ort::OutputPool::Set set;
+    if (!pool_.take(set)) return false;
+    Scratch<OrtValue*> results(set.size());
+    for (std::size_t i = 0; i < set.size(); ++i) results[i] = set[i]->get();
+    OrtStatus* status = session_.run(names, values, outputs_, results.data(), options);
+    if (status == nullptr) {
+      std::ranges::move(set, outputs.begin());
+      return true;
+    }
+    // A wrong shape fails here and would not without the pool: run again before it is an error.
+    ort::Runtime::get().api().release_status(status);
+    pool_.close();
+    return false;
+  }
+
+  /// Whether an output may share memory with an input (pass-through, sequences). Pooled inputs
+  /// would be written again while somebody still reads the output.
+  bool may_alias(const Value& output, std::span<const ValuePtr> inputs) const {
+    if (!plain_) return true;
+    const void* data = static_cast<const ort::OnnxValue&>(output).data();
+    return std::ranges::any_of(inputs, [&](const ValuePtr& input) {
+      return input && static_cast<const ort::OnnxValue&>(*input).data() == data;
+    });
+  }
+
+  /// The same value, holding the inputs as long as it lives.
+  static ValuePtr keeping(ValuePtr output, std::span<const ValuePtr> inputs) {
+    auto held = std::make_shared<std::pair<ValuePtr, std::vector<ValuePtr>>>(
+        std::move(output), std::vector<ValuePtr>(inputs.begin(), inputs.end()));
+    const Value* value = held->first.get();
+    return {std::move(held), value};
+  }
+
   InferenceSession session_;
+  mutable ort::OutputPool pool_;
+  bool plain_ = true;  // whether all inputs and outputs are tensors
   std::vector<const char*> inputs_;
   std::vector<const char*> outputs_;
   std::vector<bool> optional_;  // of each output: whether it may hold nothing

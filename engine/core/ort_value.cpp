@@ -59,7 +59,17 @@ std::size_t tensor_bytes(const OnnxValue& value) {
 
 }  // namespace
 
-std::size_t OnnxValue::bytes() const noexcept try {
+std::size_t OnnxValue::bytes() const noexcept {
+  // relaxed, both: whoever asks at the same time finds the same number
+  std::size_t known = bytes_.load(std::memory_order_relaxed);
+  if (known == kNotAsked) {
+    known = count_bytes();
+    bytes_.store(known, std::memory_order_relaxed);
+  }
+  return known;
+}
+
+std::size_t OnnxValue::count_bytes() const noexcept try {
   if (kind() == ValueKind::kOptionalNone) return 0;
   if (kind() == ValueKind::kTensor) return tensor_bytes(*this);
   std::size_t total = 0;
@@ -138,7 +148,14 @@ ValuePtr wrap_tensor(void* data, std::size_t bytes, int elem_type,
                                 reinterpret_cast<OrtAllocator*>(memory.get()), data, bytes,
                                 shape.data(), shape.size(), to_ort(elem_type));
   static_cast<void>(memory.release());  // the tensor frees it
-  return std::make_shared<OnnxValue>(std::move(value));
+  return std::make_shared<OnnxValue>(std::move(value), bytes);
+}
+
+std::shared_ptr<const OnnxValue> make_tensor(int elem_type, std::span<const std::int64_t> shape) {
+  auto value = create<OrtValue>(api().create_tensor, Runtime::get().allocator(), shape.data(),
+                                shape.size(), to_ort(elem_type));
+  const std::size_t bytes = packed_bytes(elem_type, element_count(shape));
+  return std::make_shared<const OnnxValue>(std::move(value), bytes);
 }
 
 ValuePtr make_strings(std::span<const std::string_view> strings,

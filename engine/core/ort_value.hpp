@@ -1,6 +1,7 @@
 // Values of plans and sessions: ONNX Runtime's tensors, sequences, maps and absent optionals.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,8 +27,11 @@ class OnnxValue final : public Value {
   /// A null handle is an absent optional: what ONNX Runtime returns for one must not be passed
   /// to a session again (it would be read as a tensor without an address).
   explicit OnnxValue(Handle<OrtValue> value) noexcept : value_(std::move(value)) {}
+  /// Somebody who knows the size saves asking for it.
+  OnnxValue(Handle<OrtValue> value, std::size_t bytes) noexcept
+      : value_(std::move(value)), bytes_(bytes) {}
 
-  /// Parts of sequences counted. O(1) for tensors, O(items) otherwise.
+  /// Parts of sequences counted. Asked for once: it costs more than a small operator.
   [[nodiscard]] std::size_t bytes() const noexcept override;
   [[nodiscard]] OrtValue* get() const noexcept { return value_.get(); }
 
@@ -42,7 +46,12 @@ class OnnxValue final : public Value {
   [[nodiscard]] std::vector<ValuePtr> items() const;
 
  private:
+  static constexpr std::size_t kNotAsked = ~std::size_t{0};
+
+  [[nodiscard]] std::size_t count_bytes() const noexcept;
+
   Handle<OrtValue> value_;
+  mutable std::atomic<std::size_t> bytes_{kNotAsked};
 };
 
 /// A tensor over `bytes` at `data`, without a copy. The tensor itself holds the owner, since
@@ -62,6 +71,10 @@ class OnnxValue final : public Value {
 /// An empty sequence of tensors. Made by a model of one operator, since the C API cannot; costs
 /// a session at the first call with a type, which then keeps it.
 [[nodiscard]] ValuePtr make_empty_sequence(int elem_type);
+
+/// A tensor of undefined contents, for an output whose shape is known beforehand.
+[[nodiscard]] std::shared_ptr<const OnnxValue> make_tensor(int elem_type,
+                                                           std::span<const std::int64_t> shape);
 
 /// Takes ownership of an output. `optional`: its type may be one that holds nothing.
 [[nodiscard]] ValuePtr wrap_output(OrtValue* value, bool optional);

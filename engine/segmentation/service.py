@@ -28,11 +28,15 @@ class ServiceTimes:
     boundary_ns : int
         What starting one segment costs more than running its operators, 650 ns measured for
         an ONNX Runtime session on a CPU.
+    wide_boundary_ns : int
+        The same for a segment of more than one lane: lanes are collected and a thread pool is
+        woken. Also keeps noise from making a tiny segment wide.
     """
 
     task_ns: Mapping[tuple[int, int], Sequence[int | None]]
     fusion: Mapping[tuple[int, int], float] = field(default_factory=dict)
     boundary_ns: int = 650
+    wide_boundary_ns: int = 20_000
 
     @staticmethod
     def of(problem: Problem) -> ServiceTimes:
@@ -63,7 +67,8 @@ class ServiceTimes:
             if time_ns is None:
                 raise ValueError(f"task {task} cannot run on device {device}")
             total += time_ns
-        return round(total * self.fusion.get((device, width), 1.0)) + self.boundary_ns
+        start_ns = self.boundary_ns if width == 1 else self.wide_boundary_ns
+        return round(total * self.fusion.get((device, width), 1.0)) + start_ns
 
     def of_group(self, group: Group) -> int:
         """Time of a group at its own width."""
