@@ -10,7 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers dev
 
-MODEL ?=
+# What `make serve` serves: a wide demo model, unless told otherwise.
+MODEL ?= build/models/faster_rcnn.onnx
 DEVICES ?=
 
 export ORT_DISABLE_TELEMETRY = 1
@@ -81,7 +82,11 @@ sanitize: $(STAMPS)/packages
 	$(call SANITIZED,address)
 	$(call SANITIZED,thread)
 
-serve: install
+build/models/%.onnx: | install
+	mkdir -p $(@D)
+	$(BIN)/engine models build $* -o $@
+
+serve: install $(MODEL)
 	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))
 
 bench: install

@@ -130,7 +130,7 @@ def build_chain(params: ChainParams) -> onnx.ModelProto:
 
 
 def build_fork_join(params: ForkJoinParams) -> onnx.ModelProto:
-    """Build 1 -> branches -> 1: Tanh, the branches, Sum."""
+    """Build 1 -> branches -> 1: Tanh, the branches, Concat (as detectors join their classes)."""
     b, x, tiny = _start("fork_join", params)
     root = b.op("Tanh", x, name="fork")
     ends = []
@@ -140,7 +140,8 @@ def build_fork_join(params: ForkJoinParams) -> onnx.ModelProto:
             for position in range(params.depth):
                 value = tiny.add(value, position)
         ends.append(value)
-    return _finish(b, b.op("Sum", *ends, name="join"), params.size)
+    joined = b.op("Concat", *ends, name="join", axis=0)
+    return _finish(b, joined, params.size, rows=params.branches)
 
 
 def build_diamonds(params: DiamondsParams) -> onnx.ModelProto:
@@ -212,8 +213,8 @@ def _start(
     return b, b.input("x", (1, params.size)), _TinyOperators(b, params)
 
 
-def _finish(b: GraphBuilder, value: str, size: int) -> onnx.ModelProto:
-    b.output(value, "y", (1, size))
+def _finish(b: GraphBuilder, value: str, size: int, rows: int = 1) -> onnx.ModelProto:
+    b.output(value, "y", (rows, size))
     return b.build("synthetic graph of tiny operators")
 
 
