@@ -136,6 +136,8 @@ class Run {
   [[nodiscard]] std::uint32_t class_of(const PlanNode& node) const noexcept {
     return base_class_ + (yields_ && node.dependencies == 0 ? 3U : node.third);
   }
+  /// On the monotonic clock; 0: none.
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return options_.deadline_ns; }
   /// Order of submission on the machine.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
   [[nodiscard]] bool traced() const noexcept { return options_.traced; }

@@ -47,6 +47,7 @@ void TimedDevice::work() {
 bool TimedDevice::step() {
   if (kicked_.exchange(false, std::memory_order_seq_cst)) end_stopped();  // seq_cst: see kick()
   drain();
+  if (next_deadline_ns_ != 0 && now_ns() >= next_deadline_ns_) end_late();
   return end_one() || launch_one();
 }
 
@@ -54,6 +55,7 @@ void TimedDevice::drain() {
   for (Task task; queue_.pop(task);) {
     const std::uint8_t bucket = task.run->plan().node(task.node).bucket;
     backlog_.insert({{task.priority_class, task.run->sequence(), bucket, task.node}, task});
+    watch(*task.run);
   }
   backlog_size_.store(backlog_.size(), std::memory_order_relaxed);  // relaxed: a statistic
 }
@@ -111,8 +113,31 @@ void TimedDevice::end(Pending& pending, int lane) {
     machine_.executor(made_ready_.back().first).push(made_ready_.back().second);
 }
 
-/// Nodes of stopped runs need not wait for their clock.
+void TimedDevice::watch(const Run& run) noexcept {
+  const std::int64_t deadline_ns = run.deadline_ns();
+  if (deadline_ns != 0 && (next_deadline_ns_ == 0 || deadline_ns < next_deadline_ns_))
+    next_deadline_ns_ = deadline_ns;
+}
+
+/// Stops the runs held here whose deadline passed, and finds the next deadline.
+void TimedDevice::end_late() {
+  next_deadline_ns_ = 0;
+  const auto visit = [this](Run& run) {
+    if (!run.should_skip()) watch(run);
+  };
+  for (const Pending& pending : pending_) visit(*pending.task.run);
+  for (const Waiting& waiting : backlog_) visit(*waiting.task.run);
+  end_stopped();
+}
+
+/// Nodes of stopped runs need not wait for their clock, nor for a lane.
 void TimedDevice::end_stopped() {
+  for (auto waiting = backlog_.begin(); waiting != backlog_.end();) {
+    const Task task = waiting->task;
+    const bool is_stopped = task.run->stopped();
+    waiting = is_stopped ? backlog_.erase(waiting) : std::next(waiting);
+    if (is_stopped) skip(task);
+  }
   const auto going_on = [](const Pending& pending) { return !pending.task.run->stopped(); };
   const auto stopped = std::partition(pending_.begin(), pending_.end(), going_on);
   std::vector<Pending> ended(std::make_move_iterator(stopped),
@@ -133,6 +158,8 @@ void TimedDevice::park() {
     const std::int64_t start_ns = next_start_ns(task.run->plan().node(task.node));
     until_ns = until_ns == 0 ? start_ns : std::min(until_ns, start_ns);
   }
+  if (next_deadline_ns_ != 0)
+    until_ns = until_ns == 0 ? next_deadline_ns_ : std::min(until_ns, next_deadline_ns_);
   const EventCount::Key key = parked_.prepare();
   // seq_cst, both: tested before parking
   if (queue_.maybe_ready() || kicked_.load(std::memory_order_seq_cst) ||

@@ -68,13 +68,16 @@ class TimedDevice : public Device {
   bool end_one();
   void end(Pending& pending, int lane);
   void end_stopped();
+  void watch(const Run& run) noexcept;
+  void end_late();
   void park();
 
   Machine& machine_;
   ReadyQueue queue_;
   EventCount parked_;
-  std::set<Waiting> backlog_;     ///< thread's own
-  std::vector<Pending> pending_;  ///< thread's own; heap, earliest end first
+  std::set<Waiting> backlog_;          ///< thread's own
+  std::vector<Pending> pending_;       ///< thread's own; heap, earliest end first
+  std::int64_t next_deadline_ns_ = 0;  ///< thread's own; of the runs held here, 0: none
   std::vector<std::pair<std::uint32_t, Task>> made_ready_;  ///< thread's own; empty between nodes
   std::atomic<std::uint64_t> executed_{0};
   std::atomic<std::uint64_t> backlog_size_{0};

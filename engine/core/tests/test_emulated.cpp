@@ -223,3 +223,30 @@ TEST(work_flows_between_all_devices) {
   runs.clear();
   CHECK(is_empty(machine));
 }
+
+TEST(deadlines_end_what_runs_and_what_waits_for_a_lane) {
+  MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  // An hour on every lane, and one node more that waits for one.
+  for (int i = 0; i <= lanes; ++i) builder.add_node(charged("n", 3'600'000'000'000));
+  const auto plan = builder.build();
+  RunOptions options;
+  options.deadline_ns = now_ns() + 5'000'000;
+  const RunPtr late = machine->run(*plan, {}, options, 0);
+  CHECK(late->outcome() == Outcome::deadline);
+  CHECK(machine->stats().live_values == 0);
+}
+
+TEST(a_deadline_behind_another_run_is_kept) {
+  MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  for (int i = 0; i < lanes; ++i) builder.add_node(charged("n", 3'600'000'000'000));
+  const auto plan = builder.build();
+  const RunPtr endless = machine->submit(*plan, {}, {});
+  RunOptions options;
+  options.deadline_ns = now_ns() + 5'000'000;
+  CHECK(machine->run(*plan, {}, options, 0)->outcome() == Outcome::deadline);
+  CHECK(!endless->done());
+  endless->cancel();
+  CHECK(endless->wait(0, false));
+}
