@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from functools import cache
 from pathlib import Path
-from typing import Any
-
-import ml_dtypes
-import numpy as np
-import onnx
 
 from engine import _core
 from engine.errors import RuntimeLibraryError
@@ -18,7 +12,12 @@ from engine.errors import RuntimeLibraryError
 LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 """Environment variable that names the library file to load instead of the wheel's."""
 
+_PATTERN = "libonnxruntime.so*"
 _WEIGHTS_FOLDER_KEY = "session.model_external_initializers_file_folder_path"
+_INSTALL_HINT = (
+    "install it with `pip install onnxruntime` (or onnxruntime-gpu),"
+    f" or name a libonnxruntime.so in {LIBRARY_VARIABLE}"
+)
 
 
 def find_library() -> Path:
@@ -29,43 +28,32 @@ def find_library() -> Path:
     RuntimeLibraryError
         If no wheel is installed, or ``SURPLUS_ORT_LIBRARY`` names no file.
     """
-    chosen = os.environ.get(LIBRARY_VARIABLE)
-    if chosen:
-        if not Path(chosen).is_file():
-            raise RuntimeLibraryError(f"{LIBRARY_VARIABLE}={chosen}: no such file")
-        return Path(chosen)
+    named = os.environ.get(LIBRARY_VARIABLE)
+    if named:
+        return _existing(Path(named))
     spec = importlib.util.find_spec("onnxruntime")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        found = sorted(Path(place, "capi").glob("libonnxruntime.so.*"))
-        if found:
-            return found[-1]
-    raise RuntimeLibraryError(
-        "ONNX Runtime is not installed: pip install onnxruntime (or onnxruntime-gpu),"
-        f" or set {LIBRARY_VARIABLE} to libonnxruntime.so"
-    )
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeLibraryError(f"ONNX Runtime is not installed: {_INSTALL_HINT}")
+    return _newest_in(Path(spec.submodule_search_locations[0]) / "capi")
 
 
-@cache
 def load_runtime() -> str:
-    """Open ONNX Runtime once in this process, telemetry off.
+    """Open ONNX Runtime once in this process, telemetry off; further calls do nothing.
 
     Returns
     -------
     str
-        Its version.
+        Its version, such as "1.31.1".
 
     Raises
     ------
     RuntimeLibraryError
         If it is missing, too old or cannot be loaded.
     """
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    library = find_library()
     try:
-        _core.open_runtime(str(library))
-    except RuntimeError as error:
-        raise RuntimeLibraryError(f"{library}: {error}") from error
-    return _core.runtime_version()
+        return _core.runtime_version()
+    except RuntimeError:
+        return _open(find_library())
 
 
 def runtime_version() -> str:
@@ -107,35 +95,23 @@ def open_session(
     )
 
 
-def value_of(array: np.ndarray[Any, Any], elem_type: int) -> _core.Value:
-    """A tensor value of ``elem_type`` from an array as ``onnx.numpy_helper`` makes it."""
-    array = np.asarray(array, order="C")
-    if elem_type == onnx.TensorProto.STRING:
-        return _core.Value.from_numpy(array.astype(object), elem_type)
-    if elem_type in _FOUR_BIT:
-        return _core.Value.from_packed(_packed(array), elem_type, array.shape)
-    if array.dtype.kind == "V" or array.dtype in _NARROW_FLOATS:
-        array = array.view({1: np.uint8, 2: np.uint16}[array.dtype.itemsize])
-    return _core.Value.from_numpy(array, elem_type)
+def _open(path: Path) -> str:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        _core.open_runtime(str(path))
+        return _core.runtime_version()
+    except RuntimeError as error:
+        raise RuntimeLibraryError(f"{error}; {_INSTALL_HINT}") from error
 
 
-_FOUR_BIT = {onnx.TensorProto.INT4, onnx.TensorProto.UINT4}
-
-_NARROW_FLOATS = {
-    np.dtype(kind)
-    for kind in (
-        ml_dtypes.bfloat16,
-        ml_dtypes.float8_e4m3fn,
-        ml_dtypes.float8_e4m3fnuz,
-        ml_dtypes.float8_e5m2,
-        ml_dtypes.float8_e5m2fnuz,
-    )
-}
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise RuntimeLibraryError(f"{LIBRARY_VARIABLE} names {path}, which is not a file")
+    return path.resolve()
 
 
-def _packed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Two elements a byte, the first one in the low half, as ONNX stores them."""
-    nibbles = array.astype(np.int8).view(np.uint8).ravel() & 0x0F
-    if nibbles.size % 2:
-        nibbles = np.append(nibbles, np.uint8(0))
-    return np.asarray(nibbles[0::2] | (nibbles[1::2] << 4), dtype=np.uint8)
+def _newest_in(folder: Path) -> Path:
+    found = sorted(folder.glob(_PATTERN))
+    if not found:
+        raise RuntimeLibraryError(f"no {_PATTERN} in {folder}: {_INSTALL_HINT}")
+    return found[-1].resolve()

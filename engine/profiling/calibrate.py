@@ -15,8 +15,9 @@ from engine.dfg.constants import array_of
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph, Tensor, ValueKind
 from engine.errors import ExecutionError, InputError
-from engine.native import open_session, value_of
+from engine.native import open_session
 from engine.profiling.signature import Observed
+from engine.values import to_value
 
 Array = np.ndarray[Any, Any]
 
@@ -137,7 +138,7 @@ def initial_values(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, _core.V
             values[tensor.name] = _value(tensor, inputs[tensor.name])
         elif tensor.name in graph.default_inputs:
             held = graph.initializers[tensor.name]
-            values[tensor.name] = value_of(array_of(held, graph.folder), held.data_type)
+            values[tensor.name] = to_value(array_of(held, graph.folder), held.data_type)
         elif tensor.kind is not ValueKind.OPTIONAL:
             raise InputError(f"input {tensor.name!r} is missing")
     return values
@@ -146,9 +147,10 @@ def initial_values(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, _core.V
 def _value(tensor: Tensor, content: Any) -> _core.Value:
     try:
         if tensor.kind is ValueKind.SEQUENCE:
-            items = [value_of(np.asarray(item), tensor.elem_type) for item in content]
+            items = [to_value(np.asarray(item), tensor.elem_type) for item in content]
             return _core.Value.sequence(items)
-        return value_of(np.asarray(content), tensor.elem_type)
+        value: _core.Value = to_value(np.asarray(content), tensor.elem_type)
+        return value
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"input {tensor.name!r}: {error}") from error
 

@@ -14,12 +14,13 @@ from onnx import TensorProto, helper
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
-from engine.native import open_session, value_of
+from engine.native import open_session
 from engine.profiling.calibrate import Step, initial_values
 from engine.profiling.machine import machine_fingerprint
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
 from engine.profiling.work import is_alias
+from engine.values import to_value
 
 _OPERATOR_NS = 150
 """What a trivial operator costs within a session; the rest of a one-operator session's time is the
@@ -166,7 +167,7 @@ class CpuProfiler:
             graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
         )
         session = self._open(model.SerializeToString(), 1)
-        feed = {"x": value_of(np.ones(1, np.float32), TensorProto.FLOAT)}
+        feed = {"x": to_value(np.ones(1, np.float32), TensorProto.FLOAT)}
         return self._measure(session, feed, self._params.budget_ns)
 
 

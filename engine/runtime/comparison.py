@@ -15,7 +15,7 @@ from engine import _core
 from engine.errors import ExecutionError
 from engine.profiling.devices import available_cores
 from engine.runtime.model import Model
-from engine.runtime.values import from_value, to_value
+from engine.values import from_value, to_value
 
 
 class PlainSession:

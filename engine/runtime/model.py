@@ -30,8 +30,8 @@ from engine.runtime.inputs import (
 )
 from engine.runtime.lowering import computed_outputs, lower
 from engine.runtime.measured import measured_timeline
-from engine.runtime.values import from_value, to_value
 from engine.segmentation.plan import Plan
+from engine.values import from_value, to_value
 from placement.timeline import Timeline
 
 _NUMPY_TYPES = frozenset(

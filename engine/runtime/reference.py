@@ -11,8 +11,8 @@ from typing import Any
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.runtime.lowering import segment_file
-from engine.runtime.values import from_value, to_value
 from engine.segmentation.plan import Plan
+from engine.values import from_value, to_value
 
 
 def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:

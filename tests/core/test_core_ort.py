@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from engine._core import Session, Value
-from engine.runtime.library import load_runtime
-from engine.runtime.values import dtype_of, from_value, to_value
+from engine.native import load_runtime
+from engine.values import dtype_of, from_value, to_value
 
 load_runtime()
 

@@ -7,8 +7,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from engine._core import DeviceOptions, Machine, PlanBuilder
-from engine.runtime.library import load_runtime
-from engine.runtime.values import from_value, to_value
+from engine.native import load_runtime
+from engine.values import from_value, to_value
 
 load_runtime()
 

@@ -1,4 +1,4 @@
-"""Pooled outputs: the memory of a segment's small outputs is used again, but never under a reader."""
+"""Pooled outputs: a segment's small outputs lie in memory used again, never under a reader."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from onnx import TensorProto, helper
 
 from engine._core import DeviceOptions, Machine, PlanBuilder
 from engine.native import load_runtime
-from engine.runtime.values import from_value, to_value
+from engine.values import from_value, to_value
 
 load_runtime()
 

@@ -7,7 +7,8 @@ from onnx import TensorProto, helper
 
 from engine.dfg.extract import boundary_inputs, boundary_outputs, extract
 from engine.dfg.onnx_reader import read
-from engine.native import open_session, value_of
+from engine.native import open_session
+from engine.values import to_value
 
 
 @pytest.fixture
@@ -28,9 +29,9 @@ def test_captures_become_inputs(graph) -> None:
 
 def test_pieces_one_after_another_equal_the_whole(graph) -> None:
     values = {
-        "x": value_of(np.full((3, 32), 0.5, np.float32), TensorProto.FLOAT),
-        "flag": value_of(np.array(True), TensorProto.BOOL),
-        "d": value_of(np.ones((2, 32), np.float32), TensorProto.FLOAT),
+        "x": to_value(np.full((3, 32), 0.5, np.float32), TensorProto.FLOAT),
+        "flag": to_value(np.array(True), TensorProto.BOOL),
+        "d": to_value(np.ones((2, 32), np.float32), TensorProto.FLOAT),
     }
     want = open_session(str(graph.model_path)).run(values, ["q"])[0].to_numpy()
     for index in range(len(graph.tasks)):
@@ -85,5 +86,5 @@ def test_weights_are_shared_not_copied(save, tmp_path: Path) -> None:
     graph = read(path, tmp_path / "cache")
     model = extract(graph, [0])
     assert len(model.SerializeToString()) < 1000
-    feed = {"x": value_of(np.ones((1, 256), np.float32), TensorProto.FLOAT)}
+    feed = {"x": to_value(np.ones((1, 256), np.float32), TensorProto.FLOAT)}
     assert session(graph, model).run(feed)[0].shape == (1, 256)

@@ -11,7 +11,8 @@ from engine.dfg import optimise as optimise_module
 from engine.dfg.graph import Graph, ValueKind
 from engine.dfg.onnx_reader import read
 from engine.errors import ModelError
-from engine.native import open_session, value_of
+from engine.native import open_session
+from engine.values import to_value
 
 
 def tensor(graph: Graph, name: str):
@@ -78,8 +79,8 @@ def test_large_weights_lie_outside_the_model_and_small_ones_within(
 def test_optimised_model_answers_as_the_source_does(rich: Path, tmp_path: Path) -> None:
     graph = read(rich, tmp_path / "cache")
     feed = {
-        "x": value_of(np.ones((3, 32), np.float32), TensorProto.FLOAT),
-        "flag": value_of(np.array(True), TensorProto.BOOL),
+        "x": to_value(np.ones((3, 32), np.float32), TensorProto.FLOAT),
+        "flag": to_value(np.array(True), TensorProto.BOOL),
     }
     first, second = (
         open_session(str(path)).run(feed, ["c"])[0].to_numpy()
@@ -310,8 +311,8 @@ def test_unoptimised_model_where_it_cannot_be_saved(rich: Path, tmp_path: Path, 
     consistent(graph)
     assert graph.initializers["w"].data_location == TensorProto.EXTERNAL
     feed = {
-        "x": value_of(np.ones((1, 32), np.float32), TensorProto.FLOAT),
-        "flag": value_of(np.array(False), TensorProto.BOOL),
+        "x": to_value(np.ones((1, 32), np.float32), TensorProto.FLOAT),
+        "flag": to_value(np.array(False), TensorProto.BOOL),
     }
     first, second = (
         open_session(str(path)).run(feed, ["c"])[0].to_numpy()
@@ -336,7 +337,7 @@ def test_plain_model_copies_external_data_and_lifts_constants(save, tmp_path: Pa
     graph = read(path, tmp_path / "cache")
     assert [t.op_type for t in graph.tasks] == ["MatMul", "Add"]
     assert (graph.folder / "weights.bin").stat().st_size >= 64
-    feed = {"x": value_of(np.ones((1, 4), np.float32), TensorProto.FLOAT)}
+    feed = {"x": to_value(np.ones((1, 4), np.float32), TensorProto.FLOAT)}
     want, got = (open_session(str(p)).run(feed)[0].to_numpy() for p in (path, graph.model_path))
     np.testing.assert_array_equal(want, got)
 

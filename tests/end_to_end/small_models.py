@@ -12,7 +12,7 @@ import numpy as np
 from engine.dfg.graph import Graph
 from engine.native import open_session
 from engine.pipeline.stages import Costs
-from engine.runtime.values import from_value, to_value
+from engine.values import from_value, to_value
 
 SMALL: dict[str, dict[str, Any]] = {
     "bert_base": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},

@@ -50,9 +50,7 @@ def random_graphs(draw: st.DrawFn) -> tuple[Problem, list[int]]:
     seed = draw(st.integers(0, 10_000))
     rng = random.Random(seed)
     count = rng.randint(1, 40)
-    edges = [
-        (a, b) for b in range(count) for a in range(b) if rng.random() < 2.0 / (b - a + 1) / 2
-    ]
+    edges = [(a, b) for b in range(count) for a in range(b) if rng.random() < 2.0 / (b - a + 1) / 2]
     devices = rng.choice([1, 2])
     problem = graph_problem(
         edges, [rng.randint(100, 50_000) for _ in range(count)], rng.randint(1, 4), devices

@@ -1,7 +1,7 @@
 """Numpy arrays, lists and dicts to the core's values and back, for every ONNX element type."""
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import ml_dtypes
 import numpy as np
@@ -72,6 +72,10 @@ def elem_type_of(dtype: npt.DTypeLike) -> int:
         raise ValueError(f"ONNX has no element type for numpy's {exact}") from None
 
 
+@overload
+def to_value(data: npt.NDArray[Any], elem_type: int | None = None) -> Value: ...
+@overload
+def to_value(data: Any, elem_type: int | None = None) -> Value | None: ...
 def to_value(data: Any, elem_type: int | None = None) -> Value | None:
     """
     Wrap what a user passes for an input.

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from engine._core import Value
-from engine.runtime.library import load_runtime
-from engine.runtime.values import dtype_of, elem_type_of, from_value, to_value
+from engine.native import load_runtime
+from engine.values import dtype_of, elem_type_of, from_value, to_value
 
 load_runtime()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine import _core
+from engine import native as library
 from engine.errors import RuntimeLibraryError
-from engine.runtime import library
 
 
 def _version_in_child(queue):
@@ -16,7 +16,7 @@ def _version_in_child(queue):
 
 def test_finds_the_wheels_library_without_importing_onnxruntime():
     code = (
-        "import sys; from engine.runtime.library import find_library, load_runtime;"
+        "import sys; from engine.native import find_library, load_runtime;"
         "load_runtime(); assert 'onnxruntime' not in sys.modules; print(find_library())"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
