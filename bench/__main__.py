@@ -5,7 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-TABLES = ("dispatch", "fan_out", "overlap", "models_cpu", "memory", "sir_tables", "serving")
+TABLES = (
+    "dispatch",
+    "fan_out",
+    "overlap",
+    "models_cpu",
+    "prediction",
+    "memory",
+    "sir_tables",
+    "serving",
+)
 
 
 def main() -> int:

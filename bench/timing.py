@@ -8,11 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
+FEWEST_ROUNDS = 7
+
+
 @dataclass(frozen=True)
 class Times:
-    """Times of one contender in nanoseconds, in the order they were taken."""
+    """Times of one contender in nanoseconds, a tuple for each round, in the order taken."""
 
-    ns: tuple[int, ...]
+    rounds: tuple[tuple[int, ...], ...]
+
+    @property
+    def ns(self) -> list[int]:
+        """All of them."""
+        return [time_ns for row in self.rounds for time_ns in row]
 
     @property
     def median_ns(self) -> float:
@@ -24,30 +32,50 @@ class Times:
         ordered = sorted(self.ns)
         return float(ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))])
 
+    def ratio_to(self, other: Times) -> float:
+        """Ratio of medians within a round, median over the rounds.
+
+        A machine that changes speed from one second to the next spoils medians of times, not
+        ratios within a round.
+        """
+        return statistics.median(
+            statistics.median(a) / statistics.median(b)
+            for a, b in zip(self.rounds, other.rounds, strict=True)
+        )
+
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]],
-    rounds: int = 15,
-    block_ns: int = 60_000_000,
-    most_per_block: int = 200,
+    rounds: int = 25,
+    block_ns: int = 25_000_000,
+    most_per_block: int = 100,
+    budget_ns: int = 40_000_000_000,
 ) -> dict[str, Times]:
     """Time contenders in turn, a block each a round; the first run of a block is not counted.
 
-    A block warms what the contender before it cooled (caches, spinning threads), and turns
-    make a machine that drifts treat all alike.
+    A block warms what the contender before it cooled (caches, spinning threads); turns, each
+    beginning with another contender, make a machine that drifts treat all alike.
     """
-    times: dict[str, list[int]] = {name: [] for name in contenders}
+    times: dict[str, list[tuple[int, ...]]] = {name: [] for name in contenders}
+    names = list(contenders)
     for run in contenders.values():
         run()
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            run()
-            began = time.perf_counter_ns()
-            for _ in range(most_per_block):
-                start = time.perf_counter_ns()
-                run()
-                end = time.perf_counter_ns()
-                times[name].append(end - start)
-                if end - began > block_ns:
-                    break
+    began = time.perf_counter_ns()
+    for turn in range(rounds):
+        if turn >= FEWEST_ROUNDS and time.perf_counter_ns() - began > budget_ns:
+            break
+        for place in range(len(names)):
+            name = names[(place + turn) % len(names)]
+            times[name].append(_block(contenders[name], block_ns, most_per_block))
     return {name: Times(tuple(row)) for name, row in times.items()}
+
+
+def _block(run: Callable[[], object], block_ns: int, most: int) -> tuple[int, ...]:
+    run()
+    found: list[int] = []
+    began = time.perf_counter_ns()
+    while len(found) < most and time.perf_counter_ns() - began < block_ns:
+        start = time.perf_counter_ns()
+        run()
+        found.append(time.perf_counter_ns() - start)
+    return tuple(found)

@@ -30,11 +30,14 @@ from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.profile import Profile
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Model
-from engine.runtime.selection import median_times_ns, refit
+from engine.runtime.selection import interleaved_ns, refit, relative_times
 from engine.segmentation.segmenter import Candidate
 from placement.placement import Placement
 
 _log = logging.getLogger(__name__)
+
+_SEGMENTS_HANDICAP = 1.03
+"""Several segments must beat one by 3 % to be chosen: less is within the noise of measuring."""
 
 
 @dataclass(frozen=True)
@@ -254,21 +257,29 @@ def _build(
 def _fastest(
     built: Sequence[tuple[Candidate, Model]], inputs: Mapping[str, Any], budget_ns: int
 ) -> tuple[Candidate, Model]:
+    """The fastest; one segment unless several are faster by more than noise."""
     if len(built) == 1:
         return built[0]
-    times = median_times_ns([model for _, model in built], inputs, budget_ns)
-    for (candidate, _), time_ns in zip(built, times, strict=True):
+    rounds = interleaved_ns([model for _, model in built], inputs, budget_ns)
+    relative = relative_times(rounds, reference=0)
+    for (candidate, _), ratio in zip(built, relative, strict=True):
         _log.info(
-            "%s: measured %.3f ms, predicted %.3f ms, %d segments",
+            "%s: %d segments, predicted %.3f ms, measured %.3f of the first",
             candidate.name,
-            time_ns / 1e6,
-            candidate.predicted.makespan_ns / 1e6,
             len(candidate.graph.groups),
+            candidate.predicted.makespan_ns / 1e6,
+            ratio,
         )
-    return built[times.index(min(times))]
+    handicap = [1.0 if c.is_trivial else _SEGMENTS_HANDICAP for c, _ in built]
+    scores = [ratio * factor for ratio, factor in zip(relative, handicap, strict=True)]
+    return built[scores.index(min(scores))]
 
 
 def _finalists(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
-    """The best predicted, and every one-segment plan whatever its prediction."""
-    best = [c for c in ranked if not c.is_trivial][: max(0, count - 1)]
+    """The best predicted of each hub size, and every one-segment plan whatever its prediction."""
+    by_fan: dict[str, Candidate] = {}
+    for candidate in ranked:
+        if not candidate.is_trivial:
+            by_fan.setdefault(candidate.name.rpartition(" ")[0], candidate)
+    best = list(by_fan.values())[: max(0, count - 1)]
     return best + [c for c in ranked if c.is_trivial] or list(ranked[:1])

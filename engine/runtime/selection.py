@@ -18,27 +18,43 @@ from placement.timeline import SpanKind, Timeline
 Clock = Callable[[], int]
 
 
-def median_times_ns(
+def interleaved_ns(
     models: Sequence[Model],
     inputs: Mapping[str, Any],
     budget_ns: int,
-    min_rounds: int = 3,
+    min_rounds: int = 5,
     clock: Clock = time.perf_counter_ns,
-) -> list[int]:
-    """Median time of one query on each model, in interleaved rounds after one warm-up each.
+) -> list[list[int]]:
+    """Times of one query on each model, a list a round, after one warm-up each.
 
-    Interleaving makes a machine that drifts treat all of them alike.
+    Rounds treat all models alike on a machine that drifts; each begins with the next model, so
+    that none always follows the same other one (whose threads may still spin).
     """
     for model in models:
         model.run(inputs)
-    times: list[list[int]] = [[] for _ in models]
+    rounds: list[list[int]] = []
     began = clock()
-    while len(times[0]) < min_rounds or clock() - began < budget_ns:
-        for row, model in zip(times, models, strict=True):
+    while len(rounds) < min_rounds or clock() - began < budget_ns:
+        row = [0] * len(models)
+        for place in range(len(models)):
+            index = (place + len(rounds)) % len(models)
             start = clock()
-            model.run(inputs)
-            row.append(clock() - start)
-    return [round(statistics.median(row)) for row in times]
+            models[index].run(inputs)
+            row[index] = clock() - start
+        rounds.append(row)
+    return rounds
+
+
+def relative_times(rounds: Sequence[Sequence[int]], reference: int) -> list[float]:
+    """Each model's time over the reference's of the same round, median over the rounds.
+
+    Ratios within a round hold where the machine's speed changes from one second to the next,
+    and medians of times do not.
+    """
+    return [
+        statistics.median(row[i] / max(1, row[reference]) for row in rounds)
+        for i in range(len(rounds[0]))
+    ]
 
 
 def refit(
@@ -58,7 +74,7 @@ def refit(
     for _ in range(runs):
         model.run(inputs, traced=True)
         timelines.append(model.timeline())
-    measured = _median_service_ns(timelines)
+    measured = service_times_ns(timelines)
     segments = tuple(
         replace(s, service_ns=s.service_ns if _emulated(model, s.device) else measured.get(i, 0))
         for i, s in enumerate(model.plan.segments)
@@ -71,7 +87,8 @@ def _emulated(model: Model, device: int) -> bool:
     return model.plan.devices[device].startswith("emulated")
 
 
-def _median_service_ns(timelines: Sequence[Timeline]) -> dict[int, int]:
+def service_times_ns(timelines: Sequence[Timeline]) -> dict[int, int]:
+    """Median service time of each segment, by index, over several traced queries."""
     rows: dict[int, list[int]] = {}
     for timeline in timelines:
         for span in timeline:

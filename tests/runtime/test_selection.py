@@ -12,7 +12,7 @@ from constant_costs import constant_problem, plan_of_groups
 from runtime_models import read_text
 
 from engine.profiling.devices import parse_devices
-from engine.runtime.selection import median_times_ns, refit
+from engine.runtime.selection import interleaved_ns, refit, relative_times
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import per_task
@@ -45,20 +45,27 @@ class Pretended:
         self._clock.now_ns += next(self._times)
 
 
-def test_median_of_interleaved_rounds() -> None:
+def test_each_round_runs_all_and_begins_with_the_next() -> None:
     clock, order = Clock(), []
     first = Pretended(clock, [900, 10, 30, 20], order)
     second = Pretended(clock, [5], order)
     models: Any = [first, second]
-    assert median_times_ns(models, {}, budget_ns=0, clock=clock) == [20, 5]
-    assert order == [first, second] * 4
+    rounds = interleaved_ns(models, {}, budget_ns=0, min_rounds=3, clock=clock)
+    assert rounds == [[10, 5], [30, 5], [20, 5]]
+    assert order == [first, second, first, second, second, first, first, second]
 
 
 def test_rounds_until_the_time_is_spent() -> None:
     clock, order = Clock(), []
     models: Any = [Pretended(clock, [100], order)]
-    assert median_times_ns(models, {}, budget_ns=1_000, clock=clock) == [100]
+    assert interleaved_ns(models, {}, budget_ns=1_000, clock=clock) == [[100]] * 10
     assert len(order) == 1 + 10
+
+
+def test_ratios_within_rounds_do_not_mind_a_machine_that_changes_speed() -> None:
+    # The second model is always a tenth faster; the machine halves its speed for two rounds.
+    rounds = [[100, 90], [200, 180], [200, 180], [100, 90], [100, 90]]
+    assert relative_times(rounds, reference=0) == [1.0, 0.9]
 
 
 @pytest.fixture
