@@ -6,9 +6,10 @@ import math
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from milp.copies import CopyPair, overlaps
+from milp.decoded import Decoded
+from milp.formulation import Formulation, formulate
 from milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
 from milp.mip.job import MipJob, MipReport, MipStatus
 from milp.mip.process import run_job
@@ -18,12 +19,9 @@ from milp.result import Result, Status
 from milp.windows import eligible_devices, time_windows
 from placement import Problem, lower_bounds
 
-if TYPE_CHECKING:
-    from milp.mip.model import Decoded
-
-BOUND_TOLERANCE = 1e-6
-"""What a solver's bound may be too high by, relative to the upper bound: its feasibility and
-integrality tolerances times the Big-M."""
+PROVEN_GAP = 2e-6
+"""Relative gap that counts as none: twice what the bounds of integer programs are lowered by for
+the tolerances of their solvers."""
 
 SOLVER_GAP = 1e-7
 """Relative gap at which a solver stops where the caller asked for none."""
@@ -54,7 +52,7 @@ class Search:
         copy_pairs: frozenset[CopyPair] = frozenset()
         with TemporaryDirectory(prefix="milp-") as folder:
             while not self.proven() and (left_s := deadline_s - monotonic()) > 0:
-                found = self._ask(Path(folder, "placement.mps"), copy_pairs, left_s)
+                found = self._ask(Path(folder), copy_pairs, left_s)
                 if found <= copy_pairs:
                     return
                 copy_pairs |= found
@@ -76,25 +74,22 @@ class Search:
         )
 
     def _ask(
-        self, path: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float
+        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float
     ) -> frozenset[CopyPair]:
         """Solve once; returns the copies that overlap in the answer."""
-        # The modelling layer is an optional dependency.
-        from milp.mip.model import PlacementModel
-
         best = self._best
         upper_ns = best.makespan_ns if best else horizon_ns(self._problem)
         reduced = reduce_problem(self._problem, upper_ns)
-        model = PlacementModel(self._problem, reduced, copy_pairs)
-        model.program.writeMPS(str(path))
+        model = formulate(self._params.solver, self._problem, reduced, copy_pairs)
+        path = model.write(folder)
         start = model.start_values(best.placement, best.timeline) if best else {}
         job = self._job(path, start, time_limit_s)
-        report = run_job(job, lambda state: self._learn(state, model.unit_ns, upper_ns))
+        report = run_job(job, lambda state: self._learn(state, model))
         self.message = report.message
         if report.status is MipStatus.INFEASIBLE:
             self._no_plan(upper_ns)
             return frozenset()
-        self._learn(report, model.unit_ns, upper_ns)
+        self._learn(report, model)
         decoded = model.decode(report.values) if report.values else None
         if decoded is not None:
             self._take(decoded)
@@ -131,10 +126,10 @@ class Search:
             found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
             self.offer(found)
 
-    def _learn(self, report: MipReport, unit_ns: float, upper_ns: int) -> None:
+    def _learn(self, report: MipReport, model: Formulation) -> None:
         if report.bound is not None:
-            slack_ns = BOUND_TOLERANCE * upper_ns
-            self._bound_ns = max(self._bound_ns, math.ceil(report.bound * unit_ns - slack_ns))
+            bound_ns = report.bound * model.unit_ns - model.tolerance_ns
+            self._bound_ns = max(self._bound_ns, math.ceil(bound_ns))
         self._tell()
 
     def _doubt(self) -> None:
@@ -164,7 +159,7 @@ class Search:
     def proven(self) -> bool:
         """Whether the best plan is within the gap that was asked for."""
         gap = self._gap()
-        return gap is not None and gap <= max(self._params.gap, 2 * BOUND_TOLERANCE)
+        return gap is not None and gap <= max(self._params.gap, PROVEN_GAP)
 
     def _gap(self) -> float | None:
         if self._best is None:

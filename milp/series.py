@@ -84,11 +84,9 @@ def _cuts(problem: Problem) -> Iterator[int]:
 
 def _passes_by(tensor: Tensor, cut: int, after: frozenset[int]) -> bool:
     """Whether a copy of the tensor may still be needed or under way after the cut."""
-    if tensor.size_bytes == 0 or tensor.producer in after:
+    if tensor.size_bytes == 0 or tensor.producer == cut or tensor.producer in after:
         return False
-    if tensor.is_output:
-        return True
-    return tensor.producer != cut and not after.isdisjoint(tensor.consumers)
+    return tensor.is_output or not after.isdisjoint(tensor.consumers)
 
 
 def _tensors(problem: Problem, block: Block, number: dict[int, int]) -> Iterator[Tensor]:

@@ -23,11 +23,11 @@ SIR+, section 5, equations 1 to 5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import pulp
 
-from milp.copies import Copy, CopyPair, copies_of
+from milp.copies import CopyPair, copies_of
+from milp.decoded import Decoded
 from milp.mip.bounds import LoadCut, load_cuts
 from milp.mip.links import LinkQueues
 from milp.mip.units import MODEL_SPAN
@@ -36,25 +36,6 @@ from milp.windows import service_ns
 from placement.placement import Placement
 from placement.problem import Problem
 from placement.timeline import SpanKind, Timeline
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """A solution of the program.
-
-    Parameters
-    ----------
-    device_of : list of int
-        Device of each task.
-    starts_ns : list of float
-        Start of each task.
-    copy_starts_ns : dict of Copy to float
-        Start of each copy that the devices make necessary.
-    """
-
-    device_of: list[int]
-    starts_ns: list[float]
-    copy_starts_ns: dict[Copy, float]
 
 
 class PlacementModel:

@@ -26,9 +26,9 @@ def test_data_that_passes_by_prevents_a_cut():
     assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, passing))] == [0, 2, None]
 
 
-def test_an_early_output_prevents_cuts_after_it():
+def test_an_early_output_prevents_cuts_after_its_task():
     tensors = [edge(0, 1), edge(1, 2), edge(1, size=9, output=True)]
-    assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, tensors))] == [0, None]
+    assert [b.last for b in series_blocks(two_devices([(1, 1)] * 3, tensors))] == [0, 1, None]
 
 
 def test_an_input_that_is_read_later_prevents_cuts_before_it():

@@ -16,8 +16,13 @@ from milp.mip.job import MipJob, MipReport
 
 Report = Callable[[MipReport], None]
 
-REQUIRED_MODULE = {"highs": "highspy", "cbc": "pulp", "gurobi": "gurobipy"}
-"""The module that each solver needs; the keys are the solvers' names."""
+REQUIRED_MODULES = {
+    "highs": ("pulp", "highspy"),
+    "cbc": ("pulp",),
+    "gurobi": ("pulp", "gurobipy"),
+    "cpsat": ("ortools",),
+}
+"""The modules that each solver needs; the keys are the solvers' names."""
 
 _INSTALL = {"gurobi": "pip install gurobipy"}
 
@@ -36,7 +41,7 @@ class MipSolver(Protocol):
 
 def solver_names() -> list[str]:
     """Names of all solvers, the default first."""
-    return list(REQUIRED_MODULE)
+    return list(REQUIRED_MODULES)
 
 
 def require_solver(name: str) -> None:
@@ -49,9 +54,9 @@ def require_solver(name: str) -> None:
     SolverUnavailableError
         If a package is missing; the message says which and how to install it.
     """
-    if name not in REQUIRED_MODULE:
-        raise ValueError(f"unknown solver {name!r}; there are: {', '.join(REQUIRED_MODULE)}")
-    for module in ("pulp", REQUIRED_MODULE[name]):
+    if name not in REQUIRED_MODULES:
+        raise ValueError(f"unknown solver {name!r}; there are: {', '.join(REQUIRED_MODULES)}")
+    for module in REQUIRED_MODULES[name]:
         if find_spec(module) is None:
             command = _INSTALL.get(module.removesuffix("py"), "pip install surplus-engine[solvers]")
             raise SolverUnavailableError(

@@ -1,0 +1,1 @@
+"""The placement problem as a constraint program for OR-Tools CP-SAT."""

@@ -1,0 +1,199 @@
+"""The constraint program: optional intervals on devices and links; needs OR-Tools.
+
+A task has one start, one end, and one optional interval per device, of which one is present. A
+copy has an optional interval on its link, present where its producer and a consumer are at its
+two ends. Times are whole units, see ``Instance``. Unlike the integer program it keeps all
+copies over one link apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ortools.sat.python import cp_model
+
+from milp.cpsat import names
+from milp.cpsat.instance import Instance
+from milp.cpsat.links import LinkCopies
+from milp.mip.bounds import LoadCut, load_cuts
+from milp.reductions import reduce_problem
+from milp.windows import service_ns
+
+
+class ConstraintModel:
+    """The program of one instance.
+
+    Parameters
+    ----------
+    instance : Instance
+        Problem, upper bound and unit of time.
+
+    Attributes
+    ----------
+    program : cp_model.CpModel
+        What CP-SAT solves.
+    variables : dict of str to cp_model.IntVar
+        All variables that a start may set and an answer has, by name.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.problem = instance.problem
+        self.scaled = instance.scaled
+        self.program = cp_model.CpModel()
+        self.variables: dict[str, cp_model.IntVar] = {}
+        self._latest = instance.scaled(instance.upper_ns)
+        self._reduced = reduce_problem(instance.problem, instance.upper_ns)
+        self._windows = self._reduced.windows
+        self._tasks = range(len(self.problem.tasks))
+        self._inside: dict[tuple[int, str], cp_model.IntVar | None] = {}
+        self.makespan = self.time(names.MAKESPAN)
+        self._x = {
+            (i, d): self.boolean(names.placed(i, d)) for i in self._tasks for d in self._devices(i)
+        }
+        self.start = [self.time(names.start(i)) for i in self._tasks]
+        self.end = [self.time(names.end(i)) for i in self._tasks]
+        self._objective()
+        self._placement()
+        self._lanes()
+        self._capacity()
+        self._precedence()
+        LinkCopies(self)
+        self._loads()
+
+    def hint(self, values: Mapping[str, float]) -> None:
+        """Start from a known schedule; what it does not name is 0, as in an answer."""
+        for name, variable in self.variables.items():
+            self.program.add_hint(variable, round(values.get(name, 0.0)))
+
+    def time(self, name: str) -> cp_model.IntVar:
+        """A variable for an instant within the upper bound."""
+        self.variables[name] = self.program.new_int_var(0, self._latest, name)
+        return self.variables[name]
+
+    def boolean(self, name: str) -> cp_model.IntVar:
+        """A variable that is 0 or 1."""
+        self.variables[name] = self.program.new_bool_var(name)
+        return self.variables[name]
+
+    def inside(self, task: int, memory: str) -> cp_model.IntVar | None:
+        """1 if the task runs on a device of that memory; None if it cannot."""
+        if (task, memory) not in self._inside:
+            self._inside[task, memory] = self._make_inside(task, memory)
+        return self._inside[task, memory]
+
+    def _make_inside(self, task: int, memory: str) -> cp_model.IntVar | None:
+        devices = self.problem.devices
+        places = [self._x[task, d] for d in self._devices(task) if devices[d].memory == memory]
+        if len(places) < 2:
+            return places[0] if places else None
+        any_of = self.program.new_bool_var(f"m_{task}_{memory}")
+        self.program.add(any_of == sum(places))
+        return any_of
+
+    def _objective(self) -> None:
+        """The makespan covers each task's end and what must come after it."""
+        self.program.minimize(self.makespan)
+        for i in self._tasks:
+            tails = self._windows.tail_ns[i]
+            tail = sum(self.scaled(tails[d]) * self._x[i, d] for d in self._devices(i))
+            self.program.add(self.makespan >= self.end[i] + tail)
+
+    def _placement(self) -> None:
+        """Each task runs on one device, no earlier than its inputs can be there."""
+        for i in self._tasks:
+            self.program.add_exactly_one(self._x[i, d] for d in self._devices(i))
+            heads = self._windows.head_ns[i]
+            head = sum(self.scaled(heads[d]) * self._x[i, d] for d in self._devices(i))
+            self.program.add(self.start[i] >= head)
+            work = sum(self._service(i, d) * self._x[i, d] for d in self._devices(i))
+            self.program.add(self.end[i] == self.start[i] + work)
+
+    def _lanes(self) -> None:
+        """Tasks that share a lane run one after the other.
+
+        Lanes of its own for each task, not a cumulative constraint: what fits onto a lane is
+        what bounds the makespan where a few lanes take chains of tasks, and a task of no length
+        needs its lanes, too.
+        """
+        for d, device in enumerate(self.problem.devices):
+            tasks = [i for i in self._tasks if (i, d) in self._x]
+            widths = {i: self.problem.tasks[i].width(d) for i in tasks}
+            if device.lanes == 1:
+                self.program.add_no_overlap(self._interval(i, d, self._x[i, d]) for i in tasks)
+            elif sum(widths.values()) > device.lanes:
+                self._take_lanes(d, widths)
+
+    def _take_lanes(self, device: int, widths: Mapping[int, int]) -> None:
+        """Each task takes as many lanes as it is wide.
+
+        Lanes are alike, so a lane is for tasks up to which, by index, the lane below was used.
+        """
+        below: dict[int, cp_model.IntVar] = {}
+        taken: dict[int, list[cp_model.IntVar]] = {i: [] for i in widths}
+        for lane in range(self.problem.devices[device].lanes):
+            here = {i: self.boolean(names.lane(i, device, lane)) for i in widths}
+            self.program.add_no_overlap(self._interval(i, device, z) for i, z in here.items())
+            for i, z in here.items():
+                taken[i].append(z)
+                self.program.add_implication(z, self._x[i, device])
+                if lane:
+                    self.program.add_bool_or([~z, *(below[j] for j in widths if j <= i)])
+            below = here
+        for i, row in taken.items():
+            self.program.add(sum(row) == widths[i] * self._x[i, device])
+
+    def _interval(self, task: int, device: int, present: cp_model.IntVar) -> cp_model.IntervalVar:
+        length = self._service(task, device)
+        return self.program.new_optional_interval_var(
+            self.start[task], length, self.end[task], present, ""
+        )
+
+    def _capacity(self) -> None:
+        """Weights fit into their device's memory."""
+        for d, device in enumerate(self.problem.devices):
+            if device.memory_bytes is not None:
+                weights = (
+                    self.problem.tasks[i].weight_bytes * self._x[i, d]
+                    for i in self._tasks
+                    if (i, d) in self._x
+                )
+                self.program.add(sum(weights) <= device.memory_bytes)
+
+    def _precedence(self) -> None:
+        """A task starts once its predecessors are done."""
+        for i in self._tasks:
+            for j in self.problem.predecessors[i]:
+                self.program.add(self.start[i] >= self.end[j])
+
+    def _loads(self) -> None:
+        """What lies between two instants takes at least its work over the lanes."""
+        for cut in load_cuts(self.problem, self._windows):
+            self._load(cut)
+
+    def _load(self, cut: LoadCut) -> None:
+        begin = 0 if cut.after is None else self.end[cut.after]
+        end = self.makespan if cut.before is None else self.start[cut.before]
+        work = sum(
+            self._service(i, cut.device)
+            * self.problem.tasks[i].width(cut.device)
+            * self._x[i, cut.device]
+            for i in cut.tasks
+            if (i, cut.device) in self._x
+        )
+        margin = self.scaled(cut.head_ns) + self.scaled(cut.tail_ns)
+        lanes = self.problem.devices[cut.device].lanes
+        held = self._any_of(cut) if cut.gated else 1
+        self.program.add(lanes * (end - begin - margin * held) >= work)
+
+    def _any_of(self, cut: LoadCut) -> cp_model.IntVar:
+        """1 if any of the tasks runs on the device."""
+        used = self.program.new_bool_var("")
+        for i in cut.tasks:
+            self.program.add_implication(self._x[i, cut.device], used)
+        return used
+
+    def _service(self, task: int, device: int) -> int:
+        return self.scaled(service_ns(self.problem, task, device))
+
+    def _devices(self, task: int) -> tuple[int, ...]:
+        return self._windows.devices[task]

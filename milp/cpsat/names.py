@@ -1,0 +1,37 @@
+"""Names of the program's variables, by which starts and answers cross between processes."""
+
+from __future__ import annotations
+
+from milp.copies import Copy
+
+MAKESPAN = "makespan"
+
+
+def placed(task: int, device: int) -> str:
+    """1 if the task runs on the device."""
+    return f"x_{task}_{device}"
+
+
+def lane(task: int, device: int, number: int) -> str:
+    """1 if the task holds that lane of the device."""
+    return f"z_{task}_{device}_{number}"
+
+
+def start(task: int) -> str:
+    """When the task starts, in units."""
+    return f"s_{task}"
+
+
+def end(task: int) -> str:
+    """When the task ends, in units."""
+    return f"e_{task}"
+
+
+def needed(copy: Copy) -> str:
+    """1 if the copy is made."""
+    return f"c_{copy.tensor}_{copy.source}_{copy.target}"
+
+
+def sent(copy: Copy) -> str:
+    """When the copy takes its link, in units."""
+    return f"u_{copy.tensor}_{copy.source}_{copy.target}"

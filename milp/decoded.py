@@ -1,0 +1,26 @@
+"""A solver's answer in the problem's own terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from milp.copies import Copy
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A solution of a program.
+
+    Parameters
+    ----------
+    device_of : list of int
+        Device of each task.
+    starts_ns : list of float
+        Start of each task.
+    copy_starts_ns : dict of Copy to float
+        Start of each copy that the devices make necessary.
+    """
+
+    device_of: list[int]
+    starts_ns: list[float]
+    copy_starts_ns: dict[Copy, float]

@@ -1,0 +1,61 @@
+"""How a problem is written down for a solver: as an integer or as a constraint program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from milp.copies import CopyPair
+from milp.decoded import Decoded
+from milp.reductions import Reduced
+from placement.placement import Placement
+from placement.problem import Problem
+from placement.timeline import Timeline
+
+
+class Formulation(Protocol):
+    """A program that minimises the makespan."""
+
+    @property
+    def unit_ns(self) -> float:
+        """Nanoseconds of one unit of the objective."""
+        ...
+
+    @property
+    def tolerance_ns(self) -> float:
+        """By how much a bound of the solver may be too high."""
+        ...
+
+    def write(self, folder: Path) -> Path:
+        """Store the program for the solver's process; returns the file."""
+        ...
+
+    def start_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
+        """A known schedule within the upper bound, by variable name."""
+        ...
+
+    def decode(self, values: Mapping[str, float]) -> Decoded:
+        """The schedule of an answer; variables that are absent are 0."""
+        ...
+
+
+def formulate(
+    solver: str, problem: Problem, reduced: Reduced, copy_pairs: Iterable[CopyPair]
+) -> Formulation:
+    """Write a problem down for a solver.
+
+    Parameters
+    ----------
+    copy_pairs : iterable of CopyPair
+        Copies that must not hold their link at once. An integer program lets the others
+        overlap, a constraint program lets none.
+    """
+    # The modelling layer of integer programs is an optional dependency.
+    if solver == "cpsat":
+        from milp.cpsat.formulation import CpFormulation
+
+        return CpFormulation(problem, reduced)
+    from milp.mip.formulation import MipFormulation
+
+    return MipFormulation(problem, reduced, copy_pairs)
