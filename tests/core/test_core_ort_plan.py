@@ -5,30 +5,13 @@ import weakref
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from session_plans import model
 
-from engine._core import DeviceOptions, Machine, PlanBuilder
+from engine._core import PlanBuilder
 from engine.native import load_runtime
 from engine.values import from_value, to_value
 
 load_runtime()
-
-
-@pytest.fixture
-def machine():
-    machine = Machine([DeviceOptions(kind="cpu", name="cpu", lanes=2)])
-    yield machine
-    machine.close()
-
-
-def model(nodes, inputs, outputs):
-    graph = helper.make_graph(
-        nodes,
-        "test",
-        [helper.make_value_info(*item) for item in inputs],
-        [helper.make_value_info(*item) for item in outputs],
-    )
-    opsets = [helper.make_opsetid("", 18)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
 
 
 def one_segment(machine, model_bytes):
