@@ -9,17 +9,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx_parts import value, weight
 
 Save = Callable[..., Path]
-_RNG = np.random.default_rng(7)
-
-
-def value(name, shape=None, elem_type=TensorProto.FLOAT):
-    return helper.make_tensor_value_info(name, elem_type, shape)
-
-
-def weight(name, *shape):
-    return numpy_helper.from_array(_RNG.normal(size=shape).astype(np.float32), name)
 
 
 @pytest.fixture

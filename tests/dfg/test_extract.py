@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import value, weight
 from onnx import TensorProto, helper
+from onnx_parts import value, weight
 
 from engine.dfg.extract import boundary_inputs, boundary_outputs, extract
 from engine.dfg.onnx_reader import read

@@ -2,10 +2,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from conftest import value, weight
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
+from onnx_parts import value, weight
 
 from engine.dfg import inspect as module
 from engine.dfg.antichain import largest_antichain, levels, widest_level

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from conftest import value, weight
 from onnx import TensorProto, helper, numpy_helper
+from onnx_parts import value, weight
 
 from engine.dfg import optimise as optimise_module
 from engine.dfg.graph import Graph, ValueKind
