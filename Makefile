@@ -63,7 +63,7 @@ $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
 	touch $@
 
 test: install lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: install
 	$(BIN)/ruff check .

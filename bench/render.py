@@ -1,0 +1,41 @@
+"""``python -m bench.render``: put the stored results into docs/PERFORMANCE.md.
+
+A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``; prose around it stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from bench.result_file import RESULTS, markdown
+
+PAGE = Path(__file__).parent.parent / "docs" / "PERFORMANCE.md"
+_TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def rendered(page: str) -> str:
+    """The page with every table made anew from its JSON."""
+    return _TABLE.sub(_table, page)
+
+
+def _table(match: re.Match[str]) -> str:
+    name = match.group(1)
+    document = json.loads((RESULTS / f"{name}.json").read_text())
+    machine = document["machine"]
+    origin = (
+        f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, ONNX Runtime"
+        f" {machine['onnxruntime']}, commit {machine['commit']}"
+    )
+    table = markdown(document["rows"])
+    return f"<!-- table {name} -->\n{table}\n\n*{origin}*\n<!-- end -->"
+
+
+def main() -> None:
+    """Rewrite the page."""
+    PAGE.write_text(rendered(PAGE.read_text()))
+
+
+if __name__ == "__main__":
+    main()
