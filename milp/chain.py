@@ -94,10 +94,10 @@ class Chain:
         finally:
             cost.result = block.result()
             cost.bound_ns = max(cost.bound_ns, cost.result.bound_ns)
+        count = len(self._blocks)
+        search.proof = f"{count} blocks in series, proven by {self._params.solver}"
         if cost.result.status is not Status.OPTIMAL:
-            search.message = f"block {edge[0] + 1} of {len(self._blocks)}: {cost.result.message}"
-        else:
-            search.message = f"{len(self._blocks)} blocks in series"
+            search.message = f"block {edge[0] + 1} of {count}: {cost.result.message}"
 
     def _shortest(self, length: Callable[[_Cost], float]) -> list[Edge]:
         """The path from the first block to the last with the least sum of lengths."""

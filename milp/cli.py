@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("problem", type=Path, help="problem in JSON")
     parser.add_argument("--time", type=float, default=60.0, help="limit in seconds (60)")
-    parser.add_argument("--solver", choices=solver_names(), default="highs")
+    parser.add_argument("--solver", choices=solver_names(), default="auto")
     parser.add_argument("--gap", type=float, default=0.0, help="relative gap that is enough (0)")
     parser.add_argument("--threads", type=int, default=2, help="threads of the solver (2)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

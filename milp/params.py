@@ -15,7 +15,8 @@ class SolveParams:
     Parameters
     ----------
     solver : str
-        ``highs``, ``cbc`` or ``gurobi``.
+        ``cpsat``, ``highs``, ``cbc``, ``gurobi``, or ``auto``: CP-SAT where it is installed,
+        which proves more in the same time (bench/optimum.py), else HiGHS.
     time_limit_s : float
         Wall-clock limit of the solver, > 0.
     warm_start : Placement or None
@@ -26,7 +27,7 @@ class SolveParams:
         Threads of the solver, >= 1.
     """
 
-    solver: str = "highs"
+    solver: str = "auto"
     time_limit_s: float = 60.0
     warm_start: Placement | None = None
     gap: float = 0.0

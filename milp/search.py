@@ -28,7 +28,15 @@ SOLVER_GAP = 1e-7
 
 
 class Search:
-    """The incumbent, the bound and how they came about."""
+    """The incumbent, the bound and how they came about.
+
+    Attributes
+    ----------
+    message : str
+        The solver's last words: why there is no proof, if there is none.
+    proof : str
+        Why the plan is optimal, if it is.
+    """
 
     def __init__(
         self, problem: Problem, params: SolveParams, listener: Listener = lambda progress: None
@@ -40,7 +48,8 @@ class Search:
         self._best = best_of(known_incumbents(problem, params.warm_start))
         self._bound_ns = combinatorial_bound_ns(problem)
         self._infeasible = False
-        self.message = "a known plan meets the lower bound"
+        self.message = "not asked"
+        self.proof = "a known plan meets the lower bound"
 
     def run(self) -> None:
         """Ask the solver, unless the best known plan is good enough.
@@ -59,9 +68,9 @@ class Search:
 
     def result(self) -> Result:
         """What is known now."""
-        best = self._best
+        best, status = self._best, self._status()
         return Result(
-            status=self._status(),
+            status=status,
             makespan_ns=best.makespan_ns if best else None,
             bound_ns=self._bound_ns,
             gap=self._gap(),
@@ -70,7 +79,7 @@ class Search:
             timeline=best.timeline if best else None,
             dispatched_ns=best.dispatched_ns if best else None,
             solver=self._params.solver,
-            message=self.message,
+            message=self.proof if status is Status.OPTIMAL else self.message,
         )
 
     def _ask(
@@ -85,7 +94,7 @@ class Search:
         start = model.start_values(best.placement, best.timeline) if best else {}
         job = self._job(path, start, time_limit_s)
         report = run_job(job, lambda state: self._learn(state, model))
-        self.message = report.message
+        self.message, self.proof = report.message, f"proven by {self._params.solver}"
         if report.status is MipStatus.INFEASIBLE:
             self._no_plan(upper_ns)
             return frozenset()

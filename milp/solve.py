@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from milp.chain import Chain
-from milp.mip.solvers import require_solver
+from milp.mip.solvers import choose_solver
 from milp.params import Listener, SolveParams
 from milp.result import Result
 from milp.search import Search
@@ -29,7 +31,7 @@ def solve(
         If the solver is not installed.
     """
     params = params or SolveParams()
-    require_solver(params.solver)
+    params = replace(params, solver=choose_solver(params.solver))
     search = Search(problem, params, listener)
     blocks = series_blocks(problem)
     try:

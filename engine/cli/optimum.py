@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SUMMARY = "find the best placement and order, and prove how good it is"
 _EXAMPLE = """
-engine optimum model.onnx --profile P.json --time 60 --solver highs -o placement.json
+engine optimum model.onnx --profile P.json --time 60 -o placement.json
 engine optimum model.onnx --profile P.json --problem problem.json; python -m milp problem.json
 """
 
@@ -31,9 +31,9 @@ def add_parser(verbs: Any) -> None:
     add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")
     add(
         "--solver",
-        default="highs",
-        choices=("highs", "cbc", "gurobi"),
-        help="who solves the integer program (default %(default)s; gurobi needs a licence)",
+        default="auto",
+        choices=("auto", "cpsat", "highs", "cbc", "gurobi"),
+        help="who proves it (default %(default)s: cpsat, else highs; gurobi needs a licence)",
     )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--problem", type=Path, metavar="F.json", help="write the problem, for python -m milp")
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(result.to_json(problem))
     else:
-        show_mapping(f"{graph.name}: {args.solver}", _summary(result))
+        show_mapping(f"{graph.name}: {result.solver}", _summary(result))
     return 0
 
 

@@ -19,6 +19,9 @@ from milp.mip.bounds import LoadCut, load_cuts
 from milp.reductions import reduce_problem
 from milp.windows import service_ns
 
+GATED_QUANTILES = 16
+"""Heads and tails for gated loads, see ``load_cuts``: more than an integer program can bear."""
+
 
 class ConstraintModel:
     """The program of one instance.
@@ -111,9 +114,9 @@ class ConstraintModel:
     def _lanes(self) -> None:
         """Tasks that share a lane run one after the other.
 
-        Lanes of its own for each task, not a cumulative constraint: what fits onto a lane is
-        what bounds the makespan where a few lanes take chains of tasks, and a task of no length
-        needs its lanes, too.
+        Of several lanes each task takes some of its own, since a cumulative constraint alone
+        overlooks that a task of no length needs one; but only that constraint sees early that
+        the tasks of a device are too many for the time that is left.
         """
         for d, device in enumerate(self.problem.devices):
             tasks = [i for i in self._tasks if (i, d) in self._x]
@@ -122,6 +125,8 @@ class ConstraintModel:
                 self.program.add_no_overlap(self._interval(i, d, self._x[i, d]) for i in tasks)
             elif sum(widths.values()) > device.lanes:
                 self._take_lanes(d, widths)
+                intervals = [self._interval(i, d, self._x[i, d]) for i in tasks]
+                self.program.add_cumulative(intervals, list(widths.values()), device.lanes)
 
     def _take_lanes(self, device: int, widths: Mapping[int, int]) -> None:
         """Each task takes as many lanes as it is wide.
@@ -167,7 +172,7 @@ class ConstraintModel:
 
     def _loads(self) -> None:
         """What lies between two instants takes at least its work over the lanes."""
-        for cut in load_cuts(self.problem, self._windows):
+        for cut in load_cuts(self.problem, self._windows, GATED_QUANTILES):
             self._load(cut)
 
     def _load(self, cut: LoadCut) -> None:

@@ -12,7 +12,7 @@ PAIRWISE_TASKS_MAX = 120
 """Above this, loads between pairs of tasks (quadratically many) are left out."""
 
 GATED_QUANTILES = 4
-"""How many heads and tails of one device are tried as gated windows."""
+"""How many heads and tails of one device an integer program tries as gated windows."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,19 @@ class LoadCut:
     gated: bool = False
 
 
-def load_cuts(problem: Problem, windows: Windows) -> Iterator[LoadCut]:
-    """Loads of time windows, before and after each task, and between pairs of tasks."""
+def load_cuts(
+    problem: Problem, windows: Windows, quantiles: int = GATED_QUANTILES
+) -> Iterator[LoadCut]:
+    """Loads of time windows, before and after each task, and between pairs of tasks.
+
+    Parameters
+    ----------
+    quantiles : int
+        How many heads and tails of one device are tried as gated windows, >= 1.
+    """
     for device in range(len(problem.devices)):
         yield from _window_cuts(problem, windows, device)
-        yield from _gated_cuts(windows, device)
+        yield from _gated_cuts(windows, device, quantiles)
         if len(problem.tasks) <= PAIRWISE_TASKS_MAX:
             yield from _task_cuts(problem, windows, device)
 
@@ -71,15 +79,15 @@ def _window_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[Lo
                 yield LoadCut(device, inside, None, None, head_ns, tail_ns)
 
 
-def _gated_cuts(windows: Windows, device: int) -> Iterator[LoadCut]:
+def _gated_cuts(windows: Windows, device: int, quantiles: int) -> Iterator[LoadCut]:
     """Window loads with the heads and tails of this very device, transfers included.
 
     Only a few quantiles: each costs a row per task, since it has to be gated.
     """
     tasks = [i for i, choices in enumerate(windows.devices) if device in choices]
     seen = set()
-    for head in _quantiles([windows.head_ns[i][device] for i in tasks]):
-        for tail in _quantiles([windows.tail_ns[i][device] for i in tasks]):
+    for head in _quantiles([windows.head_ns[i][device] for i in tasks], quantiles):
+        for tail in _quantiles([windows.tail_ns[i][device] for i in tasks], quantiles):
             inside = frozenset(
                 i
                 for i in tasks
@@ -92,9 +100,9 @@ def _gated_cuts(windows: Windows, device: int) -> Iterator[LoadCut]:
                 yield LoadCut(device, inside, None, None, head_ns, tail_ns, gated=True)
 
 
-def _quantiles(values: list[int]) -> list[int]:
+def _quantiles(values: list[int], count: int) -> list[int]:
     ranked = sorted(set(values))
-    return ranked[:: max(1, len(ranked) // GATED_QUANTILES)]
+    return ranked[:: max(1, len(ranked) // count)]
 
 
 def _task_cuts(problem: Problem, windows: Windows, device: int) -> Iterator[LoadCut]:

@@ -30,7 +30,7 @@ class MipJob:
     solver : str
         Name of the solver.
     model_path : str
-        The program in MPS format; it minimises.
+        The program, which minimises: MPS, or for CP-SAT an ``Instance`` in JSON.
     start : mapping of str to float
         A feasible point by variable name; continuous variables may be absent. May be empty.
     time_limit_s : float

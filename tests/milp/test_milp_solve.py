@@ -11,7 +11,7 @@ from placement import Placement, Task, make_policy, policy_names, simulate, vali
 from placement.random_graphs import DetectorParams, detector, inception, small_random
 
 MODULE = sys.modules["milp.search"]
-QUICK = SolveParams(time_limit_s=20, threads=1)
+QUICK = SolveParams("highs", time_limit_s=20, threads=1)
 
 
 def checked(problem, params=QUICK):
@@ -167,7 +167,7 @@ def test_parameters_out_of_range(options, message):
 
 
 def test_an_unknown_solver_is_named():
-    with pytest.raises(ValueError, match="unknown solver 'scip'; there are: highs, cbc, gurobi"):
+    with pytest.raises(ValueError, match="unknown solver 'scip'; there are: auto, cpsat, highs"):
         solve(two_devices([(1, 1)]), SolveParams(solver="scip"))
 
 
@@ -211,6 +211,16 @@ def test_a_failed_solver_leaves_the_known_plan(monkeypatch, unsolved):
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress: failed)
     result = solve(unsolved)
     assert (result.status, result.message) == (Status.FEASIBLE, "it crashed")
+
+
+def test_a_proof_outlives_the_solvers_last_words(monkeypatch, unsolved):
+    def stopped(job, progress):
+        # In the units of an integer program the upper bound is 1000.
+        return MipReport(MipStatus.UNSOLVED, bound=1000.0, message="Time limit reached")
+
+    monkeypatch.setattr(MODULE, "run_job", stopped)
+    result = solve(unsolved, SolveParams("highs"))
+    assert (result.status, result.message) == (Status.OPTIMAL, "proven by highs")
 
 
 def test_ctrl_c_returns_what_is_known(monkeypatch, unsolved):

@@ -6,7 +6,7 @@ from milp_problems import two_devices
 from milp import SolveParams, SolverUnavailableError, solve
 from milp.mip import solvers
 from milp.mip.licence import NO_LICENCE, SIZE_LIMIT, explain_gurobi_error
-from milp.mip.solvers import require_solver
+from milp.mip.solvers import choose_solver, require_solver
 from milp.mip.solvers.cbc import logged_bound
 from placement.random_graphs import DetectorParams, detector
 
@@ -19,12 +19,20 @@ HAS_GUROBI = importlib.util.find_spec("gurobipy") is not None
         ("highs", "highspy", r"surplus-engine\[solvers\]"),
         ("cbc", "pulp", r"surplus-engine\[solvers\]"),
         ("gurobi", "gurobipy", "pip install gurobipy"),
+        ("cpsat", "ortools", r"surplus-engine\[solvers\]"),
     ],
 )
 def test_a_missing_package_is_named(monkeypatch, solver, module, command):
     monkeypatch.setattr(solvers, "find_spec", lambda name: None if name == module else object())
     with pytest.raises(SolverUnavailableError, match=f"{module}.*{command}"):
         require_solver(solver)
+
+
+def test_the_default_is_cpsat_where_it_is_installed_else_highs(monkeypatch):
+    monkeypatch.setattr(solvers, "find_spec", lambda name: object())
+    assert choose_solver("auto") == "cpsat"
+    monkeypatch.setattr(solvers, "find_spec", lambda name: None if name == "ortools" else object())
+    assert choose_solver("auto") == "highs"
 
 
 def test_solve_checks_the_solver_first(monkeypatch):

@@ -17,12 +17,15 @@ from milp.mip.job import MipJob, MipReport
 Report = Callable[[MipReport], None]
 
 REQUIRED_MODULES = {
+    "cpsat": ("ortools",),
     "highs": ("pulp", "highspy"),
     "cbc": ("pulp",),
     "gurobi": ("pulp", "gurobipy"),
-    "cpsat": ("ortools",),
 }
 """The modules that each solver needs; the keys are the solvers' names."""
+
+AUTO = "auto"
+"""CP-SAT, or HiGHS where that is not installed."""
 
 _INSTALL = {"gurobi": "pip install gurobipy"}
 
@@ -40,8 +43,24 @@ class MipSolver(Protocol):
 
 
 def solver_names() -> list[str]:
-    """Names of all solvers, the default first."""
-    return list(REQUIRED_MODULES)
+    """What may be asked for, the default first."""
+    return [AUTO, *REQUIRED_MODULES]
+
+
+def choose_solver(name: str) -> str:
+    """The solver that a name stands for, which is installed then.
+
+    Raises
+    ------
+    ValueError
+        If there is no such solver.
+    SolverUnavailableError
+        If a package is missing.
+    """
+    if name == AUTO:
+        name = "highs" if _missing_module("cpsat") else "cpsat"
+    require_solver(name)
+    return name
 
 
 def require_solver(name: str) -> None:
@@ -55,13 +74,17 @@ def require_solver(name: str) -> None:
         If a package is missing; the message says which and how to install it.
     """
     if name not in REQUIRED_MODULES:
-        raise ValueError(f"unknown solver {name!r}; there are: {', '.join(REQUIRED_MODULES)}")
-    for module in REQUIRED_MODULES[name]:
-        if find_spec(module) is None:
-            command = _INSTALL.get(module.removesuffix("py"), "pip install surplus-engine[solvers]")
-            raise SolverUnavailableError(
-                f"solver {name!r} needs the package {module!r}, which is not installed ({command})"
-            )
+        raise ValueError(f"unknown solver {name!r}; there are: {', '.join(solver_names())}")
+    module = _missing_module(name)
+    if module is not None:
+        command = _INSTALL.get(module.removesuffix("py"), "pip install surplus-engine[solvers]")
+        raise SolverUnavailableError(
+            f"solver {name!r} needs the package {module!r}, which is not installed ({command})"
+        )
+
+
+def _missing_module(name: str) -> str | None:
+    return next((m for m in REQUIRED_MODULES[name] if find_spec(m) is None), None)
 
 
 def load_solver(name: str) -> MipSolver:

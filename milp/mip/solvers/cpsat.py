@@ -15,6 +15,10 @@ from milp.mip.solvers import Report
 LEAST_TIME_S = 1e-3
 """What is left for the search at least, however long the program took to build."""
 
+SEARCHES = ("no_lp", "lb_tree_search", "default_lp", "quick_restart_no_lp")
+"""CP-SAT's searches, one a thread. The first learns from conflicts alone: it proves what is left
+between the best plan and the bound of the linear relaxation, which the second raises."""
+
 
 def run(job: MipJob, report: Report) -> MipReport:
     """Build the constraint program and solve it."""
@@ -23,15 +27,26 @@ def run(job: MipJob, report: Report) -> MipReport:
     if job.start:
         model.hint(job.start)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(
-        job.time_limit_s - (monotonic() - began_s), LEAST_TIME_S
-    )
-    solver.parameters.num_workers = job.threads
-    solver.parameters.relative_gap_limit = job.gap
-    solver.parameters.random_seed = 0
+    _set_options(solver, job)
+    left_s = job.time_limit_s - (monotonic() - began_s)
+    solver.parameters.max_time_in_seconds = max(left_s, LEAST_TIME_S)
     solver.best_bound_callback = lambda bound: report(MipReport(MipStatus.UNSOLVED, bound))
     status = solver.solve(model.program)
     return _result(solver, status, model)
+
+
+def _set_options(solver: cp_model.CpSolver, job: MipJob) -> None:
+    parameters = solver.parameters
+    parameters.num_workers = job.threads
+    parameters.relative_gap_limit = job.gap
+    parameters.random_seed = 0
+    if job.threads > 1:
+        parameters.subsolvers.extend(SEARCHES)
+    # Dear, but without them a device of several lanes with many short tasks is never proven.
+    parameters.use_overload_checker_in_cumulative = True
+    parameters.use_timetable_edge_finding_in_cumulative = True
+    parameters.use_strong_propagation_in_disjunctive = True
+    parameters.use_dynamic_precedence_in_disjunctive = True
 
 
 def _result(
