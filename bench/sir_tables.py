@@ -10,7 +10,7 @@ import dataclasses
 
 from bench import result_file
 from bench.built_models import FOLDER, built
-from engine.cli.place import flat_rows
+from engine.cli.placement_tables import common_rows, cost_rows, move_rows
 from engine.pipeline.stages import example_inputs, measure, read_model
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import parse_devices
@@ -30,16 +30,17 @@ def main() -> None:
     problem = problem_of(graph, profile, specs)
     params = SimulatorParams("fifo")
     placements = [make_policy(name).place(problem) for name in POLICIES]
-    rows = flat_rows(placement_table(problem, placements, params))
-    for row in rows:
+    table = placement_table(problem, placements, params)
+    moves, costs = move_rows(table), cost_rows(table)
+    for row in moves:
         row["paper ms (PF1)"] = PAPER_MS.get(str(row["policy"]), "-")
     by_name = dict(zip(POLICIES, placements, strict=True))
-    common = [r.to_dict() for r in common_table(problem, by_name["sd"], by_name["comm_sd"], params)]
-    result_file.show("SIR+ Tables 1 and 2 (simulated, derived GPU profile)", rows)
-    result_file.show("SIR+ Table 3 (simulated, derived GPU profile)", common)
+    common = common_rows(common_table(problem, by_name["sd"], by_name["comm_sd"], params))
+    tables = {"sir_table_1": moves, "sir_table_2": costs, "sir_table_3": common}
     config = {"devices": [dataclasses.asdict(spec) for spec in specs], "order": params.order}
-    result_file.write("sir_tables", config, rows)
-    result_file.write("sir_table_3", config, common)
+    for name, rows in tables.items():
+        result_file.show(f"{name} (simulated, derived GPU profile)", rows)
+        result_file.write(name, config, rows)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ class Future:
 class Model:
     """A graph, its plan and the core's form of it. Thread-safe.
 
-    Use as ``model.run({"image": array})``; closing frees sessions and weights.
+    Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     """
 
     def __init__(self, graph: Graph, plan: Plan, machine: _core.Machine) -> None:
