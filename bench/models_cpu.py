@@ -24,7 +24,7 @@ def row(name: str, rounds: int) -> dict[str, object]:
         "engine": lambda: model.run(inputs),
         **peer.runners(path, inputs, (1, cores)),
     }
-    times = interleaved(contenders, rounds, budget_ns=20_000_000_000)
+    times = interleaved(contenders, rounds, budget_ns=15_000_000_000)
     # The peer at its best: the setting that the engine does worst against.
     best = max(
         (n for n in times if n != "engine"), key=lambda n: times["engine"].ratio_to(times[n])

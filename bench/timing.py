@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 FEWEST_ROUNDS = 7
+SETTLE_S = 0.07
+"""Pause before each block: ONNX Runtime's idle threads spin for 50 ms after a run (measured),
+and would take a core from whoever comes next."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ def interleaved(
     """Time contenders in turn, a block each a round; the first run of a block is not counted.
 
     A block warms what the contender before it cooled (caches, spinning threads); turns, each
-    beginning with another contender, make a machine that drifts treat all alike.
+    beginning with another contender, make a machine that drifts treat all alike; the pause lets
+    the threads of the contender before it park.
     """
     times: dict[str, list[tuple[int, ...]]] = {name: [] for name in contenders}
     names = list(contenders)
@@ -70,6 +74,7 @@ def interleaved(
 
 
 def _block(run: Callable[[], object], block_ns: int, most: int) -> tuple[int, ...]:
+    time.sleep(SETTLE_S)
     run()
     found: list[int] = []
     began = time.perf_counter_ns()
