@@ -40,7 +40,7 @@ define SANITIZED
 	$(BIN)/cmake -S engine/core -B build/$(1) -G Ninja -DSURPLUS_SANITIZE=$(1) \
 	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 	$(BIN)/cmake --build build/$(1)
-	$(BIN)/ctest --test-dir build/$(1) --output-on-failure
+	build/$(1)/tests/core_tests
 endef
 
 .PHONY: install build test lint sanitize bench serve stub clean
