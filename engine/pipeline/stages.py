@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Pl
         candidate.predicted,
         name=candidate.name,
         policy=policy,
-        bound_ns=lower_bounds(costs.problem).makespan_ns,
+        bound_ns=lower_bounds(_best_case(costs)).makespan_ns,
     )
 
 
@@ -165,3 +165,28 @@ def check_memory(groups: GroupGraph) -> None:
             raise PlacementError(
                 f"device {device.name!r}: weights need {need} bytes of {device.memory_bytes}"
             )
+
+
+def _best_case(costs: Costs) -> Problem:
+    """The problem with each task at its fastest width, fused as the whole model is.
+
+    Segments are fused and may be wide, which ``costs.problem`` knows nothing of: its own bound can
+    lie above what a plan takes.
+    """
+    service = costs.service
+
+    def least_ns(task: int, device: int) -> int | None:
+        times = [
+            (service.task_ns[device, width][task], service.fusion.get((device, width), 1.0))
+            for width in service.widths(device)
+        ]
+        return min(
+            (round(ns * min(1.0, fusion)) for ns, fusion in times if ns is not None), default=None
+        )
+
+    devices = range(len(costs.problem.devices))
+    tasks = tuple(
+        replace(task, service_ns=tuple(least_ns(index, device) for device in devices), widths=())
+        for index, task in enumerate(costs.problem.tasks)
+    )
+    return replace(costs.problem, tasks=tasks)
