@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from engine.atomic_file import write_atomic
 
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently could change again without a new time stamp, as in git's index."""
@@ -53,10 +54,7 @@ class FileHashes:
 
     def _remember(self, note: Path, state: list[int], digest: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self._folder)
-        with os.fdopen(handle, "w") as stream:
-            json.dump({"state": state, "sha256": digest}, stream)
-        Path(temporary).replace(note)
+        write_atomic(note, json.dumps({"state": state, "sha256": digest}).encode())
 
 
 def _hash(file: Path) -> str:

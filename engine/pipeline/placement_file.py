@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from engine.atomic_file import write_atomic
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
-from engine.report.atomic import write_atomic
 from placement.placement import Placement
 from placement.problem import Problem
 

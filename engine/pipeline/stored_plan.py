@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.atomic_file import write_atomic
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.native import runtime_version
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
-from engine.report.atomic import write_atomic
 from engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)

@@ -7,14 +7,13 @@ a profile taken on a GPU server can be studied on a laptop.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from engine.atomic_file import write_atomic
 from engine.errors import ProfileError
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import Machine
@@ -212,11 +211,7 @@ class Profile:
         """
         path = Path(path)
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-            with os.fdopen(handle, "w") as file:
-                file.write(self.to_json())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
+            write_atomic(path, self.to_json().encode())
         except OSError as error:
             raise ProfileError(f"{path}: {error.strerror or error}") from error
 

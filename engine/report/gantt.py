@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.atomic_file import write_atomic
 from engine.errors import ConfigError
-from engine.report.atomic import write_atomic
 from engine.report.gantt_html import to_html
 from engine.report.gantt_png import to_png
 from placement.timeline import Timeline

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.report.atomic import write_atomic
+from engine.atomic_file import write_atomic
 from engine.report.tracks import heading, tracks
 from placement.timeline import Span, Timeline
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import tempfile
 from pathlib import Path
 
 import onnx
 
 from engine import _core
+from engine.atomic_file import write_atomic
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import DeviceError, ExecutionError
@@ -103,9 +102,6 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
 def _write(path: Path, model: onnx.ModelProto) -> None:
     """Write whole or not at all, so that a killed process leaves no broken segment."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(model.SerializeToString())
-        Path(temporary).replace(path)
+        write_atomic(path, model.SerializeToString())
     except OSError as error:
         raise DeviceError(f"cannot write the segment {path}: {error}") from error

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from engine.report.atomic import write_atomic
+from engine.atomic_file import write_atomic
 from engine.report.trace import to_trace, write_trace
 from placement.timeline import Timeline
 

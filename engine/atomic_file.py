@@ -19,7 +19,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        # mkstemp makes private files; a report is as public as any other new file.
+        # mkstemp makes private files; these are as public as any other new file.
         Path(name).chmod(0o644)
         Path(name).replace(path)
     except BaseException:
