@@ -43,7 +43,11 @@ void CpuDevice::help(Run& run) {
 void CpuDevice::serve(Run* mine) {
   // acquire: nothing but the flag is read
   while (mine != nullptr ? !mine->done() : !stopping_.load(std::memory_order_acquire)) {
-    Lane* lane = queue_.maybe_ready() ? try_sit() : nullptr;
+    Lane* lane = nullptr;
+    if (queue_.maybe_ready()) {
+      if (mine == nullptr && spread_.is_crowded()) spread_.move_away();
+      lane = try_sit();
+    }
     if (lane == nullptr) {
       idle(mine);
       continue;
@@ -65,6 +69,8 @@ void CpuDevice::idle(Run* mine) {
 }
 
 bool CpuDevice::spin(const Run* mine) {
+  // Whoever spins on the CPU of a seat holder takes its time away.
+  if (mine == nullptr && spread_.is_crowded() && !spread_.move_away()) return false;
   // seq_cst, both: a pusher that counts on us is seen by our next test of the queue
   spinners_.fetch_add(1, std::memory_order_seq_cst);
   const bool wanted = machine_.spin_until([&] { return is_wanted(mine); });
@@ -92,10 +98,13 @@ void CpuDevice::wake(int count) {
 CpuDevice::Lane* CpuDevice::try_sit() {
   if (!seats_.try_take(1)) return nullptr;
   machine_.budget().add_running(1);
-  return by_id_[static_cast<std::size_t>(seats_.take_id())].get();
+  Lane& lane = *by_id_[static_cast<std::size_t>(seats_.take_id())];
+  lane.cpu = spread_.sit();
+  return &lane;
 }
 
 void CpuDevice::leave(Lane& lane) {
+  spread_.leave(lane.cpu);
   seats_.give_back_id(lane.id);
   give_back_seats(1);
 }

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "cpu_spread.hpp"
 #include "device.hpp"
 #include "local_queue.hpp"
 #include "parker.hpp"
@@ -41,6 +42,7 @@ class CpuDevice final : public Device {
  private:
   struct alignas(64) Lane {
     int id = 0;
+    int cpu = 0;  ///< of its holder, when it sat down
     LocalQueue local;
     NodeValues values;
     std::vector<std::pair<std::uint32_t, Task>> elsewhere;  ///< made ready for other executors
@@ -68,6 +70,7 @@ class CpuDevice final : public Device {
 
   Machine& machine_;
   SeatTable seats_;
+  CpuSpread spread_;
   std::vector<std::unique_ptr<Lane>> by_id_;
   ReadyQueue queue_;
   EventCount workers_parked_, helpers_parked_, gate_parked_;
