@@ -250,7 +250,7 @@ class Machine:
         """Cancels the runs in flight, waits for their end and joins all threads."""
 
     def stats(self) -> dict[str, Any]:
-        """Per device executed, queued, spilled; live values and bytes, runs in flight."""
+        """Per device lanes, executed, queued, spilled; live values and bytes, runs in flight."""
 
 class PlanBuilder:
     """Collects nodes and values; build() checks them."""
@@ -325,6 +325,10 @@ class Run:
     def outputs(self) -> list[Value | None]: ...
     def spans(self) -> NDArray[numpy.int64]:
         """Rows of node, lane (-1: skipped), ready_ns, start_ns, end_ns since submission."""
+
+    @property
+    def submitted_ns(self) -> int:
+        """When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced."""
 
 class Plan:
     """Immutable; many runs at once."""

@@ -157,7 +157,9 @@ nb::dict stats(const PyMachine& self) {
   nb::list devices;
   for (std::size_t i = 0; i < stats.devices.size(); ++i) {
     nb::dict row;
-    row["name"] = self.owner->get()->device(static_cast<int>(i)).name();
+    const Device& device = self.owner->get()->device(static_cast<int>(i));
+    row["name"] = device.name();
+    row["lanes"] = device.lanes();
     row["executed"] = stats.devices[i].executed;
     row["queued"] = stats.devices[i].queued;
     row["spilled"] = stats.devices[i].spilled;
@@ -280,7 +282,10 @@ void bind_run(nb::module_& m) {
           nb::call_guard<nb::gil_scoped_release>(), "timeout_s"_a = -1.0, "help"_a = true)
       .def("cancel", [](const PyRun& self) { self.run->cancel(); })
       .def("outputs", [](const PyRun& self) { return to_list(self.run->outputs()); })
-      .def("spans", &spans);
+      .def("spans", &spans)
+      .def_prop_ro(
+          "submitted_ns", [](const PyRun& self) { return self.run->submitted_ns(); },
+          "When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced.");
   nb::class_<PyPlan>(m, "Plan", "Immutable; many runs at once.")
       .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
