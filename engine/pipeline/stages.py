@@ -180,8 +180,9 @@ def _best_case(costs: Costs) -> Problem:
             (service.task_ns[device, width][task], service.fusion.get((device, width), 1.0))
             for width in service.widths(device)
         ]
+        # Rounded down: a segment rounds once, and a bound must not add up what its tasks rounded.
         return min(
-            (round(ns * min(1.0, fusion)) for ns, fusion in times if ns is not None), default=None
+            (int(ns * min(1.0, fusion)) for ns, fusion in times if ns is not None), default=None
         )
 
     devices = range(len(costs.problem.devices))
