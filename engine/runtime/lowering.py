@@ -90,7 +90,9 @@ class _Slots:
 
 def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     """The ONNX file of a segment, written once beside the weights that it refers to."""
-    if whole:
+    # Dead nodes make what the model's own file does not deliver.
+    delivered = {graph.tensors[i].name for i in graph.outputs}
+    if whole and delivered.issuperset(segment.outputs):
         return graph.model_path
     key = hashlib.sha256(repr((segment.tasks, segment.outputs)).encode()).hexdigest()[:24]
     path = graph.folder / f"segment-{key}.onnx"
