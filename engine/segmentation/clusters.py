@@ -11,7 +11,7 @@ clusters form an acyclic graph, and clusters of one phase may be merged in any c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from placement.problem import Problem
@@ -46,19 +46,22 @@ def clusters(problem: Problem, device_of: Sequence[int], fan: int) -> list[Clust
     """
     if fan < 2:
         raise ValueError(f"fan must be >= 2, got {fan}")
+    before, after = problem.predecessors, problem.successors
+    return cut_at(problem, device_of, lambda a, b: len(before[b]) >= fan or len(after[a]) >= fan)
+
+
+def cut_at(
+    problem: Problem, device_of: Sequence[int], is_hub: Callable[[int, int], bool]
+) -> list[Cluster]:
+    """Cut at every device boundary and at every edge (from, to) that ``is_hub`` names."""
     phase = [0] * len(problem.tasks)
     joined = _DisjointSets(len(problem.tasks))
     plain_edges: list[tuple[int, int]] = []
     for task, before in enumerate(problem.predecessors):
-        wide_join = len(before) >= fan
         for other in before:
-            is_hub = (
-                wide_join
-                or device_of[other] != device_of[task]
-                or len(problem.successors[other]) >= fan
-            )
-            phase[task] = max(phase[task], phase[other] + is_hub)
-            if not is_hub:
+            cut = device_of[other] != device_of[task] or is_hub(other, task)
+            phase[task] = max(phase[task], phase[other] + cut)
+            if not cut:
                 plain_edges.append((other, task))
     for other, task in plain_edges:
         if phase[other] == phase[task]:

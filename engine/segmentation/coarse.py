@@ -17,6 +17,7 @@ def coarse_problem(
     service: ServiceTimes,
     subset: Sequence[int] | None = None,
     measured_ns: Mapping[int, int] | None = None,
+    order: Sequence[int] | None = None,
 ) -> tuple[Problem, Placement]:
     """The groups of ``graph`` (or some of them) as a problem with one choice of device each.
 
@@ -27,16 +28,21 @@ def coarse_problem(
         only the outside reads vanishes.
     measured_ns : mapping of int to int, optional
         Service times by group index that replace what ``service`` says.
+    order : sequence of int, optional
+        Rank of each chosen group, the lowest first; by default as they are listed.
     """
     measured = measured_ns or {}
     chosen = list(range(len(graph.groups)) if subset is None else subset)
     problem = graph.problem
     group_of = {task: new for new, old in enumerate(chosen) for task in graph.groups[old].tasks}
     placement = Placement(
-        tuple(graph.groups[old].device for old in chosen), tuple(range(len(chosen))), "segments"
+        tuple(graph.groups[old].device for old in chosen),
+        tuple(range(len(chosen)) if order is None else order),
+        "segments",
     )
     tasks = tuple(
-        _task(graph, old, measured.get(old, service.of_group(graph.groups[old]))) for old in chosen
+        _task(graph, old, measured[old] if old in measured else service.of_group(graph.groups[old]))
+        for old in chosen
     )
     tensors = _tensors(problem, group_of, whole=subset is None)
     return (
@@ -46,10 +52,31 @@ def coarse_problem(
 
 
 def predict(
-    graph: GroupGraph, service: ServiceTimes, measured_ns: Mapping[int, int] | None = None
+    graph: GroupGraph,
+    service: ServiceTimes,
+    measured_ns: Mapping[int, int] | None = None,
+    order: Sequence[int] | None = None,
 ) -> Timeline:
     """Simulate the groups as the runtime runs them."""
-    return simulate(*coarse_problem(graph, service, measured_ns=measured_ns))
+    return simulate(*coarse_problem(graph, service, measured_ns=measured_ns, order=order))
+
+
+def longest_tail_first(graph: GroupGraph, service: ServiceTimes) -> list[int]:
+    """Rank of each group by the length of the longest path from its start to the end.
+
+    The upward rank of HEFT (Topcuoglu, Hariri and Wu, 2002, eq. 20) without communication.
+    """
+    tail = [service.of_group(group) for group in graph.groups]
+    longest = [0] * len(tail)
+    for index in reversed(range(len(tail))):
+        tail[index] += longest[index]
+        for other in graph.predecessors[index]:
+            longest[other] = max(longest[other], tail[index])
+    by_tail = sorted(range(len(tail)), key=lambda i: (-tail[i], i))
+    rank = [0] * len(tail)
+    for place, index in enumerate(by_tail):
+        rank[index] = place
+    return rank
 
 
 def _task(graph: GroupGraph, index: int, service_ns: int) -> Task:

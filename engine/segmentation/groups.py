@@ -73,6 +73,12 @@ class GroupGraph:
             for i in range(len(self.groups))
         )
 
+    def with_group(self, index: int, group: Group) -> GroupGraph:
+        """The same graph with one group replaced by another of the same tasks."""
+        groups = list(self.groups)
+        groups[index] = group
+        return GroupGraph(self.problem, groups)
+
     def stretches(self) -> list[tuple[bool, tuple[int, ...]]]:
         """Maximal runs of serial groups, and the parallel regions between them, in order.
 

@@ -24,13 +24,14 @@ def pack(
     ordered = sorted(cut, key=lambda c: (c.phase, c.device, c.tasks[0]))
     for (_, device), members in groupby(ordered, key=lambda c: (c.phase, c.device)):
         bins = problem.devices[device].lanes * per_lane
-        groups += _longest_first(list(members), device, bins, service)
+        groups += longest_first(list(members), device, bins, service)
     return groups
 
 
-def _longest_first(
-    members: list[Cluster], device: int, bins: int, service: ServiceTimes
+def longest_first(
+    members: Sequence[Cluster], device: int, bins: int, service: ServiceTimes
 ) -> list[Group]:
+    """Deal clusters that may be merged in any combination out to ``bins`` groups of one lane."""
     if len(members) <= bins:
         return [Group(c.tasks, device) for c in members]
     sized = sorted(

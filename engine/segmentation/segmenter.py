@@ -1,9 +1,9 @@
 """From a placement to candidate segmentations, best predicted first.
 
 SIR+ (section 6.2) fuses linear chains; here whole clusters are merged, for several sizes of
-what counts as a hub, and the simulator judges each. The whole model as one segment is always a
-candidate where one device can run it, so the result never loses to plain ONNX Runtime by more
-than the prediction's error.
+what counts as a hub and several depths of slabs, and the simulator judges each. The whole model
+as one segment is always a candidate where one device can run it, so the result never loses to
+plain ONNX Runtime by more than the prediction's error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.packing import pack
 from engine.segmentation.service import ServiceTimes
+from engine.segmentation.slabs import slabs
 from engine.segmentation.widths import choose_widths
 from placement.placement import Placement
 from placement.problem import Problem
@@ -30,11 +31,14 @@ class SegmentationParams:
     ----------
     fans : tuple of int
         Degrees from which a task counts as a hub (clusters.py).
+    thickness : tuple of int
+        Levels of a slab (slabs.py).
     per_lane : tuple of int
         Groups per lane and phase.
     """
 
     fans: tuple[int, ...] = (2, 3, 4, 8, 16, 32)
+    thickness: tuple[int, ...] = (1, 2, 3)
     per_lane: tuple[int, ...] = (1, 2)
 
 
@@ -62,11 +66,10 @@ def segment(
 
     Trivial candidates are included, one for each width, if the placement uses one device.
     """
-    found: dict[tuple[tuple[tuple[int, ...], int], ...], Candidate] = {}
+    found: dict[tuple[Group, ...], Candidate] = {}
     for name, graph in _graphs(problem, placement, service, params or SegmentationParams()):
-        key = tuple((g.tasks, g.width) for g in graph.groups)
-        if key not in found:
-            found[key] = Candidate(name, graph, predict(graph, service))
+        if graph.groups not in found:
+            found[graph.groups] = Candidate(name, graph, predict(graph, service))
     return sorted(
         found.values(), key=lambda c: (c.predicted.makespan_ns, len(c.graph.groups), c.name)
     )
@@ -94,8 +97,10 @@ def _graphs(
     used = set(placement.device_of)
     if len(used) == 1 and problem.tasks:
         yield from single_segments(problem, used.pop(), service)
-    for fan in params.fans:
-        cut = clusters(problem, placement.device_of, fan)
+    device_of = placement.device_of
+    cuts = {f"fan {fan}": clusters(problem, device_of, fan) for fan in params.fans}
+    cuts |= {f"slab {depth}": slabs(problem, device_of, depth) for depth in params.thickness}
+    for name, cut in cuts.items():
         for per_lane in params.per_lane:
             packed = GroupGraph(problem, pack(problem, cut, service, per_lane))
-            yield f"fan {fan} x{per_lane}", choose_widths(packed, service)
+            yield f"{name} x{per_lane}", choose_widths(packed, service)

@@ -1,7 +1,8 @@
 """Service times of groups: what running several tasks as one segment takes.
 
 Depends on: the tasks' own times per device and width, a factor for what fusion saves inside a
-session, and the measured cost of a segment boundary.
+session, and the measured cost of a segment boundary. What was measured of a group itself counts
+more than any of these.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ class ServiceTimes:
     wide_boundary_ns : int
         The same for a segment of more than one lane: lanes are collected and a thread pool is
         woken. Also keeps noise from making a tiny segment wide.
+    measured : mapping of Group to int
+        Times of groups that were measured as segments in place, boundary included.
     """
 
     task_ns: Mapping[tuple[int, int], Sequence[int | None]]
     fusion: Mapping[tuple[int, int], float] = field(default_factory=dict)
     boundary_ns: int = 650
     wide_boundary_ns: int = 20_000
+    measured: Mapping[Group, int] = field(default_factory=dict)
 
     @staticmethod
     def of(problem: Problem) -> ServiceTimes:
@@ -52,8 +56,12 @@ class ServiceTimes:
         """Widths that the device was measured at, ascending."""
         return sorted(width for d, width in self.task_ns if d == device)
 
+    def start_ns(self, width: int) -> int:
+        """What starting a segment of this width costs."""
+        return self.boundary_ns if width == 1 else self.wide_boundary_ns
+
     def group_ns(self, tasks: Sequence[int], device: int, width: int) -> int:
-        """Time of ``tasks`` as one segment.
+        """Time of ``tasks`` as one segment, as their own times say.
 
         Raises
         ------
@@ -67,9 +75,9 @@ class ServiceTimes:
             if time_ns is None:
                 raise ValueError(f"task {task} cannot run on device {device}")
             total += time_ns
-        start_ns = self.boundary_ns if width == 1 else self.wide_boundary_ns
-        return round(total * self.fusion.get((device, width), 1.0)) + start_ns
+        return round(total * self.fusion.get((device, width), 1.0)) + self.start_ns(width)
 
     def of_group(self, group: Group) -> int:
-        """Time of a group at its own width."""
-        return self.group_ns(group.tasks, group.device, group.width)
+        """Time of a group at its own width, measured where it was."""
+        known = self.measured.get(group)
+        return self.group_ns(group.tasks, group.device, group.width) if known is None else known

@@ -3,20 +3,28 @@
 Heavy linear phases want all lanes of a CPU at once, wide phases one lane per branch. Between
 two serial groups lies a region whose inside no other region overlaps, so each can be decided on
 its own: run its groups side by side, or collapse it into one segment that has all lanes.
+
+A region may be nearly the whole model (a detector's backbone feeds its pyramid from the middle),
+so its heavy groups are then looked at one by one: the simulator says whether all lanes for a
+group gain more than running beside the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from engine.segmentation.coarse import coarse_problem
+from engine.segmentation.coarse import coarse_problem, predict
 from engine.segmentation.groups import Group, GroupGraph, merged
 from engine.segmentation.service import ServiceTimes
 from placement.simulator import simulate
 
+_HEAVIEST = 8
+"""How many groups of parallel regions may be widened; a simulation each."""
+
 
 def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
-    """Collapse regions that gain nothing from parallelism, then merge serial neighbours."""
+    """Collapse regions that gain nothing from parallelism, merge serial neighbours, widen."""
     groups: list[Group] = []
     for serial, members in graph.stretches():
         if serial:
@@ -24,7 +32,7 @@ def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
         else:
             groups += _decide(graph, members, service)
     decided = GroupGraph(graph.problem, groups)
-    return _merge_serial(decided, service)
+    return _widen(_merge_serial(decided, service), service)
 
 
 def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) -> list[Group]:
@@ -53,8 +61,30 @@ def _merge_serial(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     return GroupGraph(graph.problem, groups)
 
 
+def _widen(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
+    """Give heavy groups of parallel regions more lanes where the whole plan gains from it."""
+    gains = {
+        index: service.of_group(group) - service.of_group(best_width(group, service))
+        for index, (group, serial) in enumerate(zip(graph.groups, graph.serial, strict=True))
+        if not serial
+    }
+    worth = sorted((i for i in gains if gains[i] > 0), key=lambda i: -gains[i])[:_HEAVIEST]
+    if not worth:
+        return graph
+    shortest_ns = predict(graph, service).makespan_ns
+    for index in worth:
+        wide = best_width(graph.groups[index], service)
+        changed = graph.with_group(index, wide)
+        makespan_ns = predict(changed, service).makespan_ns
+        if makespan_ns < shortest_ns:
+            graph, shortest_ns = changed, makespan_ns
+    return graph
+
+
 def best_width(group: Group, service: ServiceTimes) -> Group:
     """The group at the width that runs it fastest, the narrowest on a tie."""
     widths = service.widths(group.device)
-    width = min(widths, key=lambda w: (service.group_ns(group.tasks, group.device, w), w))
-    return Group(group.tasks, group.device, width)
+    return min(
+        (replace(group, width=width) for width in widths),
+        key=lambda g: (service.of_group(g), g.width),
+    )
