@@ -44,7 +44,10 @@ def test_plan_runs_and_counts(machine):
     assert plan.node_names == ["n0", "n1", "n2", "n3", "n4"]
     assert plan.run([]) == []
     stats = machine.stats()
-    assert stats["devices"][0] == {"name": "cpu", "executed": 5, "queued": 0, "spilled": 0}
+    cpu_row, gpu_row = stats["devices"]
+    assert cpu_row.pop("lanes") in (1, 2, 3)
+    assert cpu_row == {"name": "cpu", "executed": 5, "queued": 0, "spilled": 0}
+    assert gpu_row == {"name": "gpu", "lanes": 2, "executed": 0, "queued": 0, "spilled": 0}
     assert (stats["live_values"], stats["live_bytes"]) == (0, 0)
 
 
@@ -66,10 +69,19 @@ def test_spans_follow_the_dependencies(machine):
     assert (spans[1:, 3] >= spans[:-1, 4]).all()
 
 
+def test_traced_run_tells_when_it_was_submitted(machine):
+    before_ns = time.monotonic_ns()
+    run = chain(machine, 4).submit([], traced=True)
+    assert before_ns <= run.submitted_ns <= time.monotonic_ns()
+    run.wait()
+    assert run.submitted_ns + run.spans()[-1, 4] <= time.monotonic_ns()
+
+
 def test_untraced_run_has_no_spans(machine):
     run = chain(machine).submit([])
     run.wait()
     assert run.spans().shape == (0, 5)
+    assert run.submitted_ns == 0
 
 
 def test_emulated_device_charges_the_service_time(machine):
