@@ -10,8 +10,6 @@
 #include <stdexcept>
 #include <string>
 
-struct OrtAllocator;
-struct OrtArenaCfg;
 struct OrtEnv;
 struct OrtMemoryInfo;
 struct OrtOptionalTypeInfo;
@@ -23,6 +21,17 @@ struct OrtStatus;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtTypeInfo;
 struct OrtValue;
+
+/// An allocator as the C API lays it out, up to what we use; one of ours says so by its version.
+struct OrtAllocator {
+  static constexpr std::uint32_t kVersion = 18;  ///< the first with Reserve, before later fields
+
+  std::uint32_t version;
+  void* (*Alloc)(OrtAllocator* self, std::size_t bytes);
+  void (*Free)(OrtAllocator* self, void* bytes);
+  const OrtMemoryInfo* (*Info)(const OrtAllocator* self);
+  void* (*Reserve)(OrtAllocator* self, std::size_t bytes);
+};
 
 namespace engine::ort {
 
@@ -80,11 +89,8 @@ class Api {
   StatusFn<69, int, int, OrtMemoryInfo**> create_cpu_memory_info{table_};
   StatusFn<78, OrtAllocator**> get_default_allocator{table_};
   StatusFn<76, OrtAllocator*, void*> allocator_free{table_};
-  StatusFn<156, std::size_t, int, int, int, OrtArenaCfg**> create_arena_cfg{table_};
-  Fn<157, void(OrtArenaCfg*)> release_arena_cfg{table_};
-  StatusFn<259, OrtEnv*, const char*, const OrtMemoryInfo*, const OrtArenaCfg*, const char* const*,
-           const char* const*, std::size_t>
-      create_and_register_allocator{table_};
+  StatusFn<131, const OrtSession*, const OrtMemoryInfo*, OrtAllocator**> create_allocator{table_};
+  StatusFn<176, OrtEnv*, OrtAllocator*> register_allocator{table_};
 
   StatusFn<10, OrtSessionOptions**> create_session_options{table_};
   StatusFn<11, OrtSessionOptions*, const char*> set_optimized_model_path{table_};

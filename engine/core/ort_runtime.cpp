@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "ort_arena.hpp"
+
 namespace engine::ort {
 namespace {
 
@@ -47,25 +49,6 @@ const Api& load_api(const ApiBase& base, const std::string& path) {
   return *new Api(table);  // lives as long as the process, like the library
 }
 
-void check_with(const Api& api, OrtStatus* status) {
-  if (status == nullptr) return;
-  const std::string message = api.get_error_message(status);
-  api.release_status(status);
-  throw std::runtime_error(message);
-}
-
-/// One arena on the env: 50 sessions with an arena each hold 40 times the memory.
-void register_arena(const Api& api, OrtEnv* env) {
-  OrtMemoryInfo* memory = nullptr;
-  check_with(api, api.create_cpu_memory_info(kArenaAllocator, kMemTypeDefault, &memory));
-  OrtArenaCfg* config = nullptr;
-  check_with(api, api.create_arena_cfg(0, -1, -1, -1, &config));
-  OrtStatus* status = api.create_and_register_allocator(env, "CPUExecutionProvider", memory, config,
-                                                        nullptr, nullptr, 0);
-  api.release_arena_cfg(config);
-  check_with(api, status);
-}
-
 const Runtime* make_runtime(const Api& api) {
   OrtEnv* env = nullptr;
   // Failures come back as statuses and are thrown; the log would only repeat them on stderr.
@@ -79,6 +62,13 @@ const Runtime* make_runtime(const Api& api) {
 }
 
 }  // namespace
+
+void check_with(const Api& api, OrtStatus* status) {
+  if (status == nullptr) return;
+  const std::string message = api.get_error_message(status);
+  api.release_status(status);
+  throw std::runtime_error(message);
+}
 
 void open_runtime(const std::string& library_path) {
   Library& current = library();

@@ -56,6 +56,8 @@ using Handle = std::unique_ptr<T, Release>;
 
 /// Throws std::runtime_error with ONNX Runtime's own message unless `status` is null.
 void check(OrtStatus* status);
+/// The same while the library is being opened.
+void check_with(const Api& api, OrtStatus* status);
 
 /// Calls an API function whose last argument is where the result goes.
 template <typename T, typename Function, typename... Args>
