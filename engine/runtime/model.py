@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +19,8 @@ from engine.errors import (
     ExecutionError,
     InputError,
 )
+from engine.runtime.blame import Blame, blame
+from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
 from engine.runtime.inputs import (
     Array,
@@ -29,7 +32,7 @@ from engine.runtime.inputs import (
     output_specs,
 )
 from engine.runtime.lowering import computed_outputs, lower
-from engine.runtime.measured import measured_timeline
+from engine.runtime.measured import Traced, together, traced_query
 from engine.segmentation.plan import Plan
 from engine.values import from_value, to_value
 from placement.timeline import Timeline
@@ -79,7 +82,27 @@ class Future:
 
     def timeline(self) -> Timeline:
         """Spans of this query, if it was submitted with ``traced=True`` and is done."""
-        return measured_timeline(self._model.plan, self._model.native, self._run)
+        return self._traced().timeline
+
+    def blame(self, others: Sequence[Future] = ()) -> Blame:
+        """Where this query's time went from its submission to its last segment's end.
+
+        Parameters
+        ----------
+        others : sequence of Future
+            Traced queries, of any models on the same devices, that may have been in its way.
+
+        Raises
+        ------
+        EngineError
+            If one of them was not submitted with ``traced=True`` or is not done.
+        """
+        model = self._model
+        timeline = together([future._traced() for future in (self, *others)])
+        return blame(timeline, lanes=model.lanes, causes=causes_of(model.plan))
+
+    def _traced(self) -> Traced:
+        return traced_query(self._model.plan, self._run, self._model.lanes)
 
 
 class Model:
@@ -101,7 +124,8 @@ class Model:
         self._constants = _constants(graph)
         self._computed = computed_outputs(graph)
         self._query = _plain_query(self)
-        self._last_traced: Timeline | None = None
+        self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
+        self._last_traced: Traced | None = None
 
     def run(
         self,
@@ -121,7 +145,7 @@ class Model:
         timeout : float, optional
             Seconds after which the query is cancelled.
         traced : bool
-            Keep its spans for ``timeline()``.
+            Keep its spans for ``timeline()`` and ``blame()``.
 
         Raises
         ------
@@ -138,14 +162,18 @@ class Model:
                 return answer
             if answer is not None:
                 _raise(answer.status, answer.error)
+        moments = [time.monotonic_ns()]
         values = self._values(inputs, outputs)
+        moments.append(time.monotonic_ns())
         try:
             run = self.native.execute(values, -1.0 if timeout is None else timeout, traced)
         except TimeoutError as error:
             raise DeadlineError(f"query not done after {timeout} s") from error
+        moments.append(time.monotonic_ns())
         result = self._finish(run, outputs)
         if traced:
-            self._last_traced = measured_timeline(self.plan, self.native, run)
+            moments.append(time.monotonic_ns())
+            self._last_traced = traced_query(self.plan, run, self.lanes, moments)
         return result
 
     def submit(
@@ -198,6 +226,26 @@ class Model:
         EngineError
             If no run was traced.
         """
+        return self._traced().timeline
+
+    def blame(self) -> Blame:
+        """Where the time of the last ``run(..., traced=True)`` went, the caller's side included.
+
+        Raises
+        ------
+        EngineError
+            If no run was traced.
+        """
+        traced = self._traced()
+        return blame(
+            traced.timeline, lanes=self.lanes, causes=causes_of(self.plan), call=traced.call
+        )
+
+    def predicted_blame(self) -> Blame:
+        """The same for the plan's prediction, which knows of no call and no dispatch."""
+        return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
+
+    def _traced(self) -> Traced:
         if self._last_traced is None:
             raise EngineError("no traced run yet: call run(..., traced=True) first")
         return self._last_traced
