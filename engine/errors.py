@@ -15,6 +15,7 @@
     ├── QueueFullError        a bounded queue turned the query away
     ├── CancelledError        the caller cancelled the query
     ├── DeadlineError         the query's deadline passed before it finished
+    ├── ConversionError       a torch module has no ONNX form, or one that answers otherwise
     └── ConfigError           a configuration file or option is wrong
 
 No transport codes live here: each face (CLI, gRPC) maps the tree once.
@@ -71,6 +72,10 @@ class CancelledError(EngineError):
 
 class DeadlineError(EngineError, TimeoutError):
     """The query's deadline passed before it finished."""
+
+
+class ConversionError(EngineError):
+    """A torch module cannot be made into an ONNX model, or into one that answers otherwise."""
 
 
 class ConfigError(EngineError, ValueError):

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from engine.cli import inspect, models, optimum, place, profile, run, serve
+from engine.cli import convert, inspect, models, optimum, place, profile, run, serve
 from engine.cli.parser import Parser
 from engine.errors import EngineError
 
-VERBS: tuple[ModuleType, ...] = (inspect, profile, place, optimum, run, serve, models)
+VERBS: tuple[ModuleType, ...] = (inspect, profile, place, optimum, run, serve, models, convert)
 
 _INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h."""

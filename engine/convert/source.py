@@ -1,0 +1,91 @@
+"""What is converted, as the converter sees it; ``torch_source.py`` is the one implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine.convert.input_spec import InputSpec
+
+Array = np.ndarray[Any, Any]
+
+
+class ForwardError(Exception):
+    """The module failed on some inputs; the message is its own, in one line."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an exporter made.
+
+    Parameters
+    ----------
+    exporter : str
+        Which one.
+    notes : tuple of str
+        What the user should know about it.
+    """
+
+    exporter: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """How to export.
+
+    Parameters
+    ----------
+    specs : sequence of InputSpec
+        Inputs in the order of the module's arguments, to be called ``input_names`` in the file.
+    inputs : mapping of str to array
+        An example of each, by the name of its spec.
+    opset : int or None
+        Version of the standard operators; None: the exporter's own choice.
+    exporter : str
+        Which one, or ``auto``.
+    """
+
+    specs: Sequence[InputSpec]
+    inputs: Mapping[str, Array]
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    opset: int | None = None
+    exporter: str = "auto"
+
+
+class Source(Protocol):
+    """A module that answers and that can be written as ONNX."""
+
+    def output_names(self, inputs: Mapping[str, Array]) -> list[str]:
+        """Names for the outputs, from the structure of what ``forward`` returns.
+
+        Raises
+        ------
+        ForwardError
+            If it fails.
+        ConversionError
+            If it returns what ONNX has no form for.
+        """
+
+    def answer(self, inputs: Mapping[str, Array]) -> list[Array]:
+        """The outputs for inputs in the order of ``forward``'s arguments.
+
+        Raises
+        ------
+        ForwardError
+            If it fails.
+        """
+
+    def export(self, request: ExportRequest, path: Path) -> Exported:
+        """Write an ONNX file; its weights may lie beside it.
+
+        Raises
+        ------
+        ConversionError
+            Naming what has no ONNX form.
+        """

@@ -1,0 +1,136 @@
+"""Finds ``package.module:factory`` and makes the module."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import operator
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from engine.errors import ConfigError, ConversionError
+
+_log = logging.getLogger(__name__)
+
+_FORM = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<factory>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+_MODEL_ERRORS = (Exception, SystemExit)
+
+
+@contextmanager
+def import_path(folders: Sequence[Path]) -> Iterator[None]:
+    """Let modules be imported from ``folders`` and the current folder, before all others.
+
+    Raises
+    ------
+    ConfigError
+        Naming what is no folder.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(f"--path {folder}: no such folder")
+    before = list(sys.path)
+    sys.path[:0] = [str(folder.absolute()) for folder in (*folders, Path.cwd())]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def split_target(text: str) -> tuple[str, str]:
+    """The module's and the factory's name.
+
+    Raises
+    ------
+    ConfigError
+        If the text has another form.
+    """
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ConfigError(f"{text}: expected package.module:factory, for example nets.small:make")
+    if match["module"].endswith(".py"):
+        name = match["module"].removesuffix(".py")
+        raise ConfigError(f"{text}: a module's name has no .py, try {name}:{match['factory']}")
+    return match["module"], match["factory"]
+
+
+def make_module(text: str, module_type: type) -> Any:
+    """Import, find and call.
+
+    Parameters
+    ----------
+    text : str
+        ``package.module:factory``; the factory returns a module, or is one itself.
+    module_type : type
+        What it must be an instance of: ``torch.nn.Module``.
+
+    Raises
+    ------
+    ConversionError
+        Naming what cannot be imported, is missing, fails or is of another type.
+    """
+    module_name, factory_name = split_target(text)
+    holder = _imported(module_name)
+    try:
+        found = operator.attrgetter(factory_name)(holder)
+    except AttributeError:
+        raise ConversionError(f"{text}: module {module_name} has no {factory_name!r}") from None
+    made = found if isinstance(found, module_type) else _called(text, found)
+    if not isinstance(made, module_type):
+        raise ConversionError(f"{text}: made a {_type_name(made)}, not a torch.nn.Module")
+    return made
+
+
+def one_line(error: BaseException) -> str:
+    """Type and message of an error that is not ours."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= 300 else text[:297] + "..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def where(error: BaseException, skipped: str = "") -> str:
+    """File and line at which an error arose, outside of files whose path has ``skipped``."""
+    frames = traceback.extract_tb(error.__traceback__)
+    kept = [f for f in frames if not skipped or skipped not in f.filename]
+    frame = (kept or frames)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise ConversionError(
+                f"no module named {error.name!r} in the current folder, --path or what is installed"
+            ) from error
+        raise _import_failed(name, error) from error
+    except _MODEL_ERRORS as error:
+        raise _import_failed(name, error) from error
+
+
+def _import_failed(name: str, error: BaseException) -> ConversionError:
+    _log.info("importing %s failed", name, exc_info=error)
+    return ConversionError(f"importing {name} fails at {where(error)}: {one_line(error)}")
+
+
+def _called(text: str, factory: Any) -> Any:
+    if not callable(factory):
+        raise ConversionError(
+            f"{text}: is a {_type_name(factory)}, neither a torch.nn.Module nor callable"
+        )
+    try:
+        return factory()
+    except _MODEL_ERRORS as error:
+        _log.info("%s failed", text, exc_info=error)
+        raise ConversionError(f"{text}: fails at {where(error)}: {one_line(error)}") from error
+
+
+def _type_name(thing: Any) -> str:
+    kind = type(thing)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"

@@ -1,0 +1,31 @@
+"""torch, if it is installed: the one place that imports it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from engine.errors import ConversionError
+
+INSTALL_HINT = "pip install 'surplus-engine[convert]'"
+
+
+def load_torch() -> Any:
+    """The module ``torch``.
+
+    Raises
+    ------
+    ConversionError
+        If it is not installed, or does not load; says how to install it.
+    """
+    try:
+        torch = importlib.import_module("torch")
+        importlib.import_module("torch.onnx")
+    except ModuleNotFoundError as error:
+        raise ConversionError(
+            f"this needs torch ({error.name} is not installed): {INSTALL_HINT}"
+        ) from error
+    except (ImportError, OSError) as error:
+        text = " ".join(str(error).split())
+        raise ConversionError(f"torch does not load: {text}; {INSTALL_HINT}") from error
+    return torch
