@@ -58,7 +58,21 @@ class BertParams:
             raise ValueError(f"layers and vocabulary must be at least 1, got {self}")
 
 
-def build_bert_base(params: BertParams) -> onnx.ModelProto:
+@dataclass(frozen=True)
+class BertLargeParams(BertParams):
+    """Parameters whose defaults are BERT-large, uncased: 24 layers of 16 heads, 335 M weights.
+
+    Parameters
+    ----------
+    layers, hidden, sequence, vocabulary, seed
+        As in `BertParams`.
+    """
+
+    layers: int = 24
+    hidden: int = 1024
+
+
+def build_bert(params: BertParams) -> onnx.ModelProto:
     """Build BERT: ids, types and mask (batch, sequence) to hidden states and a pooled vector."""
     b = GraphBuilder("bert", params.seed, _OPSET)
     shape = ("batch", params.sequence)
@@ -167,6 +181,14 @@ register(
     family="language",
     description="BERT-base, 128 tokens, unfused: about 620 operators",
     params=BertParams,
-    build=build_bert_base,
+    build=build_bert,
+    example_inputs=bert_inputs,
+)
+register(
+    "bert_large",
+    family="language",
+    description="BERT-large, 128 tokens, unfused: about 1220 operators, 1.3 GB of weights",
+    params=BertLargeParams,
+    build=build_bert,
     example_inputs=bert_inputs,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import onnx
@@ -11,6 +10,7 @@ from onnx import TensorProto
 
 from models.builder import Array, GraphBuilder
 from models.layers import ZERO_MEAN, embedding, gemm
+from models.perceptron import perceptron
 from models.registry import register
 
 DENSE_FEATURES = 13
@@ -26,7 +26,7 @@ class DlrmParams:
     ----------
     tables, rows, width : int
         Embedding tables, and the size of each: ``tables * rows * width * 4`` bytes in all.
-        26 tables of 100,000 rows make 666 MB; above 1.5 GB `models.save` stores them apart.
+        26 tables of 100,000 rows make 666 MB; above 1 GB `models.save` stores them apart.
     hot : int
         Look-ups per table and sample, summed.
     batch : int
@@ -58,12 +58,12 @@ def build_dlrm(params: DlrmParams) -> onnx.ModelProto:
     columns = b.op_multi("Split", sparse, outputs=params.tables, axis=1, name="columns")
     bags = [_embedding_bag(b, column, table, params) for table, column in enumerate(columns)]
     with b.scope("bottom"):
-        features = _perceptron(b, dense, (DENSE_FEATURES, *_BOTTOM, params.width))
+        features = perceptron(b, dense, (DENSE_FEATURES, *_BOTTOM, params.width))
     pairs = _interact(b, [features, *bags])
     x = b.op("Concat", features, pairs, axis=1, name="top_input")
     count = (params.tables + 1) * params.tables // 2
     with b.scope("top"):
-        x = _perceptron(b, x, (params.width + count, *_TOP))
+        x = perceptron(b, x, (params.width + count, *_TOP))
         x = gemm(b, x, "click", (_TOP[-1], 1), ZERO_MEAN)
     b.output(b.op("Sigmoid", x), "probability", (params.batch, 1))
     return b.build("DLRM, seeded weights")
@@ -75,12 +75,6 @@ def _embedding_bag(b: GraphBuilder, column: str, table: int, params: DlrmParams)
         std = float(np.sqrt(1.0 / (params.hot * params.width)))
         rows = embedding(b, indices, "rows", (params.rows, params.width), std)
         return b.op("ReduceSum", rows, b.ints(1), keepdims=0, name="bag")
-
-
-def _perceptron(b: GraphBuilder, x: str, widths: tuple[int, ...]) -> str:
-    for i, features in enumerate(pairwise(widths)):
-        x = b.op("Relu", gemm(b, x, f"fc{i + 1}", features))
-    return x
 
 
 def _interact(b: GraphBuilder, vectors: list[str]) -> str:

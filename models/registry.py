@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 # Builders are imported when first asked for, so that `import models` stays cheap.
 _BUILT_IN = {
     "bert_base": "models.bert",
+    "bert_large": "models.bert",
     "chain": "models.synthetic",
+    "deepfm": "models.deepfm",
     "diamonds": "models.synthetic",
     "dlrm": "models.dlrm",
     "faster_rcnn": "models.faster_rcnn",
@@ -27,10 +29,14 @@ _BUILT_IN = {
     "lenet": "models.lenet",
     "mask_rcnn": "models.mask_rcnn",
     "mobilenet_v2": "models.mobilenet",
+    "moe": "models.moe",
+    "multi_task": "models.multi_task",
     "random_dag": "models.synthetic",
+    "random_wide": "models.random_wide",
     "resnet50": "models.resnet",
     "ssd": "models.ssd",
     "ssd_per_class": "models.ssd",
+    "two_tower": "models.two_tower",
 }
 _registered: dict[str, ModelInfo] = {}
 

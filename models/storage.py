@@ -8,8 +8,12 @@ from typing import BinaryIO
 import onnx
 from onnx import StringStringEntryProto, TensorProto
 
-INLINE_LIMIT_BYTES = 1_500_000_000
-"""Above this the weights leave the file; protobuf itself ends at 2 GiB."""
+INLINE_LIMIT_BYTES = 1_000_000_000
+"""Above this the weights leave the file.
+
+Protobuf itself ends at 2 GiB; long before, a file that must be parsed and copied as a whole costs
+a reader several times its size, where one of weights alone is mapped.
+"""
 
 _PAGE_BYTES = 4096
 _SMALL_BYTES = 1024
@@ -27,7 +31,7 @@ def save(model: onnx.ModelProto, path: str | Path, *, external_data: bool | None
     path : str or Path
         The file; its folder must exist.
     external_data : bool, optional
-        Whether the weights go to their own file; by default if they are above 1.5 GB.
+        Whether the weights go to their own file; by default if they are above 1 GB.
 
     Returns
     -------

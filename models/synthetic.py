@@ -1,7 +1,6 @@
 """Graphs of tiny operators: what dispatch, placement and segmentation are measured on.
 
-No two nodes compute the same value (each branch has constants of its own), so that common
-subexpression elimination leaves all of them.
+No two nodes compute the same value, see `models.tiny_operators`.
 """
 
 from __future__ import annotations
@@ -12,13 +11,8 @@ import numpy as np
 import onnx
 
 from models.builder import Array, GraphBuilder
-from models.layers import Init, he_normal
 from models.registry import register
-
-KINDS = ("elementwise", "matmul")
-
-# All invertible: a deep chain of squashing functions would forget its input, and hide errors.
-ELEMENTWISE = ("Add", "Mul", "Neg", "Sub", "Div", "Neg")
+from models.tiny_operators import TinyOperators, check_kind, random_scalar
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class ChainParams:
     def __post_init__(self) -> None:
         """Check the ranges."""
         _check_positive(length=self.length, size=self.size)
-        _check_kind(self.kind)
+        check_kind(self.kind)
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ class ForkJoinParams:
     def __post_init__(self) -> None:
         """Check the ranges."""
         _check_positive(branches=self.branches, depth=self.depth, size=self.size)
-        _check_kind(self.kind)
+        check_kind(self.kind)
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ class DiamondsParams:
     def __post_init__(self) -> None:
         """Check the ranges."""
         _check_positive(count=self.count, width=self.width, size=self.size)
-        _check_kind(self.kind)
+        check_kind(self.kind)
 
 
 @dataclass(frozen=True)
@@ -166,7 +160,7 @@ def build_random_dag(params: RandomDagParams) -> onnx.ModelProto:
         reads = [window[i] for i in sorted(picks)]
         # All three stay within the range of their inputs, however deep the graph.
         op_type = ("Mean", "Max", "Min")[rng.integers(3)]
-        values.append(b.op(op_type, *reads, _scalar(b, rng)))
+        values.append(b.op(op_type, *reads, random_scalar(b, rng)))
         for value in reads:
             ends.pop(value, None)
         ends[values[-1]] = None
@@ -181,36 +175,12 @@ def synthetic_inputs(
     return {"x": rng.standard_normal((1, params.size), dtype=np.float32)}
 
 
-class _TinyOperators:
-    """Adds operators of one kind, each with constants of its own."""
-
-    def __init__(self, b: GraphBuilder, params: ChainParams | ForkJoinParams | DiamondsParams):
-        self._b = b
-        self._size = params.size
-        self._kind = params.kind
-        self._rng = np.random.default_rng([params.seed, 1])
-
-    def add(self, x: str, position: int) -> str:
-        """Add the operator that stands at `position` of a chain."""
-        if self._kind == "matmul":
-            # Half of He's variance: no rectifier follows.
-            matrix = he_normal(self._rng, (self._size, self._size), Init(gain=0.7))
-            return self._b.op("MatMul", x, self._b.initializer("weight", matrix))
-        op_type = ELEMENTWISE[position % len(ELEMENTWISE)]
-        if op_type == "Neg":
-            return self._b.op(op_type, x)
-        return self._b.op(op_type, x, _scalar(self._b, self._rng))
-
-
-def _scalar(b: GraphBuilder, rng: np.random.Generator) -> str:
-    return b.initializer("scalar", np.asarray(rng.uniform(0.5, 1.5), np.float32))
-
-
 def _start(
     name: str, params: ChainParams | ForkJoinParams | DiamondsParams
-) -> tuple[GraphBuilder, str, _TinyOperators]:
+) -> tuple[GraphBuilder, str, TinyOperators]:
     b = GraphBuilder(name, params.seed)
-    return b, b.input("x", (1, params.size)), _TinyOperators(b, params)
+    tiny = TinyOperators(b, params.kind, params.size, params.seed)
+    return b, b.input("x", (1, params.size)), tiny
 
 
 def _finish(b: GraphBuilder, value: str, size: int, rows: int = 1) -> onnx.ModelProto:
@@ -222,11 +192,6 @@ def _check_positive(**values: int) -> None:
     for name, value in values.items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-
-
-def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
 
 
 register(

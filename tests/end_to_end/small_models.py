@@ -16,7 +16,9 @@ from engine.values import from_value, to_value
 
 SMALL: dict[str, dict[str, Any]] = {
     "bert_base": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},
+    "bert_large": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},
     "chain": {"length": 40},
+    "deepfm": {"rows": 100, "batch": 16},
     "diamonds": {"count": 6},
     "dlrm": {"tables": 8, "rows": 100, "batch": 16},
     "faster_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
@@ -25,10 +27,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "lenet": {},
     "mask_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
     "mobilenet_v2": {"image_size": 64, "classes": 10},
+    "moe": {"tokens": 16, "hidden": 32},
+    "multi_task": {"tasks": 8, "experts": 2},
     "random_dag": {"nodes": 60, "width": 8},
+    "random_wide": {"width": 12, "depth": 4, "cross": 0.2},
     "resnet50": {"image_size": 64, "classes": 10},
     "ssd": {"image_size": 257, "classes": 3},
     "ssd_per_class": {"image_size": 257, "classes": 3},
+    "two_tower": {"rows": 100, "batch": 16, "hidden": 64},
 }
 
 RELATIVE = 1e-4
