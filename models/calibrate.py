@@ -6,6 +6,8 @@ Needs onnxruntime, which nothing else in this package does.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,18 +16,32 @@ import onnxruntime
 from onnx import helper
 
 from models.builder import Array
-from models.detectors import calibration
-from models.detectors.calibration import Calibration
+from models.detectors.calibration import (
+    Calibration,
+    rcnn_calibration,
+    ssd_calibration,
+    ssd_mobilenet_calibration,
+)
 from models.detectors.per_class import SCORE_THRESHOLD
 from models.registry import info
 
 LOGIT_STD = 3.0
 PAIRS = 80
 
-# Model, the value of its logits, and their axis of classes.
+
+@dataclass(frozen=True)
+class _Head:
+    """The value of a model's logits, their axis of classes, and the numbers in use."""
+
+    logits: str
+    axis: int
+    current: Callable[[int], Calibration]
+
+
 _HEADS = {
-    "faster_rcnn": ("box_head/class_logits:", 1),
-    "ssd": ("head/logits:", 1),
+    "faster_rcnn": _Head("box_head/class_logits:", 1, rcnn_calibration),
+    "ssd": _Head("head/logits:", 1, ssd_calibration),
+    "ssd_mobilenet_v1": _Head("head/logits:", 1, ssd_mobilenet_calibration),
 }
 
 
@@ -35,12 +51,13 @@ def calibrate(name: str, image_size: int) -> Calibration:
     Parameters
     ----------
     name : str
-        'faster_rcnn' (whose numbers serve Mask R-CNN, too) or 'ssd' (both SSDs).
+        'faster_rcnn' (whose numbers serve Mask R-CNN, too), 'ssd' (both on ResNet-34) or
+        'ssd_mobilenet_v1'.
     image_size : int
         Height and width of the image in pixels.
     """
     logits = _measured_logits(name, image_size)
-    before = _current(name, image_size)
+    before = _HEADS[name].current(image_size)
     # The present background bias must not count as spread.
     logits[:, 0] -= before.background_bias
     factor = LOGIT_STD / float(logits.std())
@@ -72,19 +89,15 @@ def _passing(logits: Array, bias: float) -> int:
 
 
 def _measured_logits(name: str, image_size: int) -> Array:
-    value, axis = _HEADS[name]
+    head = _HEADS[name]
     model = info(name).build(image_size=image_size)
-    model.graph.output.append(helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, None))
+    model.graph.output.append(
+        helper.make_tensor_value_info(head.logits, onnx.TensorProto.FLOAT, None)
+    )
     session = onnxruntime.InferenceSession(model.SerializeToString())
     inputs = info(name).example_inputs(image_size=image_size)
-    logits: Array = np.moveaxis(session.run([value], inputs)[0], axis, -1)
+    logits: Array = np.moveaxis(session.run([head.logits], inputs)[0], head.axis, -1)
     return logits.reshape(-1, logits.shape[-1])
-
-
-def _current(name: str, image_size: int) -> Calibration:
-    if name == "ssd":
-        return calibration.ssd_calibration(image_size)
-    return calibration.rcnn_calibration(image_size)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.images import normalized_input, street
+from models.builder import GraphBuilder
+from models.image_classifier import check_classifier, finish, image_input, street_input
 from models.layers import Conv, classifier, conv_relu, max_pool
 from models.registry import register
 
 _Layer = tuple[int, int | tuple[int, int]]
 """Output channels and kernel of a convolution of stride 1 that keeps the size."""
+
+_SMALLEST_IMAGE = 75
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,13 @@ class InceptionParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if self.image_size < 75 or self.classes < 1:
-            raise ValueError(f"image_size must be >= 75 and classes >= 1, got {self}")
+        check_classifier(self, _SMALLEST_IMAGE)
 
 
 def build_inception_v3(params: InceptionParams) -> onnx.ModelProto:
     """Build Inception v3: image (batch, 3, size, size), normalised RGB, to logits."""
     b = GraphBuilder("inception_v3", params.seed)
-    x = _stem(b, b.input("image", ("batch", 3, params.image_size, params.image_size)))
+    x = _stem(b, image_input(b, params))
     for i, (channels, pooled) in enumerate(((192, 32), (256, 64), (288, 64))):
         with b.scope(f"mixed5{'bcd'[i]}"):
             x = _block_35(b, x, channels, pooled)
@@ -60,8 +61,8 @@ def build_inception_v3(params: InceptionParams) -> onnx.ModelProto:
     for i, channels in enumerate((1280, 2048)):
         with b.scope(f"mixed7{'bc'[i]}"):
             x = _block_8(b, x, channels)
-    b.output(classifier(b, x, (2048, params.classes)), "logits", ("batch", params.classes))
-    return b.build("Inception v3, seeded weights, batch norms folded")
+    logits = classifier(b, x, (2048, params.classes))
+    return finish(b, logits, params, "Inception v3, seeded weights, batch norms folded")
 
 
 def _stem(b: GraphBuilder, x: str) -> str:
@@ -160,16 +161,11 @@ def _concat(b: GraphBuilder, *parts: str) -> str:
     return b.op("Concat", *parts, axis=1, name="concat")
 
 
-def inception_inputs(params: InceptionParams, seed: int) -> dict[str, Array]:
-    """Make the street scene of that seed."""
-    return {"image": normalized_input(street(params.image_size, params.image_size, seed))}
-
-
 register(
     "inception_v3",
     family="classifier",
     description="Inception v3, 299 x 299: 219 operators, blocks of four branches",
     params=InceptionParams,
     build=build_inception_v3,
-    example_inputs=inception_inputs,
+    example_inputs=street_input,
 )

@@ -139,10 +139,19 @@ def embedding(b: GraphBuilder, indices: str, name: str, shape: tuple[int, int], 
     return b.op("Gather", _weight(b, name, table), indices, name=name, axis=0)
 
 
-def max_pool(b: GraphBuilder, x: str, kernel: int, stride: int, pad: int = 0) -> str:
-    """Add a square max pooling."""
+def max_pool(
+    b: GraphBuilder, x: str, kernel: int, stride: int, pad: int = 0, *, ceil: bool = False
+) -> str:
+    """Add a square max pooling; with `ceil`, a last window may reach over the edge."""
+    attributes = {"ceil_mode": 1} if ceil else {}
     return b.op(
-        "MaxPool", x, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4, name="pool"
+        "MaxPool",
+        x,
+        kernel_shape=[kernel] * 2,
+        strides=[stride] * 2,
+        pads=[pad] * 4,
+        name="pool",
+        **attributes,
     )
 
 

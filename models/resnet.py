@@ -1,25 +1,32 @@
-"""ResNet-50 [He et al. 2016, table 1], batch norms folded; also the R-CNN's backbone."""
+"""ResNet-18, 50, 101 and 152 [He et al. 2016, table 1] and ResNeXt-50 32x4d [Xie et al. 2017].
+
+Batch norms are folded into the convolutions. ResNeXt's layout is table 1 of its paper.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.images import normalized_input, street
-from models.layers import Conv, Init, classifier, conv, conv_relu, max_pool
+from models.builder import GraphBuilder
+from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.layers import classifier
 from models.registry import register
-
-BLOCKS_50 = (3, 4, 6, 3)
-
-# Without batch norm each block would double the variance; a small last convolution keeps it.
-RESIDUAL = Init(gain=0.25)
+from models.residual import (
+    RESNET_18,
+    RESNET_50,
+    RESNET_101,
+    RESNET_152,
+    RESNEXT_50,
+    Residual,
+    residual_stages,
+)
 
 
 @dataclass(frozen=True)
 class ResnetParams:
-    """Parameters of ResNet-50.
+    """Parameters of ResNet and ResNeXt.
 
     Parameters
     ----------
@@ -27,76 +34,73 @@ class ResnetParams:
         Height and width of the image in pixels, at least 32.
     classes : int
         Number of logits.
+    width : int
+        Channels of the stem, 64 in the originals, a multiple of 16; all others in proportion.
     seed : int
         Seed of the weights.
     """
 
     image_size: int = 224
     classes: int = 1000
+    width: int = 64
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if self.image_size < 32 or self.classes < 1:
-            raise ValueError(f"image_size must be >= 32 and classes >= 1, got {self}")
+        check_classifier(self)
+        if self.width < 16 or self.width % 16:
+            raise ValueError(f"width must be a multiple of 16 and at least 16, got {self.width}")
 
 
-def bottleneck_stages(b: GraphBuilder, x: str, input_gain: float = 1.0) -> list[str]:
-    """Add stem and four stages of ResNet-50 on (batch, 3, height, width).
-
-    Parameters
-    ----------
-    input_gain : float
-        Factor on the first convolution's weights, to bring raw pixel values to unit scale.
-
-    Returns
-    -------
-    list of str
-        Outputs of the stages: 256, 512, 1024, 2048 channels at strides 4, 8, 16, 32.
-    """
-    x = conv_relu(b, x, "stem", Conv(3, 64, 7, 2, init=Init(gain=input_gain)))
-    x = max_pool(b, x, 3, 2, 1)
-    stages, channels = [], 64
-    for stage, blocks in enumerate(BLOCKS_50):
-        width = 64 << stage
-        for block in range(blocks):
-            stride = 2 if stage > 0 and block == 0 else 1
-            with b.scope(f"stage{stage + 1}.{block}"):
-                x = _bottleneck(b, x, channels, width, stride)
-            channels = 4 * width
-        stages.append(x)
-    return stages
-
-
-def _bottleneck(b: GraphBuilder, x: str, channels: int, width: int, stride: int) -> str:
-    y = conv_relu(b, x, "conv1", Conv(channels, width))
-    y = conv_relu(b, y, "conv2", Conv(width, width, 3, stride))
-    y = conv(b, y, "conv3", Conv(width, 4 * width, init=RESIDUAL))
-    if channels != 4 * width:
-        x = conv(b, x, "shortcut", Conv(channels, 4 * width, stride=stride, init=Init(0.7)))
-    return b.op("Relu", b.op("Add", y, x, name="add"), name="relu")
+def build_resnet18(params: ResnetParams) -> onnx.ModelProto:
+    """Build ResNet-18: image (batch, 3, size, size), normalised RGB, to logits."""
+    return _build(params, "resnet18", "ResNet-18", RESNET_18)
 
 
 def build_resnet50(params: ResnetParams) -> onnx.ModelProto:
     """Build ResNet-50: image (batch, 3, size, size), normalised RGB, to logits."""
-    b = GraphBuilder("resnet50", params.seed)
-    x = b.input("image", ("batch", 3, params.image_size, params.image_size))
-    features = bottleneck_stages(b, x)[-1]
-    logits = classifier(b, features, (2048, params.classes))
-    b.output(logits, "logits", ("batch", params.classes))
-    return b.build("ResNet-50, seeded weights, batch norms folded")
+    return _build(params, "resnet50", "ResNet-50", RESNET_50)
 
 
-def resnet_inputs(params: ResnetParams, seed: int) -> dict[str, Array]:
-    """Make the street scene of that seed."""
-    return {"image": normalized_input(street(params.image_size, params.image_size, seed))}
+def build_resnet101(params: ResnetParams) -> onnx.ModelProto:
+    """Build ResNet-101: image (batch, 3, size, size), normalised RGB, to logits."""
+    return _build(params, "resnet101", "ResNet-101", RESNET_101)
 
 
-register(
-    "resnet50",
-    family="classifier",
-    description="ResNet-50, 224 x 224: 122 operators, nearly a chain of convolutions",
-    params=ResnetParams,
-    build=build_resnet50,
-    example_inputs=resnet_inputs,
-)
+def build_resnet152(params: ResnetParams) -> onnx.ModelProto:
+    """Build ResNet-152: image (batch, 3, size, size), normalised RGB, to logits."""
+    return _build(params, "resnet152", "ResNet-152", RESNET_152)
+
+
+def build_resnext50(params: ResnetParams) -> onnx.ModelProto:
+    """Build ResNeXt-50 32x4d: image (batch, 3, size, size), normalised RGB, to logits."""
+    return _build(params, "resnext50", "ResNeXt-50 32x4d", RESNEXT_50)
+
+
+def _build(params: ResnetParams, name: str, title: str, original: Residual) -> onnx.ModelProto:
+    layout = replace(original, width=params.width)
+    b = GraphBuilder(name, params.seed)
+    features = residual_stages(b, image_input(b, params), layout)[-1]
+    logits = classifier(b, features, (layout.channels_out, params.classes))
+    return finish(b, logits, params, f"{title}, seeded weights, batch norms folded")
+
+
+for _name, _description, _builder in (
+    ("resnet18", "ResNet-18, 224 x 224: basic blocks, nearly a chain", build_resnet18),
+    (
+        "resnet50",
+        "ResNet-50, 224 x 224: 122 operators, nearly a chain of convolutions",
+        build_resnet50,
+    ),
+    ("resnet101", "ResNet-101, 224 x 224: 33 bottlenecks, nearly a chain", build_resnet101),
+    ("resnet152", "ResNet-152, 224 x 224: 50 bottlenecks, nearly a chain", build_resnet152),
+    ("resnext50", "ResNeXt-50 32x4d, 224 x 224: grouped convolutions", build_resnext50),
+):
+    register(
+        _name,
+        family="classifier",
+        description=_description,
+        params=ResnetParams,
+        build=_builder,
+        example_inputs=street_input,
+    )

@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import onnx
-from onnx import TensorProto
 
-from models.builder import Array, GraphBuilder
-from models.detectors.boxes import Detections, join, keep_best
+from models.builder import GraphBuilder
+from models.detectors.all_classes import detect_all_classes, finish
+from models.detectors.boxes import join, keep_best
 from models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_calibration
-from models.detectors.per_class import IOU_THRESHOLD, SCORE_THRESHOLD, shared_boxes_branch
+from models.detectors.per_class import shared_boxes_branch
 from models.detectors.ssd_network import map_sizes, ssd_boxes, ssd_network
-from models.images import normalized_input, street
+from models.image_classifier import street_input
 from models.registry import register
 
 MAX_DETECTIONS = 200
@@ -58,11 +58,8 @@ def build_ssd(params: SsdParams) -> onnx.ModelProto:
     logits, deltas = _network(b, params)
     with b.scope("detect"):
         boxes = ssd_boxes(b, deltas, params.image_size)
-        probabilities = b.op("Softmax", logits, axis=1, name="scores")
-        last = b.ints(params.classes + 1)
-        scores = b.op("Slice", probabilities, b.ints(1), last, b.ints(1), name="foreground")
-        found = keep_best(b, _suppress_all_classes(b, boxes, scores), MAX_DETECTIONS)
-    return _finish(b, found, "SSD ResNet-34, one multi-class suppression, seeded weights")
+        found = detect_all_classes(b, logits, boxes, params.classes, MAX_DETECTIONS)
+    return finish(b, found, "SSD ResNet-34, one multi-class suppression, seeded weights")
 
 
 def build_ssd_per_class(params: SsdParams) -> onnx.ModelProto:
@@ -78,7 +75,7 @@ def build_ssd_per_class(params: SsdParams) -> onnx.ModelProto:
             for label in range(1, params.classes + 1)
         ]
         found = keep_best(b, join(b, branches), MAX_DETECTIONS)
-    return _finish(b, found, "SSD ResNet-34, a branch per class, seeded weights")
+    return finish(b, found, "SSD ResNet-34, a branch per class, seeded weights")
 
 
 def _network(b: GraphBuilder, params: SsdParams) -> tuple[str, str]:
@@ -87,46 +84,13 @@ def _network(b: GraphBuilder, params: SsdParams) -> tuple[str, str]:
     return ssd_network(b, image, size, params.classes, ssd_calibration(size))
 
 
-def _suppress_all_classes(b: GraphBuilder, boxes: str, scores: str) -> Detections:
-    """Suppress within each class at once: `boxes` (1, n, 4), `scores` (1, classes, n)."""
-    picked = b.op(
-        "NonMaxSuppression",
-        boxes,
-        scores,
-        b.ints(MAX_DETECTIONS),
-        b.constant([IOU_THRESHOLD]),
-        b.constant([SCORE_THRESHOLD]),
-        name="nms",
-    )
-    _, label, box = b.op_multi("Split", picked, outputs=3, axis=1, name="picked")
-    rows = b.op("Squeeze", boxes, b.ints(0), name="rows")
-    kept = b.op("Gather", rows, b.op("Squeeze", box, b.ints(1)))
-    labels = b.op("Add", b.op("Squeeze", label, b.ints(1)), b.index(1))
-    return Detections(kept, b.op("GatherND", scores, picked), labels)
-
-
-def _finish(b: GraphBuilder, found: Detections, description: str) -> onnx.ModelProto:
-    for value, name, shape, elem_type in (
-        (found.boxes, "boxes", (1, "detections", 4), TensorProto.FLOAT),
-        (found.labels, "labels", (1, "detections"), TensorProto.INT64),
-        (found.scores, "scores", (1, "detections"), TensorProto.FLOAT),
-    ):
-        b.output(b.op("Unsqueeze", value, b.ints(0)), name, shape, elem_type)
-    return b.build(description)
-
-
-def ssd_inputs(params: SsdParams, seed: int) -> dict[str, Array]:
-    """Make the street scene of that seed."""
-    return {"image": normalized_input(street(params.image_size, params.image_size, seed))}
-
-
 register(
     "ssd",
     family="detector",
     description="SSD-ResNet34, 300 x 300, one multi-class suppression",
     params=SsdParams,
     build=build_ssd,
-    example_inputs=ssd_inputs,
+    example_inputs=street_input,
 )
 register(
     "ssd_per_class",
@@ -134,5 +98,5 @@ register(
     description="SSD-ResNet34, 300 x 300: about 1700 operators, 80 per-class branches",
     params=SsdParams,
     build=build_ssd_per_class,
-    example_inputs=ssd_inputs,
+    example_inputs=street_input,
 )

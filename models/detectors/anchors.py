@@ -39,7 +39,19 @@ def pyramid_anchors(map_size: int, stride: int, side: float) -> Array:
 
 
 def ssd_anchors(map_sizes: Sequence[int]) -> Array:
-    """Build SSD's default boxes on six square maps [Liu et al. 2016, section 2.2].
+    """Build MLPerf's default boxes on six square maps; see `default_boxes`."""
+    return default_boxes(map_sizes, [_ssd_shapes(level) for level in range(len(map_sizes))])
+
+
+def default_boxes(map_sizes: Sequence[int], shapes: Sequence[Array]) -> Array:
+    """Put boxes of some shapes on all cells of square maps [Liu et al. 2016, section 2.2].
+
+    Parameters
+    ----------
+    map_sizes : sequence of int
+        Height and width of each map in cells.
+    shapes : sequence of numpy.ndarray
+        Of each map, (shapes, 2): width and height as fractions of the image.
 
     Returns
     -------
@@ -47,8 +59,7 @@ def ssd_anchors(map_sizes: Sequence[int]) -> Array:
         float32 (boxes, 4): x1, y1, x2, y2 as fractions of the image, cells innermost.
     """
     levels = []
-    for level, map_size in enumerate(map_sizes):
-        sizes = _ssd_shapes(level)
+    for map_size, sizes in zip(map_sizes, shapes, strict=True):
         centres = (np.arange(map_size) + 0.5) / map_size
         cells = np.tile(_grid(centres, 1), (len(sizes), 1))
         levels.append(_corners(cells, np.repeat(sizes, map_size * map_size, axis=0)))

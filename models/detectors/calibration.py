@@ -38,6 +38,9 @@ _SSD = {
     300: Calibration(logit_gain=2.3243, background_bias=19.092),
     1200: Calibration(logit_gain=2.7275, background_bias=19.896),
 }
+_SSD_MOBILENET = {
+    300: Calibration(logit_gain=4.3523, background_bias=19.818),
+}
 
 
 def rcnn_calibration(image_size: int) -> Calibration:
@@ -48,3 +51,8 @@ def rcnn_calibration(image_size: int) -> Calibration:
 def ssd_calibration(image_size: int) -> Calibration:
     """Return the numbers of SSD's class heads."""
     return _SSD.get(image_size, _SSD[SSD_DEFAULT_SIZE])
+
+
+def ssd_mobilenet_calibration(image_size: int) -> Calibration:
+    """Return the numbers of SSD-MobileNetV1's class heads."""
+    return _SSD_MOBILENET.get(image_size, _SSD_MOBILENET[SSD_DEFAULT_SIZE])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from models.builder import GraphBuilder
 from models.layers import Conv, Init, conv
-from models.resnet import bottleneck_stages
+from models.residual import RESNET_50, residual_stages
 
 CHANNELS = 256
 STRIDES = (4, 8, 16, 32, 64)
@@ -27,7 +27,7 @@ def feature_pyramid(b: GraphBuilder, image: str, image_size: int) -> list[Level]
     """Add ResNet-50 and the pyramid of five levels on an image (1, 3, size, size)."""
     with b.scope("backbone"):
         # Pixels minus mean have a deviation of about 60.
-        stages = bottleneck_stages(b, image, input_gain=1.0 / 60.0)
+        stages = residual_stages(b, image, RESNET_50, input_gain=1.0 / 60.0)
     with b.scope("pyramid"):
         maps = _top_down(b, stages)
         maps.append(b.op("MaxPool", maps[-1], kernel_shape=[1, 1], strides=[2, 2], name="p6"))

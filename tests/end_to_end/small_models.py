@@ -15,27 +15,58 @@ from engine.pipeline.stages import Costs
 from engine.values import from_value, to_value
 
 SMALL: dict[str, dict[str, Any]] = {
+    "alexnet": {"image_size": 63, "hidden": 64, "classes": 10},
     "bert_base": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},
     "bert_large": {"layers": 2, "hidden": 128, "sequence": 32, "vocabulary": 500},
     "chain": {"length": 40},
     "deepfm": {"rows": 100, "batch": 16},
+    "densenet121": {"image_size": 32, "growth": 4, "classes": 10},
+    "densenet161": {"image_size": 32, "growth": 4, "classes": 10},
     "diamonds": {"count": 6},
     "dlrm": {"tables": 8, "rows": 100, "batch": 16},
+    "efficientnet_b0": {"image_size": 32, "classes": 10},
     "faster_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
     "fork_join": {"branches": 12, "depth": 4},
+    "googlenet": {"image_size": 32, "classes": 10},
     "inception_v3": {"image_size": 96, "classes": 10},
     "lenet": {},
     "mask_rcnn": {"image_size": 128, "proposals": 300, "classes": 8},
+    "mnasnet": {"image_size": 32, "classes": 10},
     "mobilenet_v2": {"image_size": 64, "classes": 10},
     "moe": {"tokens": 16, "hidden": 32},
     "multi_task": {"tasks": 8, "experts": 2},
     "random_dag": {"nodes": 60, "width": 8},
     "random_wide": {"width": 12, "depth": 4, "cross": 0.2},
+    "resnet101": {"image_size": 32, "classes": 10, "width": 16},
+    "resnet152": {"image_size": 32, "classes": 10, "width": 16},
+    "resnet18": {"image_size": 32, "classes": 10, "width": 16},
     "resnet50": {"image_size": 64, "classes": 10},
+    "resnext50": {"image_size": 32, "classes": 10, "width": 16},
+    "shufflenet_v2": {"image_size": 32, "classes": 10},
+    "squeezenet": {"image_size": 32, "classes": 10},
     "ssd": {"image_size": 257, "classes": 3},
+    "ssd_mobilenet_v1": {"image_size": 96, "classes": 3},
     "ssd_per_class": {"image_size": 257, "classes": 3},
+    "tiny_yolov2": {"image_size": 32, "width": 4},
     "two_tower": {"rows": 100, "batch": 16, "hidden": 64},
+    "vgg16": {"image_size": 32, "width": 8, "hidden": 64, "classes": 10},
+    "vgg19": {"image_size": 32, "width": 8, "hidden": 64, "classes": 10},
 }
+
+REPEATING = {
+    "alexnet",
+    "densenet161",
+    "mnasnet",
+    "resnet18",
+    "resnet101",
+    "resnet152",
+    "resnext50",
+    "squeezenet",
+    "ssd_mobilenet_v1",
+    "vgg16",
+    "vgg19",
+}
+"""Their operators and patterns come from other models here, too: left to the slow run."""
 
 RELATIVE = 1e-4
 NEGLIGIBLE = 1e-5

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from constant_costs import plan_of_groups, random_placement
-from small_models import SMALL, Prepared
+from small_models import REPEATING, SMALL, Prepared
 
 import models
 from engine.pipeline.stages import candidates, place, plan_of
@@ -19,6 +19,10 @@ from placement.placement import Placement
 from placement.policy import policy_names
 
 DEVICES = ("cpu:2", "cpu:1,emulated:gpu")
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow) if name in REPEATING else name
+    for name in sorted(SMALL)
+]
 
 
 def test_every_model_has_a_small_size() -> None:
@@ -26,7 +30,7 @@ def test_every_model_has_a_small_size() -> None:
 
 
 @pytest.mark.parametrize("devices", DEVICES)
-@pytest.mark.parametrize("name", sorted(SMALL))
+@pytest.mark.parametrize("name", NAMES)
 def test_outputs_are_plain_onnxruntimes(
     name: str, devices: str, prepared: Callable[[str], Prepared]
 ) -> None:
