@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
-from engine.cli.output import check_chart, check_outputs, show_json, show_mapping
+from engine.cli.output import check_chart, check_outputs
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
 
@@ -18,6 +18,7 @@ _SUMMARY = "execute a model and time it, alone or beside a plain ONNX Runtime se
 _EXAMPLE = """
 engine run model.onnx --devices cpu:2 --compare --repeat 50
 engine run model.onnx --placement placement.json --profile P.json --trace t.json
+engine run model.onnx --explain
 """
 
 
@@ -33,6 +34,11 @@ def add_parser(verbs: Any) -> None:
     options.add_profile(parser, required=False)
     add("--repeat", type=int, default=20, metavar="N", help="timed queries (default %(default)s)")
     add("--compare", action="store_true", help="interleave with ONNX Runtime at its best setting")
+    add(
+        "--explain",
+        action="store_true",
+        help="say where the time goes: --repeat further runs are traced, the median one is shown",
+    )
     add("--trace", type=Path, metavar="T.json", help="write predicted and measured spans, Perfetto")
     add(
         "--gantt",
@@ -46,7 +52,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, run, and report what was asked for."""
-    from engine.cli.run_report import draw, report_of, shown
+    from engine.cli.run_explain import explained
+    from engine.cli.run_report import draw, report_of, show_report
 
     if args.repeat < 1:
         raise ValueError(f"--repeat must be >= 1, got {args.repeat}")
@@ -54,13 +61,12 @@ def run(args: argparse.Namespace) -> int:
     check_chart(args.gantt)
     model, inputs = _load(args)
     report = report_of(model, inputs, args.repeat, args.model if args.compare else None)
-    if args.trace or args.gantt:
-        model.run(inputs, traced=True)
-        draw(model, args.trace, args.gantt)
-    if args.json:
-        show_json(report)
-    else:
-        show_mapping(f"{model.graph.name} on {', '.join(model.plan.devices)}", shown(report))
+    explanation = None
+    if args.explain or args.trace or args.gantt:
+        explanation = explained(model, inputs, args.repeat if args.explain else 1)
+        draw(model.graph.name, explanation, args.trace, args.gantt)
+    title = f"{model.graph.name} on {', '.join(model.plan.devices)}"
+    show_report(title, report, explanation if args.explain else None, as_json=args.json)
     return 0
 
 

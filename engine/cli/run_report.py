@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.cli.output import duration, three_digits
+from engine.cli.output import duration, show_json, show_mapping, three_digits
+from engine.cli.run_explain import show_explanation
+from engine.report.explanation import Explanation
 from engine.report.gantt import write_gantt
 from engine.report.trace import write_trace
 from engine.runtime.comparison import compare, repeat
@@ -36,21 +38,35 @@ def report_of(
     }
 
 
-def shown(report: Mapping[str, Any]) -> dict[str, Any]:
+def show_report(
+    title: str, report: Mapping[str, Any], explanation: Explanation | None, *, as_json: bool
+) -> None:
+    """Print a report, and an explanation if there is one."""
+    if as_json:
+        more = {} if explanation is None else {"explain": explanation.document()}
+        show_json({**report, **more})
+        return
+    show_mapping(title, _shown(report))
+    if explanation is not None:
+        show_explanation(explanation)
+
+
+def draw(title: str, explanation: Explanation, trace: Path | None, gantt: Path | None) -> None:
+    """Write the median traced run, beside its prediction."""
+    blames = {"predicted": explanation.predicted, "measured": explanation.median}
+    timelines = {name: blame.timeline for name, blame in blames.items()}
+    if trace:
+        write_trace(trace, timelines, blames)
+    if gantt:
+        write_gantt(gantt, timelines["measured"], predicted=timelines["predicted"], title=title)
+
+
+def _shown(report: Mapping[str, Any]) -> dict[str, Any]:
     """A report for people: times with their units."""
     return {
         key.removesuffix("_ms"): duration(value * 1e6) if key.endswith("_ms") else _number(value)
         for key, value in report.items()
     }
-
-
-def draw(model: Model, trace: Path | None, gantt: Path | None) -> None:
-    """Write the last traced run, beside its prediction."""
-    measured, predicted = model.timeline(), model.plan.predicted
-    if trace:
-        write_trace(trace, {"predicted": predicted, "measured": measured})
-    if gantt:
-        write_gantt(gantt, measured, predicted=predicted, title=model.graph.name)
 
 
 def _number(value: Any) -> Any:

@@ -2,62 +2,141 @@
 
 References
 ----------
-Trace Event Format: complete events (``X``) with times in microseconds, and names (``M``).
+Trace Event Format: complete events (``X``) with times in microseconds, names (``M``), and flow
+events (``s``, ``f``), which are drawn as arrows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from engine.atomic_file import write_atomic
 from engine.report.tracks import heading, tracks
+from engine.runtime.blame import Blame, Piece
 from placement.timeline import Span, Timeline
 
+_Event = dict[str, Any]
 
-def write_trace(path: Path, timelines: Mapping[str, Timeline]) -> None:
+
+def write_trace(
+    path: Path, timelines: Mapping[str, Timeline], blames: Mapping[str, Blame] | None = None
+) -> None:
     """Write timelines, each as a process of its own under its key, into one file."""
-    write_atomic(Path(path), json.dumps(to_trace(timelines), separators=(",", ":")).encode())
+    trace = to_trace(timelines, blames)
+    write_atomic(Path(path), json.dumps(trace, separators=(",", ":")).encode())
 
 
-def to_trace(timelines: Mapping[str, Timeline]) -> dict[str, Any]:
-    """Make the trace: a process per timeline, a thread per lane and link; deterministic."""
-    events: list[dict[str, Any]] = []
-    for process, (name, timeline) in enumerate(timelines.items(), 1):
-        events.append(_name("process_name", process, 0, f"{name}: {heading(timeline)}"))
-        events.append(_order("process_sort_index", process, 0, process))
-        for thread, (label, spans) in enumerate(tracks(timeline), 1):
-            events.append(_name("thread_name", process, thread, label))
-            events.append(_order("thread_sort_index", process, thread, thread))
-            events += [_complete(span, process, thread) for span in spans]
+def to_trace(
+    timelines: Mapping[str, Timeline], blames: Mapping[str, Blame] | None = None
+) -> dict[str, Any]:
+    """Make the trace: a process per timeline, a thread per lane and link; deterministic.
+
+    Parameters
+    ----------
+    blames : mapping of str to Blame, optional
+        Of the timelines, by the same keys: adds a thread on which every stretch of the time is
+        named after what it went to, and arrows along the critical path. Where the caller's
+        side came before the submission, the process begins with it.
+    """
+    events: list[_Event] = []
+    for number, (name, timeline) in enumerate(timelines.items(), 1):
+        blame = (blames or {}).get(name)
+        process = _Process(number, _early_ns(blame))
+        events.append(_name("process_name", number, 0, f"{name}: {heading(timeline)}"))
+        events.append(_order("process_sort_index", number, 0, number))
+        events += process.lanes(timeline)
+        if blame is not None:
+            events += process.critical_path(blame)
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def _complete(span: Span, process: int, thread: int) -> dict[str, Any]:
+def _early_ns(blame: Blame | None) -> int:
+    return max(0, -blame.pieces[0].start_ns) if blame is not None and blame.pieces else 0
+
+
+class _Process:
+    """The events of one timeline, ``later_ns`` after its own clock."""
+
+    def __init__(self, number: int, later_ns: int) -> None:
+        self._number = number
+        self._later_ns = later_ns
+        self._threads = 0
+        self._thread_of: dict[int, int] = {}
+
+    def lanes(self, timeline: Timeline) -> Iterator[_Event]:
+        for label, spans in tracks(timeline):
+            self._threads += 1
+            yield from self._thread(self._threads, label, self._threads)
+            for span in spans:
+                self._thread_of.setdefault(id(span), self._threads)
+                yield self._complete(self._threads, span.name, span.category, span, _details(span))
+
+    def critical_path(self, blame: Blame) -> Iterator[_Event]:
+        """Call after ``lanes`` of the same timeline: arrows lead from span to span."""
+        thread = self._threads + 1
+        yield from self._thread(thread, "critical path", 0)
+        for piece in blame.pieces:
+            label = piece.category.value.replace("_", " ")
+            yield self._complete(thread, label, label, piece, _reason(piece))
+        for step, (before, after) in enumerate(pairwise(blame.path)):
+            yield self._arrow("s", step, before)
+            yield self._arrow("f", step, after) | {"bp": "e"}
+
+    def _thread(self, thread: int, label: str, place: int) -> tuple[_Event, _Event]:
+        return (
+            _name("thread_name", self._number, thread, label),
+            _order("thread_sort_index", self._number, thread, place),
+        )
+
+    def _complete(
+        self, thread: int, name: str, category: str, when: Span | Piece, details: dict[str, Any]
+    ) -> _Event:
+        return {
+            "name": name,
+            "cat": category,
+            "ph": "X",
+            "ts": (when.start_ns + self._later_ns) / 1e3,
+            "dur": when.duration_ns / 1e3,
+            "pid": self._number,
+            "tid": thread,
+            "args": details,
+        }
+
+    def _arrow(self, phase: str, step: int, span: Span) -> _Event:
+        return {
+            "name": "critical path",
+            "cat": "critical path",
+            "ph": phase,
+            "id": f"{self._number}.{step}",
+            "ts": (span.start_ns + self._later_ns) / 1e3,
+            "pid": self._number,
+            "tid": self._thread_of[id(span)],
+        }
+
+
+def _details(span: Span) -> dict[str, Any]:
     return {
-        "name": span.name,
-        "cat": span.category,
-        "ph": "X",
-        "ts": span.start_ns / 1e3,
-        "dur": span.duration_ns / 1e3,
-        "pid": process,
-        "tid": thread,
-        "args": {
-            "kind": span.kind.value,
-            "index": span.index,
-            "query": span.query,
-            "ready_us": span.ready_ns / 1e3,
-            "queueing_us": span.queueing_ns / 1e3,
-            "lanes": list(span.lanes),
-        },
+        "kind": span.kind.value,
+        "index": span.index,
+        "query": span.query,
+        "ready_us": span.ready_ns / 1e3,
+        "queueing_us": span.queueing_ns / 1e3,
+        "lanes": list(span.lanes),
     }
 
 
-def _name(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
+def _reason(piece: Piece) -> dict[str, Any]:
+    name = piece.span.name if piece.span is not None else ""
+    return {"resource": piece.resource, "of": name}
+
+
+def _name(what: str, process: int, thread: int, name: str) -> _Event:
     return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _order(what: str, process: int, thread: int, index: int) -> dict[str, Any]:
+def _order(what: str, process: int, thread: int, index: int) -> _Event:
     return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": {"sort_index": index}}

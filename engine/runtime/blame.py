@@ -56,14 +56,14 @@ class Blame:
         The critical path.
     lanes : tuple of LaneUse
         What every lane and link did from the first piece to the last, on the path or not.
-    origin : str
-        Of the timeline: predicted or measured.
+    timeline : Timeline
+        What it was told by.
     """
 
     pieces: tuple[Piece, ...]
     path: tuple[Span, ...]
     lanes: tuple[LaneUse, ...]
-    origin: str
+    timeline: Timeline
 
     @property
     def total_ns(self) -> int:
@@ -107,7 +107,7 @@ def blame(
     timeline : Timeline
         Predicted or measured; spans of other queries are who may have been in the way.
     lanes : mapping of str to int, optional
-        Lanes by device; by default as many as the timeline shows.
+        Lanes by device; at least, and by default, as many as the timeline shows.
     causes : Causes, optional
         What each span waited for; guessed from the times where it is not said.
     call : CallTimes, optional
@@ -131,7 +131,7 @@ def blame(
     knife.limit_ns = call.left_ns
     knife.cut(Category.PYTHON_OUT, call.left_ns)
     used = utilisation(timeline, known, call.entered_ns, call.left_ns)
-    return Blame(tuple(knife.pieces), tuple(path), used, timeline.origin)
+    return Blame(tuple(knife.pieces), tuple(path), used, timeline)
 
 
 def median_of(blames: Sequence[Blame]) -> Blame:

@@ -124,7 +124,11 @@ def _copy_span(plan: Plan, index: int, ready: int, start: int, end: int) -> Span
 def _widened(
     spans: Sequence[Span], widths: Mapping[int, int], lanes: Mapping[str, int]
 ) -> list[Span]:
-    """Give wide segments the lowest lanes that nothing else held meanwhile."""
+    """Give wide segments the lowest lanes that nothing else held meanwhile.
+
+    Lanes are no more than labels to the seats of a wide segment: where narrow ones took turns on
+    different lanes beside it, none may be left, and it shares one with them.
+    """
     taken: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
         taken[span.resource].append(span)
@@ -133,8 +137,8 @@ def _widened(
         width = 1 if span.kind is SpanKind.COPY else widths.get(span.index, 1)
         if width > 1:
             held = _held_meanwhile(span, taken[span.resource])
-            free = (i for i in range(lanes[span.resource]) if i not in held)
-            chosen = [lane for lane, _ in zip(free, range(width - 1), strict=False)]
+            others = (i for i in range(lanes[span.resource]) if i not in span.lanes)
+            chosen = sorted(others, key=lambda lane: (lane in held, lane))[: width - 1]
             span = replace(span, lanes=tuple(sorted((*span.lanes, *chosen))))
             taken[span.resource].append(span)
         found.append(span)
@@ -143,4 +147,4 @@ def _widened(
 
 def _held_meanwhile(span: Span, others: Sequence[Span]) -> set[int]:
     beside = (s for s in others if s.start_ns < span.end_ns and s.end_ns > span.start_ns)
-    return {lane for other in beside for lane in other.lanes} | set(span.lanes)
+    return {lane for other in beside for lane in other.lanes}

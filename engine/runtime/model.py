@@ -22,6 +22,7 @@ from engine.errors import (
 from engine.runtime.blame import Blame, blame
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
+from engine.runtime.future import Future as Future
 from engine.runtime.inputs import (
     Array,
     IoSpec,
@@ -32,7 +33,7 @@ from engine.runtime.inputs import (
     output_specs,
 )
 from engine.runtime.lowering import computed_outputs, lower
-from engine.runtime.measured import Traced, together, traced_query
+from engine.runtime.measured import Traced, traced_query
 from engine.segmentation.plan import Plan
 from engine.values import from_value, to_value
 from placement.timeline import Timeline
@@ -43,66 +44,6 @@ _NUMPY_TYPES = frozenset(
     if elem_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
     and onnx.helper.tensor_dtype_to_np_dtype(elem_type).isbuiltin == 1
 )
-
-
-class Future:
-    """A query in flight."""
-
-    def __init__(self, model: Model, run: _core.Run, wanted: Sequence[str] | None) -> None:
-        self._model = model
-        self._run = run
-        self._wanted = wanted
-
-    def done(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self._run.done
-
-    def cancel(self) -> None:
-        """Ask it to stop: what has not started never will, kernels stop at their next step."""
-        self._run.cancel()
-
-    def result(self, timeout: float | None = None) -> dict[str, Array]:
-        """Wait and return the outputs by name; the waiting thread helps to run segments.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds; the query goes on when it passes.
-
-        Raises
-        ------
-        TimeoutError
-            If it is not done in time.
-        ExecutionError, CancelledError, DeadlineError
-            If it ended otherwise than well.
-        """
-        if not self._run.wait(-1.0 if timeout is None else timeout):
-            raise TimeoutError(f"query not done after {timeout} s")
-        return self._model._finish(self._run, self._wanted)
-
-    def timeline(self) -> Timeline:
-        """Spans of this query, if it was submitted with ``traced=True`` and is done."""
-        return self._traced().timeline
-
-    def blame(self, others: Sequence[Future] = ()) -> Blame:
-        """Where this query's time went from its submission to its last segment's end.
-
-        Parameters
-        ----------
-        others : sequence of Future
-            Traced queries, of any models on the same devices, that may have been in its way.
-
-        Raises
-        ------
-        EngineError
-            If one of them was not submitted with ``traced=True`` or is not done.
-        """
-        model = self._model
-        timeline = together([future._traced() for future in (self, *others)])
-        return blame(timeline, lanes=model.lanes, causes=causes_of(model.plan))
-
-    def _traced(self) -> Traced:
-        return traced_query(self._model.plan, self._run, self._model.lanes)
 
 
 class Model:

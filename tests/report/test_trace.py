@@ -6,6 +6,8 @@ import pytest
 
 from engine.atomic_file import write_atomic
 from engine.report.trace import to_trace, write_trace
+from engine.runtime.blame import blame
+from engine.runtime.call_times import CallTimes
 from placement.timeline import Timeline
 
 
@@ -65,6 +67,59 @@ def test_events_of_one_thread_never_overlap(make_span):
     assert len(threads) == 3
     for rows in threads.values():
         assert all(a[1] <= b[0] + 1e-9 for a, b in itertools.pairwise(rows))
+
+
+def _with_blame(make_span):
+    spans = [
+        make_span("a", 2000, 5000, lanes=(0, 1), ready_ns=0),
+        make_span("t", 5000, 7000, "gpu->host"),
+        make_span("beside", 6000, 8000, lanes=(1,)),
+        make_span("b", 7500, 9000, ready_ns=7000, index=1),
+    ]
+    timeline = Timeline.of(spans, "measured")
+    found = blame(timeline, call=CallTimes(-1000, 0, 9500, 9500))
+    return to_trace({"predicted": timeline, "measured": timeline}, {"measured": found})
+
+
+def test_blame_is_a_thread_above_the_others_that_leaves_no_gap(make_span):
+    trace = _with_blame(make_span)
+    threads = _named(trace, "thread_name")
+    assert [where for where, name in threads.items() if name == "critical path"] == [(2, 4)]
+    order = {
+        (e["pid"], e["tid"]): e["args"]["sort_index"]
+        for e in trace["traceEvents"]
+        if e["name"] == "thread_sort_index"
+    }
+    assert order[2, 4] == 0 < min(order[2, thread] for thread in (1, 2, 3))
+    rows = [e for e in _complete(trace) if (e["pid"], e["tid"]) == (2, 4)]
+    assert [(e["name"], e["ts"], e["dur"], e["args"]["of"]) for e in rows] == [
+        ("python in", 0.0, 1.0, ""),
+        ("submission", 1.0, 2.0, "a"),
+        ("service", 3.0, 3.0, "a"),
+        ("copy", 6.0, 2.0, "t"),
+        ("dispatch", 8.0, 0.5, "b"),
+        ("service", 8.5, 1.5, "b"),
+        ("completion", 10.0, 0.5, ""),
+    ]
+
+
+def test_spans_move_with_the_call_that_came_before_them(make_span):
+    trace = _with_blame(make_span)
+    starts = {(e["pid"], e["name"]): e["ts"] for e in _complete(trace) if e["tid"] != 4}
+    assert (starts[1, "a"], starts[2, "a"]) == (2.0, 3.0)
+
+
+def test_arrows_lead_along_the_critical_path(make_span):
+    trace = _with_blame(make_span)
+    arrows = [e for e in trace["traceEvents"] if e["ph"] in "sf"]
+    assert [(e["ph"], e["id"], e["pid"], e["tid"], e["ts"]) for e in arrows] == [
+        ("s", "2.0", 2, 1, 3.0),
+        ("f", "2.0", 2, 3, 6.0),
+        ("s", "2.1", 2, 3, 6.0),
+        ("f", "2.1", 2, 1, 8.5),
+    ]
+    begins = {(e["pid"], e["tid"], e["ts"]) for e in _complete(trace)}
+    assert all((e["pid"], e["tid"], e["ts"]) in begins for e in arrows)
 
 
 def test_the_file_is_json_and_the_same_each_time(tmp_path, detector_like):
