@@ -19,7 +19,7 @@ Shape = Sequence[int | str]
 
 
 class GraphBuilder:
-    """Collects nodes and initializers and closes them into a model.
+    """Collects nodes and initializers in a model.
 
     Values are plain strings, the names that ONNX itself uses. Node names are paths of the scopes
     that were open, so that a placement or a trace of the model can be read.
@@ -36,16 +36,19 @@ class GraphBuilder:
     """
 
     def __init__(self, name: str, seed: int = 0, opset: int = OPSET) -> None:
-        self._name = name
-        self._opset = opset
         self._seed = seed
         self._scopes: list[str] = []
         self._used: dict[str, int] = {}
-        self._nodes: list[onnx.NodeProto] = []
-        self._initializers: list[onnx.TensorProto] = []
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self._inputs: list[onnx.ValueInfoProto] = []
-        self._outputs: list[onnx.ValueInfoProto] = []
+        # Filled in place: protobuf copies a message that is put into another, and with it all
+        # weights.
+        self._model = helper.make_model(
+            helper.make_graph([], name, [], []),
+            producer_name="surplus-models",
+            opset_imports=[helper.make_opsetid("", opset)],
+            ir_version=IR_VERSION,
+        )
+        self._graph = self._model.graph
 
     @contextmanager
     def scope(self, name: str) -> Iterator[None]:
@@ -62,7 +65,7 @@ class GraphBuilder:
 
     def input(self, name: str, shape: Shape, elem_type: int = TensorProto.FLOAT) -> str:
         """Declare an input of the graph; a string in `shape` is a dynamic dimension."""
-        self._inputs.append(helper.make_tensor_value_info(name, elem_type, list(shape)))
+        self._graph.input.append(helper.make_tensor_value_info(name, elem_type, list(shape)))
         self._used[name] = 1
         return name
 
@@ -71,7 +74,7 @@ class GraphBuilder:
     ) -> None:
         """Declare `value` as the graph's output `name`, renaming it where it was made."""
         self._rename(value, name)
-        self._outputs.append(helper.make_tensor_value_info(name, elem_type, list(shape)))
+        self._graph.output.append(helper.make_tensor_value_info(name, elem_type, list(shape)))
 
     def op(self, op_type: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         """Add a node of one output and return that output."""
@@ -83,7 +86,7 @@ class GraphBuilder:
         """Add a node of several outputs and return them in order."""
         node_name = self._fresh(name or op_type)
         made = [f"{node_name}:{i}" if outputs > 1 else f"{node_name}:" for i in range(outputs)]
-        self._nodes.append(
+        self._graph.node.append(
             helper.make_node(op_type, list(inputs), made, name=node_name, **attributes)
         )
         return made
@@ -108,7 +111,7 @@ class GraphBuilder:
     def initializer(self, name: str, array: Array) -> str:
         """Store `array` under a fresh name without looking for an equal one."""
         fresh = self._fresh(name, scoped=False)
-        self._initializers.append(numpy_helper.from_array(array, fresh))
+        self._graph.initializer.append(numpy_helper.from_array(array, fresh))
         return fresh
 
     def weight_rng(self, name: str) -> np.random.Generator:
@@ -116,17 +119,9 @@ class GraphBuilder:
         return np.random.default_rng([self._seed, zlib.crc32(self.path(name).encode())])
 
     def build(self, description: str = "") -> onnx.ModelProto:
-        """Close the graph and return the model, not yet checked."""
-        graph = helper.make_graph(
-            self._nodes, self._name, self._inputs, self._outputs, self._initializers
-        )
-        return helper.make_model(
-            graph,
-            producer_name="surplus-models",
-            opset_imports=[helper.make_opsetid("", self._opset)],
-            ir_version=IR_VERSION,
-            doc_string=description,
-        )
+        """Return the model, not yet checked; what is added later becomes part of it, too."""
+        self._model.doc_string = description
+        return self._model
 
     def _fresh(self, name: str, *, scoped: bool = True) -> str:
         path = self.path(name) if scoped else name
@@ -135,7 +130,7 @@ class GraphBuilder:
         return f"{path}_{count}" if count else path
 
     def _rename(self, value: str, name: str) -> None:
-        for node in self._nodes:
+        for node in self._graph.node:
             for values in (node.input, node.output):
                 for i, old in enumerate(values):
                     if old == value:
