@@ -8,11 +8,21 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from engine.cli import convert, inspect, models, optimum, place, profile, run, serve
+from engine.cli import convert, inspect, models, optimum, place, profile, run, serve, tune
 from engine.cli.parser import Parser
 from engine.errors import EngineError
 
-VERBS: tuple[ModuleType, ...] = (inspect, profile, place, optimum, run, serve, models, convert)
+VERBS: tuple[ModuleType, ...] = (
+    inspect,
+    profile,
+    place,
+    optimum,
+    run,
+    serve,
+    models,
+    convert,
+    tune,
+)
 
 _INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h."""

@@ -3,95 +3,47 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import ConfigError, EngineError, ExecutionError
+from engine.errors import EngineError
 from engine.native import load_runtime
+from engine.pipeline.choice import choose, tune
 from engine.pipeline.example_inputs import check_inputs, example_inputs
+from engine.pipeline.load_params import LoadParams
 from engine.pipeline.placement_file import load_placement
+from engine.pipeline.plan_question import PlanQuestion, device_text, has_open_sizes, question_of
 from engine.pipeline.stages import (
-    Costs,
     ProgressCallback,
-    candidates,
-    check_policy,
     costs_of,
     measure,
     no_progress,
     place,
-    plan_of,
     read_model,
 )
-from engine.pipeline.stored_plan import plan_path, read_plan, write_plan
-from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from engine.pipeline.tuning_report import TuningReport
 from engine.profiling.profile import Profile
-from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
-from engine.runtime.selection import interleaved_ns, refit, relative_times
-from engine.segmentation.segmenter import Candidate
-from placement.placement import Placement
+
+__all__ = ["LoadParams", "TunedModel", "load", "load_placed", "load_with", "tune_with"]
 
 _log = logging.getLogger(__name__)
 
-_SEGMENTS_HANDICAP = 1.03
-"""Several segments must beat one by 3 % to be chosen: less is within the noise of measuring."""
+_OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
 
 
 @dataclass(frozen=True)
-class LoadParams:
-    """How to load a model.
+class TunedModel:
+    """A model, how its plan was found, and the file that keeps it (None if not stored)."""
 
-    Parameters
-    ----------
-    devices : str
-        For example ``cpu:2`` or ``cpu:1,emulated:gpu``; empty means every core.
-    policy, options : str, mapping
-        Placement policy and its options.
-    cache : Path, optional
-        Folder of graphs, measurements and plans; default in the user's cache folder.
-    reuse : bool
-        Whether a stored plan may be used, and the new one be stored.
-    finalists : int
-        How many of the best predicted segmentations to build and run before choosing.
-    selection_ns : int
-        Time for running them.
-    emulation : EmulationParams, optional
-        How an emulated device departs from its profile.
-
-    Raises
-    ------
-    ConfigError
-        If policy or options are wrong, or a number is out of range.
-    """
-
-    devices: str = ""
-    policy: str = "comm_sd"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    cache: Path | None = None
-    reuse: bool = True
-    finalists: int = 3
-    selection_ns: int = 1_500_000_000
-    emulation: EmulationParams | None = None
-
-    def __post_init__(self) -> None:
-        check_policy(self.policy, self.options)
-        if self.finalists < 1:
-            raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
-        if self.selection_ns < 0:
-            raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
-
-    def specs(self) -> tuple[DeviceSpec, ...]:
-        """The devices, parsed.
-
-        Raises
-        ------
-        DeviceError
-            Naming the device that is not understood.
-        """
-        return parse_devices(self.devices or f"cpu:{available_cores()}")
+    model: Model
+    report: TuningReport
+    path: Path | None
 
 
 def load(
@@ -112,7 +64,8 @@ def load(
     devices : str
         For example ``cpu:2`` or ``cpu:1,emulated:gpu[h200]``; every core by default.
     policy : str
-        Placement policy; its options follow by keyword, as do the fields of ``LoadParams``.
+        Placement policy; its options follow by keyword, as do the fields of ``LoadParams``:
+        ``tune_s=20`` looks for a better plan for 20 seconds, once.
     inputs : mapping, optional
         Example inputs by name.
 
@@ -121,11 +74,7 @@ def load(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    own = {
-        k: options.pop(k)
-        for k in ("cache", "reuse", "finalists", "selection_ns", "emulation")
-        if k in options
-    }
+    own = {name: options.pop(name) for name in _OWN if name in options}
     params = LoadParams(devices=devices, policy=policy, options=options, **own)
     return load_with(path, params, inputs, progress)
 
@@ -138,31 +87,43 @@ def load_with(
 ) -> Model:
     """``load`` with its settings in one object."""
     load_runtime()
-    specs = params.specs()
     graph = read_model(path, params.cache)
-    stored = plan_path(graph, specs, params.policy, params.options)
-    model = _from_stored(stored, graph, params) if params.reuse else None
+    given = _given(graph, path, inputs)
+    stored_at = _path(graph, params, given or {})
+    model = _from_stored(stored_at, graph, params, given or {}) if params.reuse else None
     if model is not None:
         return model
-    given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
-    profile = measure(graph, specs, given, params.cache, progress)
-    costs = costs_of(graph, profile, specs)
-    placement = place(costs.problem, params.policy, params.options)
-    model = choose(graph, costs, placement, params, given, progress)
-    if params.reuse:
-        write_plan(stored, model.plan)
-    return model
+    if given is None:
+        given = example_inputs(graph, path)
+    return _made(stored_at, graph, params, given, progress)[0]
 
 
-def _from_stored(path: Path, graph: Graph, params: LoadParams) -> Model | None:
-    plan = read_plan(path, graph)
-    if plan is None:
-        return None
-    try:
-        return Model(graph, plan, machine_for(params.specs(), params.emulation))
-    except EngineError as error:
-        _log.warning("the stored plan %s is not used: %s", path, error)
-        return None
+def tune_with(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = no_progress,
+) -> TunedModel:
+    """Tune a model for ``params.tune_s`` seconds, whatever is stored, and store the result.
+
+    Raises
+    ------
+    ValueError
+        If no time is given.
+    EngineError
+        One of engine/errors.py, naming what is wrong.
+    """
+    if params.tune_s <= 0:
+        raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
+    load_runtime()
+    graph = read_model(path, params.cache)
+    given = _given(graph, path, inputs)
+    if given is None:
+        given = example_inputs(graph, path)
+    stored_at = _path(graph, params, given)
+    model, report, stored = _made(stored_at, graph, params, given, progress)
+    assert report is not None, "a time was given"
+    return TunedModel(model, report, stored_at if stored else None)
 
 
 def load_placed(
@@ -190,7 +151,7 @@ def load_placed(
     graph = read_model(path, params.cache)
     given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
     if profile is not None and not params.devices:
-        params = replace(params, devices=",".join(map(_text, profile.device_specs())))
+        params = replace(params, devices=",".join(map(device_text, profile.device_specs())))
     if profile is None:
         profile = measure(graph, params.specs(), given, params.cache, progress)
     costs = costs_of(graph, profile, params.specs())
@@ -198,88 +159,54 @@ def load_placed(
     return choose(graph, costs, placement, params, given, progress)
 
 
-def _text(spec: DeviceSpec) -> str:
-    """A device as ``parse_devices`` reads it."""
-    words = [spec.preset] * bool(spec.preset) + ["replay"] * spec.replay
-    return f"{spec.name}{'[' + ','.join(words) + ']' if words else ''}:{spec.lanes}"
+def _given(
+    graph: Graph, path: str | Path, inputs: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Example inputs, if they are given or the question depends on their sizes."""
+    if inputs is not None:
+        return check_inputs(graph, inputs)
+    return example_inputs(graph, path) if has_open_sizes(graph) else None
 
 
-def choose(
+def _path(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> Path:
+    return plan_path(graph, params.specs(), params.policy, params.options, inputs)
+
+
+def _question(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> PlanQuestion:
+    return question_of(graph, params.specs(), params.policy, params.options, inputs)
+
+
+def _made(
+    path: Path,
     graph: Graph,
-    costs: Costs,
-    placement: Placement,
     params: LoadParams,
     inputs: Mapping[str, Any],
-    progress: ProgressCallback = no_progress,
-) -> Model:
-    """Build the best predicted segmentations, run them, keep the fastest with its real times.
-
-    The whole model as one segment is always among them where one device can run it, so the
-    result is never slower than the session that it is.
-    """
-    finalists = _finalists(candidates(costs, placement), params.finalists)
-    built = _build(graph, costs, finalists, placement.policy, params, progress)
-    candidate, model = _fastest(built, inputs, params.selection_ns)
-    try:
-        model.plan = refit(model, candidate.graph, costs.service, inputs)
-    except ExecutionError as error:
-        _log.warning("times were not measured in place: %s", error)
-    return model
-
-
-def _build(
-    graph: Graph,
-    costs: Costs,
-    finalists: Sequence[Candidate],
-    policy: str,
-    params: LoadParams,
     progress: ProgressCallback,
-) -> list[tuple[Candidate, Model]]:
-    """What a device refuses drops out as long as something else is left."""
-    machine = machine_for(params.specs(), params.emulation)
-    built: list[tuple[Candidate, Model]] = []
-    refused: EngineError | None = None
-    for done, candidate in enumerate(finalists):
-        progress("build segments", done, len(finalists))
-        try:
-            built.append(
-                (candidate, Model(graph, plan_of(graph, costs, candidate, policy), machine))
-            )
-        except EngineError as error:
-            _log.warning("segmentation %s is not used: %s", candidate.name, error)
-            refused = error
-    progress("build segments", len(finalists), len(finalists))
-    if not built and refused is not None:
-        raise refused
-    return built
+) -> tuple[Model, TuningReport | None, bool]:
+    """A new model, how it was tuned if it was, and whether its plan was stored."""
+    profile = measure(graph, params.specs(), inputs, params.cache, progress)
+    costs = costs_of(graph, profile, params.specs())
+    placement = place(costs.problem, params.policy, params.options)
+    report = None
+    if params.tune_s:
+        model, report = tune(graph, costs, placement, params, inputs, progress)
+    else:
+        model = choose(graph, costs, placement, params, inputs, progress)
+    if not params.reuse:
+        return model, report, False
+    stored = StoredPlan(model.plan, None if report is None else report.to_dict())
+    return model, report, write_plan(path, _question(graph, params, inputs), stored)
 
 
-def _fastest(
-    built: Sequence[tuple[Candidate, Model]], inputs: Mapping[str, Any], budget_ns: int
-) -> tuple[Candidate, Model]:
-    """The fastest; one segment unless several are faster by more than noise."""
-    if len(built) == 1:
-        return built[0]
-    rounds = interleaved_ns([model for _, model in built], inputs, budget_ns)
-    relative = relative_times(rounds, reference=0)
-    for (candidate, _), ratio in zip(built, relative, strict=True):
-        _log.info(
-            "%s: %d segments, predicted %.3f ms, measured %.3f of the first",
-            candidate.name,
-            len(candidate.graph.groups),
-            candidate.predicted.makespan_ns / 1e6,
-            ratio,
-        )
-    handicap = [1.0 if c.is_trivial else _SEGMENTS_HANDICAP for c, _ in built]
-    scores = [ratio * factor for ratio, factor in zip(relative, handicap, strict=True)]
-    return built[scores.index(min(scores))]
-
-
-def _finalists(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
-    """The best predicted of each hub size, and every one-segment plan whatever its prediction."""
-    by_fan: dict[str, Candidate] = {}
-    for candidate in ranked:
-        if not candidate.is_trivial:
-            by_fan.setdefault(candidate.name.rpartition(" ")[0], candidate)
-    best = list(by_fan.values())[: max(0, count - 1)]
-    return best + [c for c in ranked if c.is_trivial] or list(ranked[:1])
+def _from_stored(
+    path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model | None:
+    """The stored plan's model; one that was chosen quickly does where no tuning is asked for."""
+    stored = read_plan(path, graph, _question(graph, params, inputs))
+    if stored is None or (params.tune_s and stored.tuning is None):
+        return None
+    try:
+        return Model(graph, stored.plan, machine_for(params.specs(), params.emulation))
+    except EngineError as error:
+        _log.warning("the stored plan %s is not used: %s", path, error)
+        return None

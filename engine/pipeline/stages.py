@@ -132,6 +132,18 @@ def candidates(
     return segment(costs.problem, placement, costs.service, params)
 
 
+def replaced(problem: Problem, service: ServiceTimes) -> Problem:
+    """The problem with other times of width 1, which are what policies look at."""
+    tasks = tuple(
+        replace(
+            task,
+            service_ns=tuple(service.task_ns[d, 1][i] for d in range(len(problem.devices))),
+        )
+        for i, task in enumerate(problem.tasks)
+    )
+    return replace(problem, tasks=tasks)
+
+
 def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Plan:
     """The executable plan of a candidate."""
     return make_plan(

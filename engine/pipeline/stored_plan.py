@@ -1,56 +1,142 @@
 """Plans kept beside their model in the cache, for the next start.
 
-The file is the SHA-256 of the plan's JSON and a line break, then that JSON: what was cut short,
-damaged or edited is not used.
+The file is the SHA-256 of the JSON and a line break, then that JSON (docs/FORMATS.md): what was
+cut short, damaged or edited is not used, nor is what was made for anything else than is asked;
+the log says why.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from engine.atomic_file import write_atomic
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.native import runtime_version
+from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
 from engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
 
+FORMAT = "surplus-stored-plan/1"
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan, and the report of its tuning if it was tuned rather than chosen quickly."""
+
+    plan: Plan
+    tuning: Mapping[str, Any] | None = None
+
 
 def plan_path(
-    graph: Graph, specs: Sequence[DeviceSpec], policy: str, options: Mapping[str, Any]
+    graph: Graph,
+    specs: Sequence[DeviceSpec],
+    policy: str,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
-    """Where the plan for these devices, this policy, machine and ONNX Runtime lies."""
-    key = (tuple(specs), policy, sorted(options.items()), runtime_version(), machine_fingerprint())
-    return graph.folder / f"plan-{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.json"
+    """Where the plan for these devices, this policy, these open sizes and this machine lies.
+
+    ``plan-WHAT-WHERE.json``: one hash of what is asked, one of the machine and ONNX Runtime, so
+    that machines may share a cache.
+    """
+    sizes = sorted(open_sizes(graph, inputs).items())
+    what = _digest((tuple(specs), policy, sorted(options.items()), sizes))
+    where = _digest((runtime_version(), machine_fingerprint()))
+    return graph.folder / f"plan-{what[:16]}-{where[:8]}.json"
 
 
-def read_plan(path: Path, graph: Graph) -> Plan | None:
-    """The stored plan, or None if there is none or it is damaged."""
-    try:
-        digest, _, text = path.read_text().partition("\n")
-        if hashlib.sha256(text.encode()).hexdigest() != digest:
-            raise PlacementError("plan: damaged")
-        plan = Plan.from_json(text)
-    except FileNotFoundError:
+def read_plan(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | None:
+    """The stored plan, or None if there is none, it is damaged, or of something else.
+
+    Where there is none, plans for the same question from other machines or versions of ONNX
+    Runtime are named in the log, with what differs.
+    """
+    if not path.exists():
+        for other in _elsewhere(path, graph):
+            _refused(other, graph, question)
         return None
-    except (OSError, UnicodeError, PlacementError) as error:
-        _log.warning("the stored plan %s is not used: %s", path, error)
-        return None
-    return plan if plan.source_hash == graph.source_hash else None
+    return _refused(path, graph, question)
 
 
-def write_plan(path: Path, plan: Plan) -> None:
-    """Keep a plan, whole or not at all; a cache that cannot be written costs only that."""
-    text = plan.to_json()
+def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
+    """Keep a plan, whole or not at all; a cache that cannot be written costs only that.
+
+    Returns
+    -------
+    bool
+        Whether it was stored.
+    """
+    document = {
+        "format": FORMAT,
+        "made_for": question.to_dict(),
+        "tuning": stored.tuning,
+        "plan": json.loads(stored.plan.to_json()),
+    }
+    text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     try:
         write_atomic(path, f"{digest}\n{text}".encode())
     except OSError as error:
         _log.warning("the plan is not stored: %s", error)
+        return False
+    return True
+
+
+def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | None:
+    """Read a file; what speaks against it goes to the log."""
+    try:
+        return _read(path, graph, question)
+    except (OSError, UnicodeError, PlacementError) as error:
+        _log.warning("the stored plan %s is not used: %s", path, error)
+        return None
+
+
+def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
+    digest, _, text = path.read_text().partition("\n")
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        raise PlacementError("plan: damaged")
+    try:
+        raw = json.loads(text)
+        found, made_for, plan = raw["format"], dict(raw["made_for"]), raw["plan"]
+        tuning = raw["tuning"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PlacementError(f"plan: malformed: {error}") from error
+    if found != FORMAT:
+        raise PlacementError(f"plan: field 'format' must be {FORMAT!r}, got {found!r}")
+    differences = question.differences(made_for)
+    if differences:
+        raise PlacementError(f"made for something else: {'; '.join(differences)}")
+    stored = StoredPlan(Plan.from_json(json.dumps(plan)), tuning)
+    _check(stored.plan, graph)
+    return stored
+
+
+def _check(plan: Plan, graph: Graph) -> None:
+    """Each task once, on a device that there is: what the core would not look at."""
+    tasks = sorted(task for segment in plan.segments for task in segment.tasks)
+    if plan.source_hash != graph.source_hash or tasks != list(range(len(graph.tasks))):
+        raise PlacementError("plan: not every task of the model is in exactly one segment")
+    if any(not 0 <= s.device < len(plan.devices) or s.width < 1 for s in plan.segments):
+        raise PlacementError("plan: a segment's device or width is out of range")
+
+
+def _elsewhere(path: Path, graph: Graph) -> list[Path]:
+    """Plans for the same question from other machines, and from other versions' folders."""
+    folders = [path.parent, *path.parent.parent.glob(f"{graph.source_hash}-ort*")]
+    pattern = f"{path.stem.rpartition('-')[0]}-*.json"
+    return sorted({found for folder in folders for found in folder.glob(pattern)})
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()

@@ -44,11 +44,18 @@ class SegmentationParams:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One segmentation with what the simulator predicts for it."""
+    """One segmentation with what the simulator predicts for it.
+
+    Parameters
+    ----------
+    order : tuple of int, optional
+        Rank of each group in the queues; by default as the graph lists them.
+    """
 
     name: str
     graph: GroupGraph
     predicted: Timeline
+    order: tuple[int, ...] | None = None
 
     @property
     def is_trivial(self) -> bool:

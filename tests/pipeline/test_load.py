@@ -14,8 +14,10 @@ from pipeline_subject import Subject
 
 import engine
 from engine.errors import ConfigError, DeviceError, InputError
+from engine.pipeline import choice
 from engine.pipeline import load as module
-from engine.pipeline.load import LoadParams, choose, load, load_placed
+from engine.pipeline.choice import choose
+from engine.pipeline.load import LoadParams, load, load_placed
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling.devices import parse_devices
@@ -174,7 +176,7 @@ def test_choose_runs_the_whole_model_too(
         built.append(Model(*arguments))
         return built[-1]
 
-    monkeypatch.setattr(module, "Model", recorded)
+    monkeypatch.setattr(choice, "Model", recorded)
     chosen = _choose(shared, devices, finalists=2)
     assert any(len(model.plan.segments) == 1 for model in built)
     assert chosen in built
@@ -188,7 +190,7 @@ def test_choose_leaves_out_what_a_device_refuses(
             raise DeviceError("refused")
         return Model(graph, plan, machine)
 
-    monkeypatch.setattr(module, "Model", only_whole)
+    monkeypatch.setattr(choice, "Model", only_whole)
     assert len(_choose(shared, "cpu:2").plan.segments) == 1
 
 
@@ -196,7 +198,7 @@ def test_choose_says_why_nothing_is_left(shared: Subject, monkeypatch: pytest.Mo
     def refuse(*_: object) -> None:
         raise DeviceError("refused")
 
-    monkeypatch.setattr(module, "Model", refuse)
+    monkeypatch.setattr(choice, "Model", refuse)
     with pytest.raises(DeviceError, match="refused"):
         _choose(shared, "cpu:2")
 

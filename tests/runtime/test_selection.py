@@ -1,18 +1,21 @@
-"""Choosing and refitting, with models that only pretend to take time."""
+"""In-place costs from spans, and plans predicted from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from constant_costs import constant_problem, plan_of_groups
+from pretended import Clock, spans_of
 from runtime_models import read_text
 
 from engine.profiling.devices import parse_devices
-from engine.runtime.selection import interleaved_ns, refit, relative_times
+from engine.runtime.contest import Turn
+from engine.runtime.in_place import Cost, costs_in_place, outside_ns, typical
+from engine.runtime.in_place import refit as refit_turns
+from engine.runtime.selection import refit, service_times_ns
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import per_task
@@ -20,103 +23,118 @@ from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
 from placement.timeline import Span, SpanKind, Timeline
 
-SPECS = parse_devices("cpu:1,emulated:gpu")
 BRANCHES = "two (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(x)  y = Add(a, b) }"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def __call__(self) -> int:
-        return self.now_ns
-
-
-class Pretended:
-    """Takes the times given, the last one for ever; notes in a shared list that it ran."""
-
-    def __init__(self, clock: Clock, times_ns: list[int], order: list[Pretended]) -> None:
-        self._clock = clock
-        self._times: Iterator[int] = chain(times_ns, repeat(times_ns[-1]))
-        self._order = order
-
-    def run(self, inputs: Any, traced: bool = False) -> None:
-        self._order.append(self)
-        self._clock.now_ns += next(self._times)
-
-
-def test_each_round_runs_all_and_begins_with_the_next() -> None:
-    clock, order = Clock(), []
-    first = Pretended(clock, [900, 10, 30, 20], order)
-    second = Pretended(clock, [5], order)
-    models: Any = [first, second]
-    rounds = interleaved_ns(models, {}, budget_ns=0, min_rounds=3, clock=clock)
-    assert rounds == [[10, 5], [30, 5], [20, 5]]
-    assert order == [first, second, first, second, second, first, first, second]
-
-
-def test_rounds_until_the_time_is_spent() -> None:
-    clock, order = Clock(), []
-    models: Any = [Pretended(clock, [100], order)]
-    assert interleaved_ns(models, {}, budget_ns=1_000, clock=clock) == [[100]] * 10
-    assert len(order) == 1 + 10
-
-
-def test_ratios_within_rounds_do_not_mind_a_machine_that_changes_speed() -> None:
-    # The second model is always a tenth faster; the machine halves its speed for two rounds.
-    rounds = [[100, 90], [200, 180], [200, 180], [100, 90], [100, 90]]
-    assert relative_times(rounds, reference=0) == [1.0, 0.9]
-
-
-@pytest.fixture
-def groups(tmp_path: Any) -> tuple[GroupGraph, Plan]:
-    """Two branches, one of them on the emulated device."""
+def _made(tmp_path: Any, devices: str, device_of: tuple[int, ...]) -> tuple[GroupGraph, Plan]:
     graph = read_text(BRANCHES, tmp_path)
-    problem = constant_problem(graph, SPECS)
-    found = per_task(problem, Placement((0, 1, 0), (0, 1, 2), "by hand"))
+    problem = constant_problem(graph, parse_devices(devices))
+    found = per_task(problem, Placement(device_of, (0, 1, 2), "by hand"))
     return found, plan_of_groups(graph, found, "by hand")
 
 
-class Traced:
-    """Has timelines in which segment i takes ``times[i]`` in each run."""
-
-    def __init__(self, plan: Plan, runs: list[list[int]]) -> None:
-        self.plan = plan
-        self._runs = iter(runs)
-        self._last: list[int] = []
-
-    def run(self, inputs: Any, traced: bool = False) -> None:
-        if traced:
-            self._last = next(self._runs)
-
-    def timeline(self) -> Timeline:
-        spans = [
-            Span(SpanKind.SEGMENT, i, f"s{i}", "s", "cpu", (0,), 0, 0, time_ns)
-            for i, time_ns in enumerate(self._last)
-        ]
-        copy = Span(SpanKind.COPY, 0, "x", "copy", "host->gpu", (0,), 0, 0, 77)
-        return Timeline.of([*spans, copy], "measured")
+@pytest.fixture
+def host(tmp_path: Any) -> tuple[GroupGraph, Plan]:
+    """Two branches that meet, on two lanes."""
+    return _made(tmp_path, "cpu:2", (0, 0, 0))
 
 
-def test_refit_takes_medians(groups: tuple[GroupGraph, Plan]) -> None:
-    found, plan = groups
-    runs = [[100, 1, 40], [900, 2, 60], [200, 3, 50]]
-    model: Any = Traced(plan, runs)
-    service = ServiceTimes.of(found.problem)
-    fitted = refit(model, found, service, {}, runs=3)
-    emulated = next(i for i, s in enumerate(plan.segments) if s.device == 1)
-    expected = [200, 2, 50]
-    expected[emulated] = plan.segments[emulated].service_ns
-    assert [s.service_ns for s in fitted.segments] == expected
-    durations = {s.index: s.duration_ns for s in fitted.predicted if s.kind is not SpanKind.COPY}
-    assert durations == dict(enumerate(expected))
+@pytest.fixture
+def mixed(tmp_path: Any) -> tuple[GroupGraph, Plan]:
+    """The same with one branch on the emulated device."""
+    return _made(tmp_path, "cpu:1,emulated:gpu", (0, 1, 0))
+
+
+def _timeline(*rows: tuple[int, tuple[int, ...], int, int]) -> Timeline:
+    """From (segment, lanes, start, end)."""
+    return Timeline.of(
+        [
+            Span(SpanKind.SEGMENT, i, f"s{i}", "s", "cpu", lanes, start, start, end)
+            for i, lanes, start, end in rows
+        ],
+        "measured",
+    )
+
+
+def test_hand_overs_count_from_the_last_input_and_the_free_lane(
+    host: tuple[GroupGraph, Plan],
+) -> None:
+    # The branches start 3 and 10 after submission; the join 5 after the later branch.
+    timeline = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
+    assert costs_in_place(host[0], timeline) == {0: Cost(100, 3), 1: Cost(140, 10), 2: Cost(45, 5)}
+    assert Cost(140, 10).total_ns == 150
+
+
+def test_waiting_for_a_lane_is_no_hand_over(host: tuple[GroupGraph, Plan]) -> None:
+    timeline = _timeline((0, (0,), 3, 103), (1, (0,), 105, 205), (2, (0,), 206, 226))
+    assert costs_in_place(host[0], timeline)[1] == Cost(100, 2)
+
+
+def test_a_wide_segment_waits_for_all_its_lanes(host: tuple[GroupGraph, Plan]) -> None:
+    timeline = _timeline((0, (0,), 0, 100), (1, (1,), 0, 150), (2, (0, 1), 170, 200))
+    assert costs_in_place(host[0], timeline)[2] == Cost(30, 20)
+
+
+def _turns(rows: list[tuple[int, list[int]]]) -> list[Turn]:
+    return [Turn(wall_ns, spans_of(times)) for wall_ns, times in rows]
+
+
+def test_the_typical_turn_is_the_one_in_the_middle() -> None:
+    turns = _turns([(0, [100]), (0, [900]), (0, [200]), (0, [150])])
+    assert typical(turns).timeline.makespan_ns == 150
+
+
+def test_time_outside_of_the_core() -> None:
+    assert outside_ns(_turns([(130, [100]), (140, [105]), (900, [110])])) == 35
+    assert outside_ns(_turns([(90, [100])])) == 0
+
+
+def test_a_prediction_repeats_the_typical_turn(host: tuple[GroupGraph, Plan]) -> None:
+    groups, plan = host
+    middle = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
+    slow = _timeline((0, (0,), 3, 903), (1, (1,), 10, 950), (2, (0,), 955, 990))
+    quick = _timeline((0, (0,), 3, 53), (1, (1,), 10, 60), (2, (0,), 65, 90))
+    turns = [Turn(220, slow), Turn(212, middle), Turn(210, quick)]
+    fitted = refit_turns(plan, groups, ServiceTimes.of(groups.problem), turns)
+    assert [s.service_ns for s in fitted.segments] == [100, 140, 45]
+    # Both spans start at once in a simulation, so hand-overs belong to them.
+    assert fitted.predicted.makespan_ns == 200 + 12
+    assert min(span.start_ns for span in fitted.predicted) == 12
     assert (fitted.name, fitted.copies, fitted.bound_ns) == (plan.name, plan.copies, plan.bound_ns)
 
 
-def test_refit_with_a_segment_never_seen(groups: tuple[GroupGraph, Plan]) -> None:
-    found, plan = groups
-    model: Any = SimpleNamespace(
-        plan=plan, run=lambda *_, **__: None, timeline=lambda: Timeline.of([], "measured")
-    )
-    fitted = refit(model, found, ServiceTimes.of(found.problem), {}, runs=1)
-    assert [s.service_ns for s in fitted.segments if s.device == 0] == [0, 0]
+def test_an_emulated_device_keeps_what_it_is_charged(mixed: tuple[GroupGraph, Plan]) -> None:
+    groups, plan = mixed
+    turn = Turn(141, spans_of([100, 1, 40]))
+    fitted = refit_turns(plan, groups, ServiceTimes.of(groups.problem), [turn])
+    emulated = next(i for i, s in enumerate(plan.segments) if s.device == 1)
+    expected = [100, 1, 40]
+    expected[emulated] = plan.segments[emulated].service_ns
+    assert [s.service_ns for s in fitted.segments] == expected
+
+
+def test_a_segment_that_never_ran_takes_no_time(host: tuple[GroupGraph, Plan]) -> None:
+    groups, plan = host
+    service = ServiceTimes.of(groups.problem)
+    fitted = refit_turns(plan, groups, service, [Turn(7, Timeline.of([], "measured"))])
+    assert [s.service_ns for s in fitted.segments] == [0, 0, 0]
+    assert fitted.predicted.makespan_ns == 7
+
+
+def test_one_model_alone_is_run_so_many_times(host: tuple[GroupGraph, Plan]) -> None:
+    groups, plan = host
+    clock, runs = Clock(), chain([50_000_000] * 2, [30_000_000, 20_000_000], repeat(40_000_000))
+
+    def run(inputs: Any, traced: bool = False) -> None:
+        model.last = next(runs)
+        clock.now_ns += model.last
+
+    model: Any = SimpleNamespace(plan=plan, run=run, timeline=lambda: spans_of([model.last, 0, 0]))
+    fitted = refit(model, groups, ServiceTimes.of(groups.problem), {}, runs=5, clock=clock)
+    assert fitted.segments[0].service_ns == 40_000_000
+
+
+def test_medians_of_service_times() -> None:
+    copy = Span(SpanKind.COPY, 0, "x", "copy", "host->gpu", (0,), 0, 0, 77)
+    timelines = [spans_of(row) for row in ([100, 1], [900, 2], [200, 3])]
+    assert service_times_ns([*timelines, Timeline.of([copy], "measured")]) == {0: 200, 1: 2}

@@ -1,0 +1,98 @@
+"""``engine tune``: look for the fastest plan of a model, offline, and store it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from engine.cli import options
+from engine.cli.output import duration, show_json, show_mapping, show_rows
+from engine.cli.parser import add_verb
+from engine.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from engine.pipeline.load import TunedModel
+
+_SUMMARY = "look for the fastest segments, widths and order of a model, and store the plan"
+_EXAMPLE = """
+engine tune model.onnx
+engine tune model.onnx --devices cpu:2 --time 60 --inputs examples.npz --json
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Register the verb."""
+    parser = add_verb(verbs, "tune", _SUMMARY, _EXAMPLE, run)
+    options.add_model(parser)
+    options.add_inputs(parser)
+    options.add_devices(parser)
+    options.add_policy(parser)
+    parser.add_argument(
+        "--time",
+        type=float,
+        default=20.0,
+        metavar="S",
+        help="seconds to look for (default %(default)g); profiling a new model comes before",
+    )
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tune, print what each round tried and gained, and where the plan is stored."""
+    from engine.pipeline.example_inputs import example_inputs
+    from engine.pipeline.load import LoadParams, tune_with
+    from engine.pipeline.stages import read_model
+    from engine.pipeline.tuning import TuneParams
+
+    TuneParams(args.time)
+    params = LoadParams(
+        devices=args.devices,
+        policy=args.policy,
+        options=options.pairs(args.option),
+        cache=args.cache,
+        tune_s=args.time,
+    )
+    params.specs()
+    dims = options.sizes(args.dim)
+    inputs = example_inputs(read_model(args.model, args.cache), args.model, args.inputs, dims)
+    with progress_bar() as progress:
+        tuned = tune_with(args.model, params, inputs, progress)
+    if args.json:
+        show_json({**tuned.report.to_dict(), **_result(tuned)})
+    else:
+        _show(tuned)
+    return 0
+
+
+def _result(tuned: TunedModel) -> dict[str, Any]:
+    plan = tuned.model.plan
+    return {
+        "segments": len(plan.segments),
+        "predicted_ms": plan.predicted.makespan_ns / 1e6,
+        "lower_bound_ms": plan.bound_ns / 1e6,
+        "path": None if tuned.path is None else str(tuned.path),
+    }
+
+
+def _show(tuned: TunedModel) -> None:
+    from engine.pipeline.tuning_report import described
+
+    report, plan = tuned.report, tuned.model.plan
+    devices = ", ".join(plan.devices)
+    show_rows(f"{tuned.model.graph.name} on {devices}: what each round tried", list(report.rows()))
+    errors = " -> ".join(f"{100 * played.median_error:.1f} %" for played in report.rounds)
+    ratio = report.against_whole
+    show_mapping(
+        "result",
+        {
+            "plan": f"{report.chosen}, {len(plan.segments)} segments",
+            "predicted": duration(plan.predicted.makespan_ns),
+            "lower bound": duration(plan.bound_ns),
+            f"ratio to {report.whole or 'the whole model'}": (
+                described(ratio) if ratio else "1" if report.whole else "no device can run it"
+            ),
+            "median error of predictions": errors,
+            "stopped": f"{report.stopped}, after {report.time_s:.1f} of {report.budget_s:g} s",
+        },
+    )
+    print(f"stored in {tuned.path}" if tuned.path else "not stored: the cache cannot be written")

@@ -1,0 +1,191 @@
+"""Which plan a model gets: chosen quickly when it is loaded, or tuned."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.errors import EngineError, ExecutionError
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.stages import (
+    Costs,
+    ProgressCallback,
+    candidates,
+    no_progress,
+    place,
+    plan_of,
+    replaced,
+)
+from engine.pipeline.tuning import Entrant, Tuner
+from engine.pipeline.tuning_report import TuningReport
+from engine.runtime import in_place
+from engine.runtime.contest import Contest, ContestParams, Turn
+from engine.runtime.machines import machine_for
+from engine.runtime.model import Model
+from engine.runtime.selection import ModelContender
+from engine.segmentation.segmenter import Candidate
+from engine.segmentation.service import ServiceTimes
+from placement.placement import Placement
+
+_log = logging.getLogger(__name__)
+
+ModelEntrant = Entrant[ModelContender]
+
+
+class PlanBuilder:
+    """Builds candidates of one model for one set of devices.
+
+    What a device refuses drops out; the last reason is kept.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        costs: Costs,
+        policy: str,
+        params: LoadParams,
+        inputs: Mapping[str, Any],
+    ) -> None:
+        self._graph = graph
+        self._costs = costs
+        self._policy = policy
+        self._machine = machine_for(params.specs(), params.emulation)
+        self._inputs = inputs
+        self.refused: EngineError | None = None
+
+    def __call__(self, candidate: Candidate) -> ModelContender | None:
+        """A model that runs the candidate, or None."""
+        plan = plan_of(self._graph, self._costs, candidate, self._policy)
+        try:
+            return ModelContender(Model(self._graph, plan, self._machine), self._inputs)
+        except EngineError as error:
+            _log.warning("segmentation %s is not used: %s", candidate.name, error)
+            self.refused = error
+            return None
+
+
+def choose(
+    graph: Graph,
+    costs: Costs,
+    placement: Placement,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback = no_progress,
+) -> Model:
+    """Build the best predicted segmentations, run them, keep the fastest with its real times.
+
+    The whole model as one segment is always among them where one device can run it; several
+    segments must be shown to be faster, so the result is no slower than the session that it is.
+
+    Raises
+    ------
+    EngineError
+        If the devices refuse all of them, or a query fails.
+    """
+    build = PlanBuilder(graph, costs, placement.policy, params, inputs)
+    finalists = first_plans(candidates(costs, placement), params.finalists)
+    built: list[ModelEntrant] = []
+    for done, candidate in enumerate(finalists):
+        progress("build segments", done, len(finalists))
+        contender = build(candidate)
+        if contender is not None:
+            built.append(Entrant(candidate, contender))
+    progress("build segments", len(finalists), len(finalists))
+    if not built:
+        raise build.refused or ExecutionError("no plan was built")
+    entrant, turns = _fastest(built, params)
+    return _with_real_times(entrant, costs.service, turns)
+
+
+def tune(
+    graph: Graph,
+    costs: Costs,
+    placement: Placement,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback = no_progress,
+) -> tuple[Model, TuningReport]:
+    """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
+
+    Where there are several devices, each round places anew with the times learned.
+
+    Raises
+    ------
+    EngineError
+        If the devices refuse all plans, or a query fails.
+    """
+    build = PlanBuilder(graph, costs, placement.policy, params, inputs)
+
+    def cut(service: ServiceTimes) -> Sequence[Candidate]:
+        learned = Costs(replaced(costs.problem, service), service)
+        is_placed = len(costs.problem.devices) == 1 or params.policy != placement.policy
+        anew = placement if is_placed else place(learned.problem, params.policy, params.options)
+        return candidates(learned, anew)
+
+    tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
+    ranked = candidates(costs, placement)
+    tuned = tuner.run(_affordable(first_plans(ranked, 1 + params.finalists), params.tune_s))
+    if tuned is None:
+        raise build.refused or ExecutionError("no plan was built")
+    return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
+
+
+def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
+    """Every one-segment plan, narrow ones first, and the best predicted of each kind of cut."""
+    of_kind: dict[str, Candidate] = {}
+    for candidate in ranked:
+        if not candidate.is_trivial:
+            of_kind.setdefault(candidate.name.rpartition(" ")[0], candidate)
+    whole = sorted((c for c in ranked if c.is_trivial), key=lambda c: c.graph.groups[0].width)
+    return [*whole, *list(of_kind.values())[: max(0, count - 1)]] or list(ranked[:1])
+
+
+def _affordable(first: Sequence[Candidate], tune_s: float) -> list[Candidate]:
+    """As many as can be compared in half of the time: the best whole model, then the others."""
+    left_ns = tune_s * 1e9 / 2
+    chosen: list[Candidate] = []
+    best_first = sorted(first, key=lambda c: (not c.is_trivial, c.predicted.makespan_ns))
+    others = [c for c in best_first[1:] if not c.is_trivial]
+    for candidate in dict.fromkeys([*best_first[:1], *others, *best_first[1:]]):
+        left_ns -= candidate.predicted.makespan_ns * (1 + ContestParams.least_rounds)
+        if left_ns < 0 and len(chosen) >= 2:
+            break
+        chosen.append(candidate)
+    return [c for c in first if c in chosen]
+
+
+def _fastest(
+    built: Sequence[ModelEntrant], params: LoadParams
+) -> tuple[ModelEntrant, Sequence[Turn]]:
+    known = max(1, sum(entrant.is_whole for entrant in built))
+    contest = Contest(
+        [entrant.contender for entrant in built], known, ContestParams(), time.perf_counter_ns
+    )
+    try:
+        contest.play(time.perf_counter_ns() + params.selection_ns)
+    except ExecutionError as error:
+        if len(built) > 1:
+            raise
+        _log.warning("times were not measured in place: %s", error)
+        return built[0], []
+    best = contest.to_beat
+    for index, entrant in enumerate(built):
+        _log.info(
+            "%s: %d segments, predicted %.3f ms, measured %.3f of %s",
+            entrant.candidate.name,
+            len(entrant.candidate.graph.groups),
+            entrant.candidate.predicted.makespan_ns / 1e6,
+            contest.against(index, best).median,
+            built[best].candidate.name,
+        )
+    return built[contest.winner], contest.turns(contest.winner)
+
+
+def _with_real_times(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Turn]) -> Model:
+    model = entrant.contender.model
+    if turns:
+        model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
+    return model

@@ -1,0 +1,79 @@
+"""How to load a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.pipeline.stages import check_policy
+from engine.pipeline.tuning import TuneParams
+from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from engine.runtime.machines import EmulationParams
+
+
+@dataclass(frozen=True)
+class LoadParams:
+    """How to load a model.
+
+    Parameters
+    ----------
+    devices : str
+        For example ``cpu:2`` or ``cpu:1,emulated:gpu``; empty means every core.
+    policy, options : str, mapping
+        Placement policy and its options.
+    cache : Path, optional
+        Folder of graphs, measurements and plans; default in the user's cache folder.
+    reuse : bool
+        Whether a stored plan may be used, and the new one be stored.
+    finalists : int
+        How many of the best predicted segmentations to build and run before choosing.
+    selection_ns : int
+        Most time for running them, three rounds apart.
+    tune_s : float
+        Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
+    emulation : EmulationParams, optional
+        How an emulated device departs from its profile.
+
+    Raises
+    ------
+    ConfigError
+        If policy or options are wrong, or a number is out of range.
+    """
+
+    devices: str = ""
+    policy: str = "comm_sd"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
+    reuse: bool = True
+    finalists: int = 3
+    selection_ns: int = 1_500_000_000
+    tune_s: float = 0.0
+    emulation: EmulationParams | None = None
+
+    def __post_init__(self) -> None:
+        check_policy(self.policy, self.options)
+        if self.finalists < 1:
+            raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
+        if self.selection_ns < 0:
+            raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
+        if self.tune_s != 0:
+            TuneParams(self.tune_s)
+
+    def specs(self) -> tuple[DeviceSpec, ...]:
+        """The devices, parsed.
+
+        Raises
+        ------
+        DeviceError
+            Naming the device that is not understood.
+        """
+        return parse_devices(self.devices or f"cpu:{available_cores()}")
+
+    def tuning(self) -> TuneParams:
+        """For how long to tune, and what there is nothing to learn of."""
+        specs = self.specs()
+        emulated = frozenset(i for i, spec in enumerate(specs) if spec.kind == "emulated")
+        return TuneParams(time_s=self.tune_s, fixed_devices=emulated)

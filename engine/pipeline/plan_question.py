@@ -1,0 +1,146 @@
+"""What a plan was made for: a plan of anything else must not be run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.native import runtime_version
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.machine import this_machine
+from engine.runtime.inputs import input_specs
+
+
+@dataclass(frozen=True)
+class PlanQuestion:
+    """Everything that a plan's segments and their choice depend on, as JSON has it.
+
+    Parameters
+    ----------
+    model, graph : str
+        Hash of the user's file, and of the tasks and tensors that it became.
+    runtime : str
+        Version of ONNX Runtime.
+    machine : mapping
+        ``cpu``, ``cores``, ``architecture`` and ``driver``.
+    devices : tuple of str
+        As the user named them.
+    policy, options : str, mapping
+        Placement policy and its options.
+    sizes : mapping
+        Shapes of the example inputs that the model leaves open, by input name.
+    """
+
+    model: str
+    graph: str
+    runtime: str
+    machine: Mapping[str, Any]
+    devices: tuple[str, ...]
+    policy: str
+    options: Mapping[str, Any]
+    sizes: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON reads it back."""
+        raw = {f.name: getattr(self, f.name) for f in fields(self)}
+        found: dict[str, Any] = json.loads(json.dumps(raw, sort_keys=True, default=repr))
+        return found
+
+    def differences(self, other: Mapping[str, Any]) -> list[str]:
+        """What differs in a stored question, one phrase each; empty if nothing does."""
+        mine, found = _flat(self.to_dict()), _flat(dict(other))
+        return [
+            f"{name} is {_short(found.get(name))} there and {_short(mine.get(name))} here"
+            for name in sorted({*mine, *found})
+            if mine.get(name) != found.get(name)
+        ]
+
+
+def question_of(
+    graph: Graph,
+    specs: Sequence[DeviceSpec],
+    policy: str,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+) -> PlanQuestion:
+    """What is asked here and now.
+
+    Parameters
+    ----------
+    inputs : mapping
+        Example inputs; only shapes that the model leaves open count.
+    """
+    here = this_machine()
+    return PlanQuestion(
+        model=graph.source_hash,
+        graph=graph_digest(graph),
+        runtime=runtime_version(),
+        machine={
+            "cpu": here.cpu,
+            "cores": here.cores,
+            "architecture": platform.machine(),
+            "driver": here.driver,
+        },
+        devices=tuple(map(device_text, specs)),
+        policy=policy,
+        options=options,
+        sizes=open_sizes(graph, inputs),
+    )
+
+
+def device_text(spec: DeviceSpec) -> str:
+    """A device as ``parse_devices`` reads it."""
+    words = [spec.preset] * bool(spec.preset) + ["replay"] * spec.replay
+    return f"{spec.name}{'[' + ','.join(words) + ']' if words else ''}:{spec.lanes}"
+
+
+def has_open_sizes(graph: Graph) -> bool:
+    """Whether any input's shape is up to the query."""
+    return any(_is_open(graph.tensors[i].shape) for i in graph.inputs)
+
+
+def open_sizes(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Shapes, or numbers of items, of the given inputs that the model leaves open."""
+    return {
+        spec.name: _size(inputs[spec.name])
+        for spec in input_specs(graph)
+        if spec.name in inputs and _is_open(spec.shape)
+    }
+
+
+def graph_digest(graph: Graph) -> str:
+    """Hash of tasks and tensors by index: plans name tasks by index."""
+    tasks = [(t.name, t.op_type, t.inputs, t.outputs) for t in graph.tasks]
+    names = [t.name for t in graph.tensors]
+    return hashlib.sha256(json.dumps([tasks, names]).encode()).hexdigest()
+
+
+def _is_open(shape: Sequence[Any] | None) -> bool:
+    return shape is None or any(not isinstance(d, int) or d < 0 for d in shape)
+
+
+def _size(value: Any) -> Any:
+    if hasattr(value, "shape"):
+        return [int(d) for d in value.shape]
+    return len(value) if isinstance(value, list | tuple) else None
+
+
+def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Mappings inside become dotted names, so that a difference is named exactly."""
+    found: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": item for key, item in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,314 @@
+"""Profile-guided segmentation: build, measure in place, learn, cut again.
+
+Each round builds a few plans that promise more than the best one so far, runs all of them in
+turns (runtime/contest.py), and learns from the times of their segments (segmentation/learning.py),
+so that the next round's predictions are better. Plans come from cutting the whole model again and
+from moves next to the best plan (segmentation/moves.py). It ends when nothing is predicted or
+measured to gain, or the time is spent. What is run and what time it is comes from outside.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from engine.errors import ConfigError
+from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
+from engine.pipeline.stages import ProgressCallback, no_progress
+from engine.pipeline.tuning_report import Round, Tried, TuningReport
+from engine.runtime.contest import Clock, Contender, Contest, ContestParams, Turn
+from engine.runtime.in_place import costs_in_place, outside_ns
+from engine.segmentation.coarse import predict
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.learning import learn
+from engine.segmentation.segmenter import Candidate
+from engine.segmentation.service import ServiceTimes
+
+C = TypeVar("C", bound=Contender)
+
+
+@dataclass(frozen=True)
+class TuneParams:
+    """How long and how widely to look.
+
+    Parameters
+    ----------
+    time_s : float
+        For building, measuring and thinking together; what is begun is finished.
+    challengers : int
+        Most plans that a round builds, fewer where queries are long.
+    patience : int
+        Rounds without a gain before giving up.
+    contest : ContestParams
+        How plans are compared.
+    fixed_devices : frozenset of int
+        Devices whose times are given (emulated ones), so that there is nothing to learn.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range.
+    """
+
+    time_s: float = 20.0
+    challengers: int = 4
+    patience: int = 2
+    contest: ContestParams = field(default_factory=ContestParams)
+    fixed_devices: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not 0 < self.time_s < float("inf"):
+            raise ConfigError(f"the time to tune must be > 0 seconds, got {self.time_s}")
+        if self.challengers < 1 or self.patience < 1:
+            raise ConfigError("challengers and patience must be >= 1")
+
+
+@dataclass(frozen=True)
+class Entrant(Generic[C]):
+    """A candidate and what runs it."""
+
+    candidate: Candidate
+    contender: C
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole model as one segment."""
+        return self.candidate.is_trivial
+
+
+@dataclass(frozen=True)
+class Tuned(Generic[C]):
+    """The best plan, its last turns, and how it was found."""
+
+    best: Entrant[C]
+    turns: Sequence[Turn]
+    report: TuningReport
+
+
+_RESERVE = 0.15
+"""Share of the time kept for comparing the result with the whole model once more."""
+
+_THINKING = 0.15
+"""Share of what is left that a round may spend on climbing in predictions."""
+
+_TYPICAL_ROUNDS = 8
+"""Turns that deciding a comparison takes, to size a round."""
+
+
+class Tuner(Generic[C]):
+    """One tuning of one model.
+
+    Parameters
+    ----------
+    service : ServiceTimes
+        The first guess, from the profile.
+    cut : Cut
+        Makes candidates for given service times.
+    build : callable
+        Makes what runs a candidate; None if a device refuses it.
+    clock : callable
+        Nanoseconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        service: ServiceTimes,
+        cut: Cut,
+        build: Callable[[Candidate], C | None],
+        params: TuneParams,
+        clock: Clock,
+        progress: ProgressCallback = no_progress,
+    ) -> None:
+        self._first_guess = service
+        self._proposer = Proposer(cut, clock)
+        self._build = build
+        self._params = params
+        self._clock = clock
+        self._progress = progress
+        self._began_ns = clock()
+        self._end_ns = self._began_ns + round(params.time_s * 1e9)
+        self._observed: dict[Group, int] = {}
+        self._tried: set[Key] = set()
+        self._outside_ns = 0
+        self._anchor_ns = 0
+        self._rounds: list[Round] = []
+
+    def run(self, first: Sequence[Candidate]) -> Tuned[C] | None:
+        """Tune.
+
+        Parameters
+        ----------
+        first : sequence of Candidate
+            Plans to begin with, whole models first, narrow before wide; they are the ones to
+            beat, or else the first candidate is.
+
+        Returns
+        -------
+        Tuned or None
+            None if none of the first plans could be built.
+        """
+        entrants = self._built(first)
+        if not entrants:
+            return None
+        known = max(1, sum(entrant.is_whole for entrant in entrants))
+        contest = self._contest(entrants, known)
+        anchor = entrants[contest.to_beat]
+        best, turns = self._closed(contest, entrants, anchor)
+        idle, stopped = 0, ""
+        while not stopped:
+            idle, stopped, best, turns = self._next_round(anchor, best, turns, idle)
+        return self._checked(anchor, best, turns, stopped)
+
+    def _next_round(
+        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[Turn], idle: int
+    ) -> tuple[int, str, Entrant[C], Sequence[Turn]]:
+        """One round; says why there is no other one, if so."""
+        count = self._affordable(turns)
+        if count < 1:
+            return idle, "the time is spent", best, turns
+        chosen = self._promising(best.candidate, count)
+        if not chosen:
+            return idle, "nothing is predicted to gain 1 %", best, turns
+        known = [best] if best is anchor else [anchor, best]
+        entrants = [*known, *self._built(chosen)]
+        if len(entrants) > len(known):
+            contest = self._contest(entrants, len(known))
+            winner, turns = self._closed(contest, entrants, anchor)
+            idle = 0 if winner is not best else idle + 1
+            best = winner
+        else:
+            idle += 1
+        return idle, "nothing gained when measured" * (idle >= self._params.patience), best, turns
+
+    def _built(self, candidates: Iterable[Candidate]) -> list[Entrant[C]]:
+        found: list[Entrant[C]] = []
+        for candidate in candidates:
+            self._tried.add(key_of(candidate))
+            self._show_progress()
+            contender = self._build(candidate)
+            if contender is not None:
+                found.append(Entrant(candidate, contender))
+        return found
+
+    def _contest(self, entrants: Sequence[Entrant[C]], known: int) -> Contest:
+        """Compare, within half of what is left."""
+        contenders = [entrant.contender for entrant in entrants]
+        contest = Contest(contenders, known, self._params.contest, self._clock)
+        now = self._clock()
+        contest.play(now + max(0, self._end_ns - self._reserve_ns - now) // 2, self._show_progress)
+        return contest
+
+    def _closed(
+        self, contest: Contest, entrants: Sequence[Entrant[C]], anchor: Entrant[C]
+    ) -> tuple[Entrant[C], Sequence[Turn]]:
+        """Note a round's results, learn from them, and say who is best now.
+
+        All times are put on the clock of the first round by the anchor's, so that a machine that
+        has changed its speed since teaches nothing wrong.
+        """
+        anchor_now = _median_ns(contest.turns(entrants.index(anchor)))
+        self._anchor_ns = self._anchor_ns or anchor_now
+        speed = self._anchor_ns / max(1, anchor_now)
+        to_beat, winner = contest.to_beat, contest.winner
+        self._rounds.append(
+            Round(
+                tuple(
+                    self._row(contest, entrants[index], index, to_beat, speed)
+                    for index in range(len(entrants))
+                ),
+                entrants[winner].candidate.name,
+            )
+        )
+        for index, entrant in enumerate(entrants):
+            self._observe(entrant.candidate.graph, contest.turns(index), speed)
+        self._outside_ns = round(outside_ns(contest.turns(winner)) * speed)
+        return entrants[winner], contest.turns(winner)
+
+    def _row(
+        self, contest: Contest, entrant: Entrant[C], index: int, to_beat: int, speed: float
+    ) -> Tried:
+        candidate = entrant.candidate
+        ratio = contest.against(index, to_beat)
+        return Tried(
+            name=candidate.name,
+            segments=len(candidate.graph.groups),
+            wide=sum(group.width > 1 for group in candidate.graph.groups),
+            predicted_ns=round((candidate.predicted.makespan_ns + self._outside_ns) / speed),
+            measured_ns=_median_ns(contest.turns(index)),
+            ratio=ratio,
+            verdict=ratio.verdict(self._params.contest.min_gain),
+        )
+
+    def _observe(self, graph: GroupGraph, turns: Sequence[Turn], speed: float) -> None:
+        rows: dict[int, list[int]] = {}
+        for turn in turns:
+            for index, cost in costs_in_place(graph, turn.timeline).items():
+                rows.setdefault(index, []).append(cost.total_ns)
+        for index, row in rows.items():
+            group = graph.groups[index]
+            if group.device not in self._params.fixed_devices:
+                self._observed[group] = round(statistics.median(row) * speed)
+
+    def _promising(self, best: Candidate, count: int) -> list[Candidate]:
+        """Plans not tried yet that are predicted to gain, several kinds of them."""
+        service = learn(self._first_guess, self._observed)
+        now = self._clock()
+        deadline = now + round(max(0, self._end_ns - now) * _THINKING)
+        goal_ns = self._goal_ns(best, service)
+        found = self._proposer.promising(best, service, self._tried, goal_ns, deadline)
+        return varied(found, count)
+
+    def _goal_ns(self, best: Candidate, service: ServiceTimes) -> float:
+        """A makespan that beats the best plan's by the least gain that counts."""
+        now_ns = predict(best.graph, service, order=best.order).makespan_ns + self._outside_ns
+        return now_ns * (1 - self._params.contest.min_gain) - self._outside_ns
+
+    def _affordable(self, turns: Sequence[Turn]) -> int:
+        """How many plans the next round may build; none if no comparison would fit."""
+        left_ns = self._end_ns - self._reserve_ns - self._clock()
+        turn_ns = max(self._params.contest.block_ns, _median_ns(turns))
+        fitting = left_ns // 2 // (_TYPICAL_ROUNDS * turn_ns) - 2
+        if fitting < 1 and left_ns > 3 * self._params.contest.least_rounds * turn_ns:
+            return 1
+        return max(0, min(self._params.challengers, fitting))
+
+    def _checked(
+        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[Turn], stopped: str
+    ) -> Tuned[C]:
+        """Compare with the whole model in fresh rounds: luck does not win twice."""
+        whole = anchor.candidate.name if anchor.is_whole else None
+        ratio = None
+        if best is not anchor:
+            contest = Contest(
+                [anchor.contender, best.contender], 1, self._params.contest, self._clock
+            )
+            contest.play(max(self._end_ns, self._clock()), self._show_progress)
+            ratio = contest.against(1, 0)
+            best, index = (best, 1) if ratio.median < 1 else (anchor, 0)
+            turns = contest.turns(index)
+        self._progress("tune (s)", round(self._params.time_s), round(self._params.time_s))
+        report = TuningReport(
+            rounds=tuple(self._rounds),
+            chosen=best.candidate.name,
+            whole=whole,
+            against_whole=ratio if whole and best is not anchor else None,
+            stopped=stopped,
+            time_s=(self._clock() - self._began_ns) / 1e9,
+            budget_s=self._params.time_s,
+        )
+        return Tuned(best, turns, report)
+
+    @property
+    def _reserve_ns(self) -> int:
+        return round(self._params.time_s * 1e9 * _RESERVE)
+
+    def _show_progress(self) -> None:
+        total = max(1, round(self._params.time_s))
+        elapsed = round((self._clock() - self._began_ns) / 1e9)
+        self._progress("tune (s)", min(total, elapsed), total)
+
+
+def _median_ns(turns: Sequence[Turn]) -> int:
+    return round(statistics.median(turn.wall_ns for turn in turns))

@@ -1,0 +1,273 @@
+"""Runs built plans in turns, and says which one is faster and how sure that is.
+
+On a machine whose speed changes from one second to the next only ratios within a round hold. A
+plan wins against another if the confidence interval of the median of these ratios lies below 1.
+Turns go on while that is open and time is left; whoever has lost drops out, and at 4, 8, 16, ...
+rounds so does the slower half of those still open (successive halving).
+
+References
+----------
+The interval of a median by order statistics (the sign test): Conover, Practical Nonparametric
+Statistics, 3rd edition, section 3.2. Halving: Jamieson and Talwalkar, AISTATS 2016, Algorithm 1;
+there with a fixed budget for each step, here the rounds double.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from placement.timeline import Timeline
+
+Clock = Callable[[], int]
+
+
+class Contender(Protocol):
+    """Something that answers the same query again and again."""
+
+    def run(self) -> None:
+        """Answer once."""
+
+    def run_traced(self) -> Timeline:
+        """Answer once; return the spans."""
+
+
+class Verdict(StrEnum):
+    """What a comparison has shown so far."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class ContestParams:
+    """How long to compare.
+
+    Parameters
+    ----------
+    min_gain : float
+        Share of the time that a plan must be able to save; who cannot has lost.
+    confidence : float
+        Of the interval that decides.
+    least_rounds, most_rounds : int
+        The least are played whatever the time.
+    block_ns : int
+        A turn repeats queries for so long, so that a small model is measured warm.
+    most_runs : int
+        Queries of one turn.
+    """
+
+    min_gain: float = 0.01
+    confidence: float = 0.99
+    least_rounds: int = 3
+    most_rounds: int = 40
+    block_ns: int = 10_000_000
+    most_runs: int = 16
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one contender did in one round: median time of a query, spans of the last one."""
+
+    wall_ns: int
+    timeline: Timeline
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Median of ratios with its confidence interval; rounds counts the ratios."""
+
+    low: float
+    median: float
+    high: float
+    rounds: int
+
+    def verdict(self, min_gain: float) -> Verdict:
+        """Whether a ratio below 1 is shown, or shown to be out of reach."""
+        if self.high < 1:
+            return Verdict.FASTER
+        return Verdict.SLOWER if self.low > 1 - min_gain else Verdict.OPEN
+
+
+_FEW_ROUNDS_MARGIN = 0.05
+"""Added to both ends where too few rounds were played for the confidence asked for: the extremes
+of three ratios enclose their median in three cases of four only."""
+
+
+_SURELY_LONG = 20
+"""A first query of so many blocks is no effect of cold caches."""
+
+
+def interval(ratios: Sequence[float], confidence: float) -> Interval:
+    """Median and its confidence interval by order statistics.
+
+    Raises
+    ------
+    ValueError
+        If there is no ratio.
+    """
+    if not ratios:
+        raise ValueError("interval: no ratios")
+    ordered, count = sorted(ratios), len(ratios)
+    median = statistics.median(ordered)
+    outside = 0
+    # How many of the lowest and the highest may be left out, at (1 - confidence) / 2 each.
+    while _tail(count, outside) <= (1 - confidence) / 2:
+        outside += 1
+    if outside:
+        return Interval(ordered[outside - 1], median, ordered[count - outside], count)
+    if count < 3:
+        return Interval(0.0, median, math.inf, count)
+    margin = 1 + _FEW_ROUNDS_MARGIN
+    return Interval(ordered[0] / margin, median, ordered[-1] * margin, count)
+
+
+def _tail(count: int, most: int) -> float:
+    """Probability of at most ``most`` heads in ``count`` throws of a fair coin."""
+    return sum(math.comb(count, k) for k in range(most + 1)) / 2.0**count
+
+
+def _nothing() -> None:
+    """What happens after a round unless told otherwise."""
+
+
+class Contest:
+    """Rounds of turns among contenders.
+
+    Parameters
+    ----------
+    contenders : sequence of Contender
+        All of them run once or twice before the first round, uncounted.
+    baselines : int
+        The first so many are known plans, of which the fastest is the one to beat; on a tie the
+        earlier one. The others are challengers.
+    """
+
+    def __init__(
+        self, contenders: Sequence[Contender], baselines: int, params: ContestParams, clock: Clock
+    ) -> None:
+        if not 1 <= baselines <= len(contenders):
+            raise ValueError(f"baselines must be 1 to {len(contenders)}, got {baselines}")
+        self._contenders = contenders
+        self._baselines = baselines
+        self._params = params
+        self._clock = clock
+        self._active = list(range(len(contenders)))
+        self._is_long: list[bool] = []
+        self._round_ns = 0
+        self.rounds: list[dict[int, Turn]] = []
+
+    def play(self, deadline_ns: int, after_round: Callable[[], object] = _nothing) -> None:
+        """Play until all is decided, or no round fits before the deadline any more."""
+        params = self._params
+        if not self._is_long:
+            self._is_long = [self._warm_up(contender) for contender in self._contenders]
+        while len(self.rounds) < params.most_rounds:
+            enough = len(self.rounds) >= params.least_rounds
+            if enough and (self._is_over() or self._clock() + self._round_ns > deadline_ns):
+                return
+            began = self._clock()
+            self._play_round()
+            self._round_ns = self._clock() - began
+            if len(self.rounds) >= params.least_rounds:
+                self._drop()
+            after_round()
+
+    def turns(self, index: int) -> list[Turn]:
+        """What a contender did, round by round, until it dropped out."""
+        return [row[index] for row in self.rounds if index in row]
+
+    def against(self, index: int, other: int) -> Interval:
+        """Time over the other's, from the rounds that both played."""
+        return interval(
+            [
+                row[index].wall_ns / max(1, row[other].wall_ns)
+                for row in self.rounds
+                if index in row and other in row
+            ],
+            self._params.confidence,
+        )
+
+    def verdict(self, index: int, other: int) -> Verdict:
+        """Whether a contender is faster than another."""
+        return self.against(index, other).verdict(self._params.min_gain)
+
+    @property
+    def to_beat(self) -> int:
+        """The fastest baseline: the first one, unless a later one is shown to be faster."""
+        best = 0
+        for index in range(1, self._baselines):
+            if self.verdict(index, best) is Verdict.FASTER:
+                best = index
+        return best
+
+    @property
+    def winner(self) -> int:
+        """The fastest of those that are shown to be faster than the best baseline, else that."""
+        best = self.to_beat
+        shown = [
+            i
+            for i in range(self._baselines, len(self._contenders))
+            if self.verdict(i, best) is Verdict.FASTER
+        ]
+        return min(shown, key=lambda i: self.against(i, best).median, default=best)
+
+    def _play_round(self) -> None:
+        """Each round begins with the next contender, so that none always follows the same one."""
+        row: dict[int, Turn] = {}
+        for place in range(len(self._active)):
+            index = self._active[(place + len(self.rounds)) % len(self._active)]
+            row[index] = self._turn(index)
+        self.rounds.append(row)
+
+    def _warm_up(self, contender: Contender) -> bool:
+        """Whether a query takes longer than a block; again where the first time may mislead."""
+        first_ns = self._timed(contender)
+        if not self._params.block_ns < first_ns < _SURELY_LONG * self._params.block_ns:
+            return first_ns > self._params.block_ns
+        return self._timed(contender) > self._params.block_ns
+
+    def _turn(self, index: int) -> Turn:
+        """Queries for a block's time, the first one uncounted and the last one traced.
+
+        A query that is longer than a block is run once, traced and counted: what the one before
+        it left in the caches does not last, and tracing costs it nothing.
+        """
+        contender, began = self._contenders[index], self._clock()
+        if self._is_long[index]:
+            timeline = contender.run_traced()
+            return Turn(self._clock() - began, timeline)
+        contender.run()
+        times = [self._timed(contender)]
+        while len(times) < self._params.most_runs and (
+            self._clock() - began < self._params.block_ns
+        ):
+            times.append(self._timed(contender))
+        return Turn(round(statistics.median(times)), contender.run_traced())
+
+    def _timed(self, contender: Contender) -> int:
+        start_ns = self._clock()
+        contender.run()
+        return self._clock() - start_ns
+
+    def _open(self) -> list[int]:
+        best = self.to_beat
+        return [i for i in self._active if i != best and self.verdict(i, best) is Verdict.OPEN]
+
+    def _is_over(self) -> bool:
+        return not self._open()
+
+    def _drop(self) -> None:
+        """Losers leave; at powers of two, the slower half of the open challengers as well."""
+        best, count = self.to_beat, len(self.rounds)
+        lost = {i for i in self._active if i != best and self.verdict(i, best) is Verdict.SLOWER}
+        undecided = [i for i in self._open() if i >= self._baselines]
+        if count >= 4 and count & (count - 1) == 0 and len(undecided) > 1:
+            undecided.sort(key=lambda i: self.against(i, best).median)
+            lost.update(undecided[(len(undecided) + 1) // 2 :])
+        self._active = [i for i in self._active if i not in lost]

@@ -1,0 +1,124 @@
+"""What segments cost in place, and a plan predicted again from that.
+
+A segment in place costs its service time and the hand-over to it: from when its inputs were made
+and its lane was free until it started. Both come from the same traced query as the makespan, so
+a machine that changes speed cannot tear them apart; sums of medians of different queries come
+out below the median of sums.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.runtime.contest import Turn
+from engine.segmentation.coarse import predict
+from engine.segmentation.groups import GroupGraph
+from engine.segmentation.plan import Plan
+from engine.segmentation.service import ServiceTimes
+from placement.timeline import Span, SpanKind, Timeline
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One execution of a segment: its own time, and the time lost before it."""
+
+    service_ns: int
+    hand_over_ns: int
+
+    @property
+    def total_ns(self) -> int:
+        """What a prediction must count."""
+        return self.service_ns + self.hand_over_ns
+
+
+def costs_in_place(graph: GroupGraph, timeline: Timeline) -> dict[int, Cost]:
+    """Cost of each segment of one measured query, by index; absent where it never ran."""
+    spans = {s.index: s for s in timeline if s.kind is SpanKind.SEGMENT}
+    free_ns = _lane_free_ns(spans)
+    return {
+        index: Cost(
+            span.duration_ns,
+            max(0, span.start_ns - max(free_ns[index], _released_ns(graph, spans, index))),
+        )
+        for index, span in spans.items()
+    }
+
+
+def _released_ns(graph: GroupGraph, spans: Mapping[int, Span], index: int) -> int:
+    """When the last input was made; where one is copied first, when it had arrived."""
+    before = graph.predecessors[index]
+    memory = graph.problem.devices[graph.groups[index].device].memory
+    if any(graph.problem.devices[graph.groups[b].device].memory != memory for b in before):
+        return spans[index].ready_ns
+    return max((spans[b].end_ns for b in before if b in spans), default=0)
+
+
+def _lane_free_ns(spans: Mapping[int, Span]) -> dict[int, int]:
+    """When the lanes of each span had ended what they ran before it."""
+    free: dict[tuple[str, int], int] = {}
+    found: dict[int, int] = {}
+    for index, span in sorted(spans.items(), key=lambda item: item[1].start_ns):
+        lanes = [(span.resource, lane) for lane in span.lanes]
+        found[index] = max((free.get(lane, 0) for lane in lanes), default=0)
+        free.update(dict.fromkeys(lanes, span.end_ns))
+    return found
+
+
+def typical(turns: Sequence[Turn]) -> Turn:
+    """The turn whose traced query was neither fast nor slow."""
+    ordered = sorted(turns, key=lambda turn: turn.timeline.makespan_ns)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def outside_ns(turns: Sequence[Turn]) -> int:
+    """Time of a query before its submission to the core and after its last segment."""
+    return max(
+        0,
+        round(
+            statistics.median(turn.wall_ns for turn in turns)
+            - statistics.median(turn.timeline.makespan_ns for turn in turns)
+        ),
+    )
+
+
+def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[Turn]) -> Plan:
+    """The plan with service times measured in place, and a new prediction from them.
+
+    Measured in place counts what the segments cost each other (caches, memory bandwidth), which
+    no isolated measurement shows. Segments of an emulated device keep what they are charged. The
+    prediction starts with the time that a query spends outside of the core.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        Of this plan, at least one.
+    """
+    costs = costs_in_place(graph, typical(turns).timeline)
+    segments = tuple(
+        segment
+        if plan.devices[segment.device].startswith("emulated")
+        else replace(segment, service_ns=costs[index].service_ns if index in costs else 0)
+        for index, segment in enumerate(plan.segments)
+    )
+    total_ns = {
+        index: segment.service_ns + (costs[index].hand_over_ns if index in costs else 0)
+        for index, segment in enumerate(segments)
+    }
+    ranks = [segment.rank for segment in segments]
+    predicted = predict(graph, service, measured_ns=total_ns, order=ranks)
+    return replace(plan, segments=segments, predicted=_later(predicted, outside_ns(turns)))
+
+
+def _later(timeline: Timeline, delay_ns: int) -> Timeline:
+    spans = (
+        replace(
+            span,
+            ready_ns=span.ready_ns + delay_ns,
+            start_ns=span.start_ns + delay_ns,
+            end_ns=span.end_ns + delay_ns,
+        )
+        for span in timeline
+    )
+    return Timeline.of(spans, timeline.origin)
