@@ -1,7 +1,9 @@
 """An independent judge of executable plans: walks a plan as the runtime would, value by value.
 
 It shares no code with what makes plans. What a segment reads and makes it takes from the graph's
-tasks; where a value lies it finds out by executing segments and copies on paper.
+tasks; where a value lies it finds out by executing segments and copies on paper. A partial join
+(engine/dfg/partial_join.py) is a value of its own, made by one segment and read by another, in
+place of neighbouring inputs of a Concat.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def violations(graph: Graph, plan: Plan, lanes: Sequence[int]) -> list[str]:
     """What is wrong with a plan, one line each; empty for a good one."""
     found = [*_shape(graph, plan, lanes)]
     if not found:
-        found += [*_boundaries(graph, plan), *_copies(graph, plan), *_ranks(plan)]
+        found += [*_joins(graph, plan), *_boundaries(graph, plan)]
+        found += [*_copies(graph, plan), *_ranks(plan)]
     if not found:
         steps = _steps(graph, plan)
         found += _walk(graph, plan, sorted(steps, key=lambda s: s.rank), "by rank")
@@ -72,6 +75,33 @@ def _shape(graph: Graph, plan: Plan, lanes: Sequence[int]) -> Iterator[str]:
             yield f"segment {segment.name!r} takes {segment.width} lanes"
 
 
+def _joins(graph: Graph, plan: Plan) -> Iterator[str]:
+    """Each partial join stands for a run of a Concat's inputs that nobody else wants."""
+    for join in {join for segment in plan.segments for join in segment.joins}:
+        task = graph.tasks[join.task]
+        names, count = list(task.node.input), len(join.tensors)
+        starts = [i for i in range(len(names)) if tuple(names[i : i + count]) == join.tensors]
+        if task.op_type != "Concat" or len(starts) != 1 or join.name in graph.tensor_index:
+            yield f"{join} is no run of inputs of {task.name!r}"
+        makers = [s for s in plan.segments if join in s.joins and join.name in s.outputs]
+        readers = [s for s in plan.segments if join in s.joins and join.name in s.inputs]
+        holders = [s for s in plan.segments if join in s.joins]
+        if len(makers) != 1 or len(readers) != 1 or len(holders) != 2:
+            yield f"{join.name!r} is made by {len(makers)} and read by {len(readers)} segments"
+        elif join.task not in readers[0].tasks:
+            yield f"{join.name!r} is read without {task.name!r}"
+        elif not _own(graph, makers[0]) >= set(join.tensors):
+            yield f"{join.name!r} joins what {makers[0].name!r} does not make"
+        for name in join.tensors:
+            tensor = graph.tensors[graph.tensor_index[name]]
+            if tensor.is_output or set(tensor.consumers) != {join.task}:
+                yield f"{join.name!r} hides {name!r}, which others read"
+
+
+def _own(graph: Graph, segment: Segment) -> set[str]:
+    return {graph.tensors[t].name for index in segment.tasks for t in graph.tasks[index].outputs}
+
+
 def _boundaries(graph: Graph, plan: Plan) -> Iterator[str]:
     made_by: dict[str, str] = {}
     for segment in plan.segments:
@@ -89,14 +119,22 @@ def _boundaries(graph: Graph, plan: Plan) -> Iterator[str]:
 
 
 def _names(graph: Graph, segment: Segment) -> tuple[set[str], set[str]]:
-    """Names that the tasks of a segment read and make."""
+    """Names that a segment reads and makes, joins in place of what they stand for."""
     tasks = [graph.tasks[index] for index in segment.tasks]
     reads = {graph.tensors[t].name for task in tasks for t in task.inputs}
-    return reads, {graph.tensors[t].name for task in tasks for t in task.outputs}
+    makes = _own(graph, segment)
+    for join in segment.joins:
+        if join.task in segment.tasks:
+            reads = (reads - set(join.tensors)) | {join.name}
+        else:
+            makes = (makes - set(join.tensors)) | {join.name}
+    return reads, makes
 
 
 def _leaves(graph: Graph, segment: Segment, name: str) -> bool:
     """Whether a value is wanted outside the segment that makes it."""
+    if any(name == join.name for join in segment.joins):
+        return True
     ends = {graph.tensors[index].name for index in graph.outputs}
     others = (
         graph.tensors[tensor].name
@@ -112,18 +150,23 @@ def _homes(plan: Plan) -> dict[str, str]:
     return {name: plan.memories[s.device] for s in plan.segments for name in s.outputs}
 
 
+def _metadata_only(graph: Graph, name: str) -> bool:
+    """Partial joins are no tensors of the graph; they carry data."""
+    index = graph.tensor_index.get(name)
+    return index is not None and graph.tensors[index].metadata_only
+
+
 def _copies(graph: Graph, plan: Plan) -> Iterator[str]:
     """No copy is made twice, of what is there already, of what carries nothing, or for nobody."""
     homes, seen = _homes(plan), set()
     wanted = {(name, plan.memories[s.device]) for s in plan.segments for name in s.inputs}
     wanted |= {(graph.tensors[index].name, plan.memories[0]) for index in graph.outputs}
     for copy in plan.copies:
-        tensor = graph.tensors[graph.tensor_index[copy.tensor]]
         target = plan.memories[copy.target]
         home = homes.get(copy.tensor, plan.memories[0])
         if plan.memories[copy.source] != home or target == home:
             yield f"{copy} does not lead away from {home!r}"
-        if tensor.metadata_only or (copy.tensor, target) in seen:
+        if _metadata_only(graph, copy.tensor) or (copy.tensor, target) in seen:
             yield f"{copy} is needless"
         if (copy.tensor, target) not in wanted:
             yield f"{copy} serves nobody"
@@ -142,8 +185,7 @@ def _steps(graph: Graph, plan: Plan) -> list[Step]:
     copied = {(copy.tensor, plan.memories[copy.target]) for copy in plan.copies}
 
     def place(name: str, memory: str) -> Place:
-        tensor = graph.tensors[graph.tensor_index[name]]
-        stays = tensor.metadata_only and (name, memory) not in copied
+        stays = _metadata_only(graph, name) and (name, memory) not in copied
         return (name, homes.get(name, plan.memories[0]) if stays else memory)
 
     return [

@@ -1,9 +1,9 @@
 """Random small ONNX models: any wiring of a few operators, in every kind that a plan must keep.
 
 All tensors are float (n, 4), so that any operator may read any of them. Besides plain operators
-there are constants, operators of two outputs, readers of nothing but a shape, bodies that capture
-values from outside, sequences, an operator that fails on demand, outputs that others read, inputs
-that nobody reads, and inputs that are outputs.
+there are constants, operators of two outputs and of many inputs, readers of nothing but a shape,
+bodies that capture values from outside, sequences, an operator that fails on demand, outputs that
+others read, inputs that nobody reads, and inputs that are outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.pipeline.stages import read_model
 
 COLUMNS = 4
 ROWS = 3
-KINDS = ("unary", "binary", "weighted", "split", "shape", "body", "sequence", "pick")
+KINDS = ("unary", "binary", "weighted", "split", "join", "shape", "body", "sequence", "pick")
 FAILING_ROW = 1 << 20
 """As input ``row`` it makes every ``pick`` fail, and with it the query."""
 
@@ -61,6 +61,12 @@ class _Wiring:
     def split(self) -> None:
         halves = self._op("Split", self._any(), outputs=2, axis=1, num_outputs=2)
         self._op("Concat", *reversed(halves), axis=1)
+
+    def join(self) -> None:
+        """A Concat of many values made for it alone, which segments may join in part."""
+        parts = [self._op("Neg", self._any(), hidden=True)[0] for _ in range(6)]
+        (row,) = self._op("Concat", *parts, hidden=True, axis=1)
+        self._op("MatMul", row, self._constant(len(parts) * COLUMNS))
 
     def shape(self) -> None:
         """A value whose shape is read, and nothing else of it."""
@@ -117,9 +123,9 @@ class _Wiring:
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)],
         )
 
-    def _constant(self) -> str:
+    def _constant(self, rows: int = COLUMNS) -> str:
         seed = len(self._constants)
-        array = np.random.default_rng(seed).standard_normal((COLUMNS, COLUMNS), np.float32) / 2
+        array = np.random.default_rng(seed).standard_normal((rows, COLUMNS), np.float32) / 2
         return self._keep(onnx.numpy_helper.from_array(array, f"c{seed}"))
 
     def _scalar(self, number: float) -> str:

@@ -195,7 +195,9 @@ def moldable(narrow, wide, edges, groups, fusion=None):
     """Predicted (start, end) of groups (tasks, width) on two CPU lanes."""
     problem = cpu_gpu([(t, None) for t in narrow], [(a, b, 0) for a, b in edges], cpu_lanes=2)
     times = {(CPU, 1): list(narrow), (CPU, 2): list(wide), (GPU, 1): [None] * len(narrow)}
-    service = ServiceTimes(times, fusion or {}, BOUNDARY_NS, WIDE_BOUNDARY_NS)
+    service = ServiceTimes(
+        times, fusion or {}, boundary_ns=BOUNDARY_NS, wide_boundary_ns=WIDE_BOUNDARY_NS
+    )
     graph = GroupGraph(problem, [Group(tuple(tasks), CPU, width) for tasks, width in groups])
     return starts_and_ends(predict(graph, service))
 
