@@ -13,6 +13,7 @@ from engine.atomic_file import write_atomic
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import DeviceError, ExecutionError
+from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
 from engine.segmentation.plan import Plan, Segment
 
 _log = logging.getLogger(__name__)
@@ -29,17 +30,9 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
     for segment in sorted(plan.segments, key=lambda s: s.rank):
+        file = segment_file(graph, segment, whole=len(plan.segments) == 1)
         try:
-            builder.add_session(
-                segment.name,
-                segment.device,
-                str(segment_file(graph, segment, whole=len(plan.segments) == 1)),
-                [(name, slots.read(name, segment.device)) for name in segment.inputs],
-                [(name, slots.made(name)) for name in segment.outputs],
-                width=segment.width,
-                rank=segment.rank,
-                service_ns=segment.service_ns,
-            )
+            _add(builder, slots, segment, file)
         except RuntimeError as error:
             raise ExecutionError(f"segment {segment.name!r} cannot be prepared: {error}") from error
     for copy in plan.copies:
@@ -54,6 +47,40 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     builder.set_inputs([slots.made(graph.tensors[i].name) for i in graph.inputs])
     builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
     return builder.build()
+
+
+def _add(builder: _core.PlanBuilder, slots: _Slots, segment: Segment, file: Path) -> None:
+    """Add a segment's session, from its laid-out file if there is one that loads."""
+    laid_out = laid_out_file(file)
+    if laid_out is not None:
+        try:
+            return _add_session(builder, slots, segment, laid_out, LEVEL)
+        except RuntimeError as error:
+            _log.warning("%s is not used: %s", laid_out, error)
+            refuse(laid_out)
+    _add_session(builder, slots, segment, file, "all")
+
+
+def _add_session(
+    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, file: Path, level: str
+) -> None:
+    builder.add_session(
+        segment.name,
+        segment.device,
+        str(file),
+        [(name, slots.read(name, segment.device)) for name in segment.inputs],
+        [(name, slots.made(name)) for name in segment.outputs],
+        width=segment.width,
+        rank=segment.rank,
+        service_ns=segment.service_ns,
+        level=level,
+    )
+
+
+def lay_out_plan(graph: Graph, plan: Plan) -> None:
+    """Make the laid-out files of a plan's segments, for models that are made from now on."""
+    for segment in plan.segments:
+        lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
 
 
 def computed_outputs(graph: Graph) -> list[str]:
