@@ -205,7 +205,7 @@ JOINED = """
 <ir_version: 9, opset_import: ["" : 18]>
 joined (float[n, 4] x) => (float[n, 20] y) {
     a = Neg(x)  b = Abs(a)  c = Neg(b)  d = Tanh(c)  e = Relu(d)
-    f = Neg(a)  g = Neg(b)  h = Neg(c)  i = Neg(d)  j = Neg(e)
+    f = Sin(a)  g = Sin(b)  h = Sin(c)  i = Sin(d)  j = Sin(e)
     y = Concat <axis = 1> (f, g, h, i, j)
 }
 """
