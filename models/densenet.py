@@ -101,7 +101,8 @@ def _block(b: GraphBuilder, x: str, channels: int, layers: int, growth: int) -> 
         with b.scope(f"layer{layer + 1}"):
             y = _normalized(b, x, "norm", channels)
             y = conv_relu(b, y, "conv1", Conv(channels, _BOTTLENECK * growth))
-            parts.append(conv(b, y, "conv2", Conv(_BOTTLENECK * growth, growth, 3)))
+            spec = Conv(_BOTTLENECK * growth, growth, 3, bias=False)
+            parts.append(conv(b, y, "conv2", spec))
         channels += growth
         # Exporters write one flat concatenation per layer: hence the degrees of this graph.
         x = b.op("Concat", *parts, axis=1, name=f"concat{layer + 1}")
@@ -110,7 +111,7 @@ def _block(b: GraphBuilder, x: str, channels: int, layers: int, growth: int) -> 
 
 def _transition(b: GraphBuilder, x: str, channels: int) -> str:
     x = _normalized(b, x, "norm", channels)
-    x = conv(b, x, "conv", Conv(channels, channels // 2))
+    x = conv(b, x, "conv", Conv(channels, channels // 2, bias=False))
     return b.op("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2], name="pool")
 
 

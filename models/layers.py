@@ -54,6 +54,8 @@ class Conv:
         As ONNX defines them.
     pad : int or (int, int), optional
         Zero padding on both sides; kernel // 2 by default.
+    bias : bool
+        Whether there is a bias; a convolution that no batch norm follows has none to fold.
     """
 
     channels_in: int
@@ -63,6 +65,7 @@ class Conv:
     pad: int | tuple[int, int] | None = None
     groups: int = 1
     init: Init = HE
+    bias: bool = True
 
     @property
     def kernel_hw(self) -> tuple[int, int]:
@@ -84,14 +87,15 @@ def conv(b: GraphBuilder, x: str, name: str, spec: Conv, bias: Array | None = No
 
 def conv_weights(
     b: GraphBuilder, name: str, spec: Conv, bias: Array | None = None
-) -> tuple[str, str]:
-    """Store a convolution's weight and bias, for one use or for several."""
+) -> tuple[str, ...]:
+    """Store a convolution's weight and, if it has one, bias, for one use or for several."""
     shape = (spec.channels_out, spec.channels_in // spec.groups, *spec.kernel_hw)
     weight = he_normal(b.weight_rng(name), shape, spec.init)
-    return _weight(b, name, weight), _bias(b, name, spec.channels_out, bias)
+    stored = _weight(b, name, weight)
+    return (stored, _bias(b, name, spec.channels_out, bias)) if spec.bias else (stored,)
 
 
-def apply_conv(b: GraphBuilder, x: str, name: str, spec: Conv, weights: tuple[str, str]) -> str:
+def apply_conv(b: GraphBuilder, x: str, name: str, spec: Conv, weights: tuple[str, ...]) -> str:
     """Add a convolution with stored weights."""
     pad_h, pad_w = spec.pad_hw
     return b.op(

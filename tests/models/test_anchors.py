@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models.detectors import ssd_mobilenet_network
 from models.detectors.anchors import pyramid_anchors, ssd_anchors
 from models.detectors.ssd_network import map_sizes
 
@@ -41,3 +42,17 @@ def test_ssd_boxes_run_shape_by_shape() -> None:
     centres = (anchors[:4, :2] + anchors[:4, 2:]) / 2
     expected = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]]
     np.testing.assert_allclose(centres, expected)
+
+
+def test_ssd_mobilenet_has_tensorflows_maps_and_boxes() -> None:
+    maps = ssd_mobilenet_network.map_sizes(300)
+    assert maps == [19, 10, 5, 3, 2, 1]
+    boxes = ssd_mobilenet_network.ssd_mobilenet_anchors(maps)
+    assert boxes.shape == (1917, 4)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    # The finest map starts with squares of a tenth, then 0.2 x sqrt(2) wide and 0.2 / sqrt(2) high.
+    np.testing.assert_allclose(sizes[0], [0.1, 0.1], rtol=1e-5)
+    np.testing.assert_allclose(sizes[19 * 19], [0.282843, 0.141421], rtol=1e-5)
+    # The one cell of the last map: its centre, and sqrt(0.95 x 1) for the box of the larger scale.
+    np.testing.assert_allclose((boxes[-1, :2] + boxes[-1, 2:]) / 2, [0.5, 0.5], rtol=1e-5)
+    np.testing.assert_allclose(sizes[-1], [0.974679, 0.974679], rtol=1e-5)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from models.calibrate import background_bias_for, calibrate
-from models.detectors.calibration import ssd_calibration
+from models.detectors.calibration import (
+    Calibration,
+    ssd_calibration,
+    ssd_mobilenet_calibration,
+)
 
 
 def test_bias_lets_the_wanted_number_pass() -> None:
@@ -17,7 +23,13 @@ def test_bias_lets_the_wanted_number_pass() -> None:
     assert abs(int((scores[:, 1:] > 0.05).sum()) - 80) <= 2
 
 
-def test_constants_are_what_the_tool_measures() -> None:
-    measured, stored = calibrate("ssd", 300), ssd_calibration(300)
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("ssd", ssd_calibration), ("ssd_mobilenet_v1", ssd_mobilenet_calibration)],
+)
+def test_constants_are_what_the_tool_measures(
+    name: str, numbers: Callable[[int], Calibration]
+) -> None:
+    measured, stored = calibrate(name, 300), numbers(300)
     assert measured.logit_gain == pytest.approx(stored.logit_gain, rel=1e-2)
     assert measured.background_bias == pytest.approx(stored.background_bias, rel=1e-2)

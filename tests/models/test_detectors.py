@@ -11,7 +11,13 @@ import pytest
 import models
 from models.images import street
 
-CAPS = {"faster_rcnn": 100, "mask_rcnn": 100, "ssd": 200, "ssd_per_class": 200}
+CAPS = {
+    "faster_rcnn": 100,
+    "mask_rcnn": 100,
+    "ssd": 200,
+    "ssd_mobilenet_v1": 100,
+    "ssd_per_class": 200,
+}
 
 
 @pytest.fixture(scope="module", params=CAPS)
@@ -36,7 +42,7 @@ def test_finds_20_to_100_objects_in_the_street(name: str, in_street: Callable) -
     # Several classes, so that several branches have work.
     assert len(set(labels)) >= 3
     assert labels.min() >= 1
-    assert labels.max() <= 80
+    assert labels.max() <= models.info(name).parameters["classes"]
     assert (boxes[:, :2] <= boxes[:, 2:]).all()
 
 
@@ -75,6 +81,7 @@ def test_mask_rcnn_finds_what_faster_rcnn_finds(in_street: Callable) -> None:
         ("faster_rcnn", {"image_size": 300}, "multiple of 32 and at least 64, got 300"),
         ("mask_rcnn", {"proposals": 0}, "must be at least 1"),
         ("ssd", {"image_size": 256}, "at least 257, got 256"),
+        ("ssd_mobilenet_v1", {"image_size": 31}, "image_size must be >= 32 .*image_size=31"),
         ("ssd_per_class", {"classes": 0}, "classes must be at least 1, got 0"),
     ],
 )
@@ -83,9 +90,10 @@ def test_sizes_out_of_range_are_named(name: str, params: dict[str, int], message
         models.build(name, **params)
 
 
-def test_smallest_ssd_runs(run: Callable) -> None:
-    params = {"image_size": 257, "classes": 3}
-    outputs = run(models.build("ssd", **params), models.example_inputs("ssd", **params))
+@pytest.mark.parametrize(("name", "image_size"), [("ssd", 257), ("ssd_mobilenet_v1", 32)])
+def test_smallest_ssd_runs(name: str, image_size: int, run: Callable) -> None:
+    params = {"image_size": image_size, "classes": 3}
+    outputs = run(models.build(name, **params), models.example_inputs(name, **params))
     assert outputs["boxes"].shape == (1, outputs["scores"].size, 4)
 
 
