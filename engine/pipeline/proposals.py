@@ -57,7 +57,8 @@ class Proposer:
             On the proposer's clock: until when further moves are looked for.
         """
         pool = sorted([*self.cut(service), *near(best, service)], key=promise)
-        pool += [by_tail(candidate, service) for candidate in [best, *pool[:_REORDERED]]]
+        for candidate in [best, *pool[:_REORDERED]]:
+            pool += by_tail(candidate, service)
         fresh = _fresh(pool, tried, goal_ns)
         if fresh:
             climbed = self._climbed(fresh[0], service, deadline_ns)
@@ -93,11 +94,14 @@ def near(best: Candidate, service: ServiceTimes) -> list[Candidate]:
     ]
 
 
-def by_tail(candidate: Candidate, service: ServiceTimes) -> Candidate:
-    """The same groups, those with the longest way to the end first."""
+def by_tail(candidate: Candidate, service: ServiceTimes) -> list[Candidate]:
+    """The same groups, those with the longest way to the end first, if that gains anything."""
     order = tuple(longest_tail_first(candidate.graph, service))
+    before = predict(candidate.graph, service, order=candidate.order)
     predicted = predict(candidate.graph, service, order=order)
-    return Candidate(f"{candidate.name} by tail", candidate.graph, predicted, order)
+    if predicted.makespan_ns > before.makespan_ns * _WORTH_A_STEP:
+        return []
+    return [Candidate(f"{candidate.name} by tail", candidate.graph, predicted, order)]
 
 
 def varied(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -120,4 +124,4 @@ def _fresh(pool: Sequence[Candidate], tried: Collection[Key], goal_ns: float) ->
 
 def _origin(candidate: Candidate) -> str:
     """The cut that a plan began as: names tell what was moved, not how often."""
-    return candidate.name.split(" + ")[0].removesuffix(" by tail")
+    return candidate.name.split(" + ")[0].split(" (")[0].removesuffix(" by tail")

@@ -10,8 +10,9 @@ measured to gain, or the time is spent. What is run and what time it is comes fr
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from engine.errors import ConfigError
@@ -130,7 +131,9 @@ class Tuner(Generic[C]):
         self._began_ns = clock()
         self._end_ns = self._began_ns + round(params.time_s * 1e9)
         self._observed: dict[Group, int] = {}
+        self._service = service
         self._tried: set[Key] = set()
+        self._names: Counter[str] = Counter()
         self._outside_ns = 0
         self._anchor_ns = 0
         self._rounds: list[Round] = []
@@ -189,8 +192,14 @@ class Tuner(Generic[C]):
             self._show_progress()
             contender = self._build(candidate)
             if contender is not None:
-                found.append(Entrant(candidate, contender))
+                found.append(Entrant(self._named(candidate), contender))
         return found
+
+    def _named(self, candidate: Candidate) -> Candidate:
+        """Cut again with other times a plan has its old name, so it gets a number."""
+        self._names[candidate.name] += 1
+        count = self._names[candidate.name]
+        return candidate if count == 1 else replace(candidate, name=f"{candidate.name} ({count})")
 
     def _contest(self, entrants: Sequence[Entrant[C]], known: int) -> Contest:
         """Compare, within half of what is left."""
@@ -223,19 +232,21 @@ class Tuner(Generic[C]):
         )
         for index, entrant in enumerate(entrants):
             self._observe(entrant.candidate.graph, contest.turns(index), speed)
+        self._service = learn(self._first_guess, self._observed)
         self._outside_ns = round(outside_ns(contest.turns(winner)) * speed)
         return entrants[winner], contest.turns(winner)
 
     def _row(
         self, contest: Contest, entrant: Entrant[C], index: int, to_beat: int, speed: float
     ) -> Tried:
-        candidate = entrant.candidate
-        ratio = contest.against(index, to_beat)
+        candidate, ratio = entrant.candidate, contest.against(index, to_beat)
+        # What earlier rounds taught counts for plans that ran in them, too.
+        predicted = predict(candidate.graph, self._service, order=candidate.order)
         return Tried(
             name=candidate.name,
             segments=len(candidate.graph.groups),
             wide=sum(group.width > 1 for group in candidate.graph.groups),
-            predicted_ns=round((candidate.predicted.makespan_ns + self._outside_ns) / speed),
+            predicted_ns=round((predicted.makespan_ns + self._outside_ns) / speed),
             measured_ns=_median_ns(contest.turns(index)),
             ratio=ratio,
             verdict=ratio.verdict(self._params.contest.min_gain),
@@ -253,16 +264,17 @@ class Tuner(Generic[C]):
 
     def _promising(self, best: Candidate, count: int) -> list[Candidate]:
         """Plans not tried yet that are predicted to gain, several kinds of them."""
-        service = learn(self._first_guess, self._observed)
         now = self._clock()
         deadline = now + round(max(0, self._end_ns - now) * _THINKING)
-        goal_ns = self._goal_ns(best, service)
-        found = self._proposer.promising(best, service, self._tried, goal_ns, deadline)
+        found = self._proposer.promising(
+            best, self._service, self._tried, self._goal_ns(best), deadline
+        )
         return varied(found, count)
 
-    def _goal_ns(self, best: Candidate, service: ServiceTimes) -> float:
+    def _goal_ns(self, best: Candidate) -> float:
         """A makespan that beats the best plan's by the least gain that counts."""
-        now_ns = predict(best.graph, service, order=best.order).makespan_ns + self._outside_ns
+        predicted = predict(best.graph, self._service, order=best.order)
+        now_ns = predicted.makespan_ns + self._outside_ns
         return now_ns * (1 - self._params.contest.min_gain) - self._outside_ns
 
     def _affordable(self, turns: Sequence[Turn]) -> int:

@@ -184,6 +184,8 @@ class Contest:
 
     def against(self, index: int, other: int) -> Interval:
         """Time over the other's, from the rounds that both played."""
+        if index == other:
+            return Interval(1.0, 1.0, 1.0, len(self.turns(index)))
         return interval(
             [
                 row[index].wall_ns / max(1, row[other].wall_ns)
