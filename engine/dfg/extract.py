@@ -8,11 +8,15 @@ import onnx
 
 from engine.dfg.constants import domains_used
 from engine.dfg.graph import Graph
+from engine.dfg.partial_join import PartialJoin, joined_names, joined_type, joining_node
 from engine.errors import ModelError
 
 
 def extract(
-    graph: Graph, tasks: Sequence[int], outputs: Sequence[str] | None = None
+    graph: Graph,
+    tasks: Sequence[int],
+    outputs: Sequence[str] | None = None,
+    joins: Sequence[PartialJoin] = (),
 ) -> onnx.ModelProto:
     """A model of the given tasks.
 
@@ -27,6 +31,8 @@ def extract(
     outputs : sequence of str, optional
         Names to deliver. By default what others read or the graph delivers; if that is
         nothing, everything that the tasks make.
+    joins : sequence of PartialJoin
+        To make, where ``outputs`` names them, or to read, where the tasks hold their Concat.
 
     Raises
     ------
@@ -40,7 +46,9 @@ def extract(
         raise ValueError("extract: at least one task is needed")
     made = [t for i in chosen for t in graph.tasks[i].outputs]
     names = boundary_outputs(graph, chosen) if outputs is None else list(outputs)
-    foreign = set(names) - {graph.tensors[t].name for t in made}
+    own = [join for join in joins if join.name in names]
+    read = [join for join in joins if join.name not in names]
+    foreign = set(names) - {graph.tensors[t].name for t in made} - {join.name for join in own}
     if foreign:
         raise ValueError(f"extract: no chosen task makes {sorted(foreign)[0]!r}")
     model = _frame(graph)
@@ -48,8 +56,12 @@ def extract(
         node = model.graph.node.add()
         node.CopyFrom(graph.tasks[i].node)
         node.name = graph.tasks[i].name
-    model.graph.input.extend(_typed(graph, n) for n in boundary_inputs(graph, chosen))
-    model.graph.output.extend(_output(graph, n) for n in names)
+        node.input[:] = joined_names(node.input, [join for join in read if join.task == i])
+    model.graph.node.extend(joining_node(graph, join) for join in own)
+    types = {join.name: joined_type(graph, join) for join in joins}
+    inputs = joined_names(boundary_inputs(graph, chosen), read)
+    model.graph.input.extend(_typed(graph, n, types.get(n)) for n in inputs)
+    model.graph.output.extend(_output(graph, n, types.get(n)) for n in names)
     _add_constants(graph, {n for i in chosen for n in graph.tasks[i].initializers}, model)
     used = domains_used(model)
     model.opset_import.extend(
@@ -81,16 +93,16 @@ def _frame(graph: Graph) -> onnx.ModelProto:
     return model
 
 
-def _typed(graph: Graph, name: str) -> onnx.ValueInfoProto:
-    kind = graph.value_types.get(name)
+def _typed(graph: Graph, name: str, join: onnx.TypeProto | None) -> onnx.ValueInfoProto:
+    kind = join or graph.value_types.get(name)
     if kind is None or kind.WhichOneof("value") is None:
         raise ModelError(f"the type of value {name!r} is unknown")
     return onnx.ValueInfoProto(name=name, type=kind)
 
 
-def _output(graph: Graph, name: str) -> onnx.ValueInfoProto:
+def _output(graph: Graph, name: str, join: onnx.TypeProto | None) -> onnx.ValueInfoProto:
     """Outputs may be declared without a type: the runtime infers them."""
-    return onnx.ValueInfoProto(name=name, type=graph.value_types.get(name))
+    return onnx.ValueInfoProto(name=name, type=join or graph.value_types.get(name))
 
 
 def _add_constants(graph: Graph, names: set[str], model: onnx.ModelProto) -> None:

@@ -6,14 +6,12 @@ import hashlib
 import logging
 from pathlib import Path
 
-import onnx
-
 from engine import _core
-from engine.atomic_file import write_atomic
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
-from engine.errors import DeviceError, ExecutionError
+from engine.errors import ExecutionError
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
+from engine.runtime.segment_store import stored
 from engine.segmentation.plan import Plan, Segment
 
 _log = logging.getLogger(__name__)
@@ -121,16 +119,10 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     delivered = {graph.tensors[i].name for i in graph.outputs}
     if whole and delivered.issuperset(segment.outputs):
         return graph.model_path
-    key = hashlib.sha256(repr((segment.tasks, segment.outputs)).encode()).hexdigest()[:24]
-    path = graph.folder / f"segment-{key}.onnx"
-    if not path.exists():
-        _write(path, extract(graph, segment.tasks, segment.outputs))
-    return path
-
-
-def _write(path: Path, model: onnx.ModelProto) -> None:
-    """Write whole or not at all, so that a killed process leaves no broken segment."""
-    try:
-        write_atomic(path, model.SerializeToString())
-    except OSError as error:
-        raise DeviceError(f"cannot write the segment {path}: {error}") from error
+    content = (segment.tasks, segment.outputs, segment.joins)
+    key = hashlib.sha256(repr(content).encode()).hexdigest()[:24]
+    return stored(
+        graph,
+        f"segment-{key}.onnx",
+        lambda: extract(graph, segment.tasks, segment.outputs, segment.joins).SerializeToString(),
+    )

@@ -11,6 +11,12 @@ from engine.segmentation.groups import Group
 from engine.segmentation.service import ServiceTimes
 from placement.problem import Problem
 
+Sized = tuple[int, Cluster]
+"""A cluster with its time in nanoseconds."""
+
+_WORTH_ORDER = 1.02
+"""How much longer the longest group may take for the sake of neighbours."""
+
 
 def pack(
     problem: Problem, cut: Sequence[Cluster], service: ServiceTimes, per_lane: int = 1
@@ -18,7 +24,9 @@ def pack(
     """Merge clusters of equal phase and device into at most ``per_lane`` groups a lane.
 
     Largest first into the least loaded group (LPT, Graham 1969); a cluster that is larger than
-    a lane's share stays alone. Merging within a phase keeps the graph acyclic (clusters.py).
+    a lane's share stays alone. Neighbours stay together where that balances as well: their
+    results often meet in one Concat, of which each group can then do its part (joins.py).
+    Merging within a phase keeps the graph acyclic (clusters.py).
     """
     groups: list[Group] = []
     ordered = sorted(cut, key=lambda c: (c.phase, c.device, c.tasks[0]))
@@ -34,14 +42,40 @@ def longest_first(
     """Deal clusters that may be merged in any combination out to ``bins`` groups of one lane."""
     if len(members) <= bins:
         return [Group(c.tasks, device) for c in members]
-    sized = sorted(
-        ((service.group_ns(c.tasks, device, 1) - service.boundary_ns, c) for c in members),
-        key=lambda pair: (-pair[0], pair[1].tasks[0]),
-    )
+    sized = [
+        (service.group_ns(c.tasks, device, 1) - service.boundary_ns, c)
+        for c in sorted(members, key=lambda c: c.tasks[0])
+    ]
+    dealt, in_order = _largest_first(sized, bins), _in_order(sized, bins)
+    if _largest_load(in_order) <= _WORTH_ORDER * _largest_load(dealt):
+        dealt = in_order
+    return [
+        Group(tuple(sorted(task for _, cluster in row for task in cluster.tasks)), device)
+        for row in dealt
+        if row
+    ]
+
+
+def _largest_first(sized: Sequence[Sized], bins: int) -> list[list[Sized]]:
     heap = [(0, index) for index in range(bins)]
-    contents: list[list[int]] = [[] for _ in range(bins)]
-    for size, cluster in sized:
+    contents: list[list[Sized]] = [[] for _ in range(bins)]
+    for size, cluster in sorted(sized, key=lambda pair: (-pair[0], pair[1].tasks[0])):
         load, index = heapq.heappop(heap)
-        contents[index].extend(cluster.tasks)
+        contents[index].append((size, cluster))
         heapq.heappush(heap, (load + size, index))
-    return [Group(tuple(sorted(tasks)), device) for tasks in contents if tasks]
+    return contents
+
+
+def _in_order(sized: Sequence[Sized], bins: int) -> list[list[Sized]]:
+    """Neighbours together, cut where the running total passes a bin's share."""
+    contents: list[list[Sized]] = [[] for _ in range(bins)]
+    total, done = sum(size for size, _ in sized), 0
+    for size, cluster in sized:
+        middle = done + size / 2
+        contents[min(bins - 1, int(middle * bins / max(1, total)))].append((size, cluster))
+        done += size
+    return contents
+
+
+def _largest_load(contents: Sequence[Sequence[Sized]]) -> int:
+    return max(sum(size for size, _ in row) for row in contents)

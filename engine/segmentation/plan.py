@@ -7,17 +7,20 @@ A plan is data. ``to_json`` and ``from_json`` keep it beside the model for the n
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
+from engine.dfg.partial_join import PartialJoin, joined_names
 from engine.errors import PlacementError
 from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.joins import partial_joins
 from engine.segmentation.service import ServiceTimes
 from placement.timeline import Span, SpanKind, Timeline
 
-FORMAT = "surplus-plan/1"
+FORMAT = "surplus-plan/2"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Segment:
         Place in the planned start order; the runtime's priority.
     service_ns : int
         Predicted service time; what an emulated device charges.
+    joins : tuple of PartialJoin
+        Those among ``inputs`` and ``outputs``: parts of a Concat, done where its inputs are made.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Segment:
     outputs: tuple[str, ...]
     rank: int
     service_ns: int
+    joins: tuple[PartialJoin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Plan:
             raw = json.loads(text)
             if raw.pop("format") != FORMAT:
                 raise PlacementError(f"plan: field 'format' must be {FORMAT!r}")
-            segments = tuple(_tuples(Segment, row) for row in raw.pop("segments"))
+            segments = tuple(_segment_of(row) for row in raw.pop("segments"))
             copies = tuple(Copy(**row) for row in raw.pop("copies"))
             predicted = _timeline(raw.pop("predicted"))
             devices, memories = tuple(raw.pop("devices")), tuple(raw.pop("memories"))
@@ -138,8 +144,10 @@ def make_plan(
     starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
     order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
     rank = {index: place for place, index in enumerate(order)}
+    joins = partial_joins(graph, groups)
     segments = tuple(
-        _segment(graph, group, rank[index], service) for index, group in enumerate(groups.groups)
+        _segment(graph, group, rank[index], service, joins[index])
+        for index, group in enumerate(groups.groups)
     )
     memories = tuple(device.memory for device in devices)
     return Plan(
@@ -155,17 +163,20 @@ def make_plan(
     )
 
 
-def _segment(graph: Graph, group: Group, rank: int, service: ServiceTimes) -> Segment:
+def _segment(
+    graph: Graph, group: Group, rank: int, service: ServiceTimes, joins: Sequence[PartialJoin]
+) -> Segment:
     first = graph.tasks[group.tasks[0]].name
     return Segment(
         name=first if len(group.tasks) == 1 else f"{first} +{len(group.tasks) - 1}",
         device=group.device,
         width=group.width,
         tasks=group.tasks,
-        inputs=tuple(boundary_inputs(graph, group.tasks)),
-        outputs=tuple(boundary_outputs(graph, group.tasks)),
+        inputs=tuple(joined_names(boundary_inputs(graph, group.tasks), joins)),
+        outputs=tuple(joined_names(boundary_outputs(graph, group.tasks), joins)),
         rank=rank,
         service_ns=service.of_group(group),
+        joins=tuple(joins),
     )
 
 
@@ -180,10 +191,12 @@ def _copies(
     found: dict[tuple[str, str], Copy] = {}
 
     def need(name: str, target: int, rank: int) -> None:
-        tensor = graph.tensors[graph.tensor_index[name]]
         source = made_on.get(name, 0)
         key = (name, memories[target])
-        if memories[source] == memories[target] or tensor.metadata_only:
+        # The same memory first: that is where partial joins stay, which are no tensors.
+        if memories[source] == memories[target]:
+            return
+        if graph.tensors[graph.tensor_index[name]].metadata_only:
             return
         if key not in found or found[key].rank > rank:
             found[key] = Copy(name, source, target, rank)
@@ -198,6 +211,12 @@ def _copies(
 
 def _tuples(kind: Any, row: dict[str, Any]) -> Any:
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+
+
+def _segment_of(row: dict[str, Any]) -> Segment:
+    joins = tuple(_tuples(PartialJoin, join) for join in row.pop("joins"))
+    segment: Segment = _tuples(Segment, {**row, "joins": joins})
+    return segment
 
 
 def _timeline(raw: dict[str, Any]) -> Timeline:
