@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import onnx
+
 from engine.dfg.build import build
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
@@ -57,19 +59,40 @@ def _read(path: Path, cache_folder: Path) -> Graph:
             return build(path.stem, parse(stored / MODEL_FILE), _model_path(stored), digest)
         except ModelError as error:
             _log.warning("cached model is damaged and made again: %s", error)
+    folder, optimised = _optimised(path, model, cache_folder, stored)
+    return build(path.stem, optimised, _model_path(folder), digest)
+
+
+def _optimised(
+    path: Path, model: onnx.ModelProto, cache_folder: Path, stored: Path
+) -> tuple[Path, onnx.ModelProto]:
+    """Folder and content of the optimised model; in a temporary folder if the cache is full."""
     fresh = _new_folder(cache_folder)
     try:
-        optimise(path, model, fresh)
-        optimised = parse(fresh / MODEL_FILE)
-        folder = _publish(fresh, stored)
-    except BaseException as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        if isinstance(error, ModelError):
-            raise
+        try:
+            return _published(path, model, fresh, stored)
+        except OSError as error:
+            if fresh.parent != cache_folder:
+                raise
+            # Parsed again, since optimising changes the model that it is given.
+            return _published(path, parse(path), _temporary(cache_folder, error), stored)
+    except (OSError, ValueError) as error:
         if isinstance(error, OSError) or type(error) is ValueError:
             raise ModelError(f"{path}: cannot store the optimised model: {error}") from error
         raise
-    return build(path.stem, optimised, _model_path(folder), digest)
+
+
+def _published(
+    path: Path, model: onnx.ModelProto, fresh: Path, stored: Path
+) -> tuple[Path, onnx.ModelProto]:
+    """Optimise into a fresh folder and publish that; nothing of it stays where that fails."""
+    try:
+        optimise(path, model, fresh)
+        optimised = parse(fresh / MODEL_FILE)
+        return _publish(fresh, stored), optimised
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
 
 
 def _model_path(folder: Path) -> Path:
@@ -87,10 +110,14 @@ def _new_folder(cache_folder: Path) -> Path:
         cache_folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=".new-", dir=cache_folder))
     except OSError as error:
-        _log.warning("cache %s cannot be written (%s): not cached", cache_folder, error)
-        folder = Path(tempfile.mkdtemp(prefix="surplus-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return folder
+        return _temporary(cache_folder, error)
+
+
+def _temporary(cache_folder: Path, error: OSError) -> Path:
+    _log.warning("cache %s cannot be written (%s): not cached", cache_folder, error)
+    folder = Path(tempfile.mkdtemp(prefix="surplus-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _publish(fresh: Path, stored: Path) -> Path:
