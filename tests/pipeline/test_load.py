@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -224,25 +222,3 @@ def test_load_with_an_emulated_device(shared: Subject) -> None:
     emulation = EmulationParams(submit_ns=5_000)
     model = _load(shared, devices="cpu:1,emulated:gpu", emulation=emulation)
     assert model.run(shared.inputs)
-
-
-_KILLED = """
-import os, sys
-from pathlib import Path
-import engine
-real = Path.replace
-def kill(self, target):
-    if Path(target).name.startswith("plan-"):
-        os._exit(9)
-    return real(self, target)
-Path.replace = kill
-engine.load(sys.argv[1], devices="cpu:1", cache=Path(sys.argv[2]), selection_ns=0)
-"""
-
-
-def test_a_killed_process_leaves_no_plan(subject: Subject) -> None:
-    words = [sys.executable, "-c", _KILLED, str(subject.path), str(subject.cache)]
-    assert subprocess.run(words).returncode == 9
-    assert subject.plans() == []
-    assert _load(subject, devices="cpu:1").run(subject.inputs)
-    assert len(subject.plans()) == 1
