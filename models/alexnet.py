@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import onnx
 
 from models.builder import GraphBuilder
-from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.image_classifier import check_sizes, finish, image_input, street_input
 from models.layers import ZERO_MEAN, Conv, conv_relu, gemm, max_pool
 from models.registry import register
 
@@ -42,7 +42,7 @@ class AlexnetParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self, _SMALLEST_IMAGE)
+        check_sizes(self, _SMALLEST_IMAGE)
         if self.hidden < 1:
             raise ValueError(f"hidden must be at least 1, got {self.hidden}")
 

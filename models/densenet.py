@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from models.builder import GraphBuilder
-from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.image_classifier import check_sizes, finish, image_input, street_input
 from models.layers import Conv, classifier, conv, conv_relu, max_pool
 from models.registry import register
 
@@ -47,7 +47,7 @@ class DensenetParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self)
+        check_sizes(self)
         if self.growth < 2 or self.growth % 2:
             raise ValueError(f"growth must be even and at least 2, got {self.growth}")
 

@@ -31,7 +31,7 @@ class ClassifierParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self)
+        check_sizes(self)
 
 
 class ImageSize(Protocol):
@@ -42,7 +42,7 @@ class ImageSize(Protocol):
         """Height and width of the image in pixels."""
 
 
-class Classes(ImageSize, Protocol):
+class ClassifierSizes(ImageSize, Protocol):
     """Any parameters with an image size and a number of classes."""
 
     @property
@@ -50,8 +50,8 @@ class Classes(ImageSize, Protocol):
         """Number of logits."""
 
 
-def check_classifier(params: Classes, smallest_image: int = 32) -> None:
-    """Check what all classifiers have.
+def check_sizes(params: ClassifierSizes, smallest_image: int = 32) -> None:
+    """Check the image's size and the number of classes.
 
     Raises
     ------
@@ -68,7 +68,9 @@ def image_input(b: GraphBuilder, params: ImageSize) -> str:
     return b.input("image", ("batch", 3, params.image_size, params.image_size))
 
 
-def finish(b: GraphBuilder, logits: str, params: Classes, description: str) -> onnx.ModelProto:
+def finish(
+    b: GraphBuilder, logits: str, params: ClassifierSizes, description: str
+) -> onnx.ModelProto:
     """Declare the output (batch, classes) and close the graph."""
     b.output(logits, "logits", ("batch", params.classes))
     return b.build(description)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import onnx
 
 from models.builder import GraphBuilder
-from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.image_classifier import check_sizes, finish, image_input, street_input
 from models.layers import Conv, classifier, conv_relu, max_pool
 from models.registry import register
 
@@ -41,7 +41,7 @@ class InceptionParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self, _SMALLEST_IMAGE)
+        check_sizes(self, _SMALLEST_IMAGE)
 
 
 def build_inception_v3(params: InceptionParams) -> onnx.ModelProto:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import onnx
 
 from models.builder import GraphBuilder
-from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.image_classifier import check_sizes, finish, image_input, street_input
 from models.layers import classifier
 from models.registry import register
 from models.residual import (
@@ -47,7 +47,7 @@ class ResnetParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self)
+        check_sizes(self)
         if self.width < 16 or self.width % 16:
             raise ValueError(f"width must be a multiple of 16 and at least 16, got {self.width}")
 

@@ -14,7 +14,7 @@ from models.builder import GraphBuilder
 from models.detectors.all_classes import detect_all_classes, finish
 from models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_mobilenet_calibration
 from models.detectors.ssd_mobilenet_network import ssd_mobilenet
-from models.image_classifier import check_classifier, street_input
+from models.image_classifier import check_sizes, street_input
 from models.registry import register
 
 MAX_DETECTIONS = 100
@@ -40,7 +40,7 @@ class SsdMobilenetParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self)
+        check_sizes(self)
 
 
 def build_ssd_mobilenet_v1(params: SsdMobilenetParams) -> onnx.ModelProto:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import onnx
 
 from models.builder import GraphBuilder
-from models.image_classifier import check_classifier, finish, image_input, street_input
+from models.image_classifier import check_sizes, finish, image_input, street_input
 from models.layers import ZERO_MEAN, Conv, conv_relu, gemm, max_pool
 from models.registry import register
 
@@ -44,7 +44,7 @@ class VggParams:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_classifier(self)
+        check_sizes(self)
         if self.width < 1 or self.hidden < 1:
             raise ValueError(f"width and hidden must be at least 1, got {self}")
 
