@@ -43,7 +43,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: install build test lint sanitize bench serve stub clean
+.PHONY: install build test lint sanitize bench bench-check serve stub clean
 
 install: $(STAMPS)/core
 
@@ -91,6 +91,10 @@ serve: install $(MODEL)
 
 bench: install
 	$(BIN)/python -m bench
+
+# Whether the ratios to the peers have become worse than the stored ones.
+bench-check: install
+	$(BIN)/python -m bench.check
 
 clean:
 	rm -rf build

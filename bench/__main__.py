@@ -10,9 +10,12 @@ TABLES = (
     "fan_out",
     "overlap",
     "models_cpu",
+    "throughput",
+    "co_run",
     "prediction",
     "memory",
     "sir_tables",
+    "optimum",
     "serving",
 )
 

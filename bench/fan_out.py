@@ -21,7 +21,7 @@ def row(parameters: dict[str, object]) -> dict[str, object]:
     """Measure one variant."""
     path, inputs = built("fork_join", branches=80, depth=6, **parameters)
     model = engine.load(path, devices="cpu:2", cache=FOLDER / "cache")
-    contenders = {"engine": lambda: model.run(inputs), **peer.runners(path, inputs)}
+    contenders = {"engine": lambda: model.run(inputs), **peer.runners(path, inputs, peer.ALL)}
     times = interleaved(contenders, rounds=60)
     best = max(
         (n for n in times if n != "engine"), key=lambda n: times["engine"].ratio_to(times[n])

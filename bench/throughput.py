@@ -1,0 +1,164 @@
+"""Throughput with eight queries in flight against the best of N concurrent ONNX Runtime sessions.
+
+Both serve a closed loop: as soon as a query is answered, the next one is sent; latency counts
+from there, so waiting for a session counts. Contenders take turns, a slice of time each a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import engine
+import models
+from bench import peer, result_file
+from bench.built_models import FOLDER, built
+from bench.timing import SETTLE_S
+
+IN_FLIGHT = 8
+ROUNDS = 5
+QUERIES_PER_SLICE = 24
+LONGEST_SLICE_S = 12.0
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One contender's turn: queries a second, and the latencies."""
+
+    per_second: float
+    latency_ns: list[int]
+
+
+def engine_slice(model: engine.Model, inputs: Mapping[str, Any], seconds: float) -> Slice:
+    """Keep ``IN_FLIGHT`` submitted queries; one thread submits and collects."""
+    flying: deque[tuple[int, Any]] = deque()
+    latency_ns: list[int] = []
+    began = time.perf_counter_ns()
+    until = began + round(seconds * 1e9)
+    for _ in range(IN_FLIGHT):
+        flying.append((time.perf_counter_ns(), model.submit(inputs)))
+    while flying:
+        sent, future = flying.popleft()
+        future.result()
+        now = time.perf_counter_ns()
+        latency_ns.append(now - sent)
+        if now < until:
+            flying.append((now, model.submit(inputs)))
+    return Slice(len(latency_ns) / ((time.perf_counter_ns() - began) / 1e9), latency_ns)
+
+
+def sessions_slice(runners: Sequence[Callable[[], object]], seconds: float) -> Slice:
+    """A thread a session; ``IN_FLIGHT`` queries wait for one or are in one."""
+    waiting: SimpleQueue[int] = SimpleQueue()
+    latency_ns: list[int] = []
+    began = time.perf_counter_ns()
+    until = began + round(seconds * 1e9)
+
+    def work(run: Callable[[], object]) -> None:
+        while (sent := waiting.get()) >= 0:
+            run()
+            now = time.perf_counter_ns()
+            latency_ns.append(now - sent)
+            waiting.put(now if now < until else -1)
+        waiting.put(-1)
+
+    for _ in range(IN_FLIGHT):
+        waiting.put(time.perf_counter_ns())
+    threads = [threading.Thread(target=work, args=(run,)) for run in runners]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Slice(len(latency_ns) / ((time.perf_counter_ns() - began) / 1e9), latency_ns)
+
+
+def contenders(
+    path: Path, inputs: Mapping[str, Any], model: engine.Model, cores: int
+) -> dict[str, Callable[[float], Slice]]:
+    """The engine and the ways to run sessions side by side."""
+    one = peer.runners(path, inputs, (peer.Setting(1),))[peer.Setting(1).name]
+    full = peer.runners(path, inputs, (peer.Setting(cores),))[peer.Setting(cores).name]
+    return {
+        "engine": lambda seconds: engine_slice(model, inputs, seconds),
+        f"{cores} callers of a session x1": lambda s: sessions_slice([one] * cores, s),
+        f"one caller of a session x{cores}": lambda s: sessions_slice([full], s),
+        f"{cores} callers of a session x{cores}": lambda s: sessions_slice([full] * cores, s),
+    }
+
+
+def row(name: str) -> dict[str, object]:
+    """Measure one model."""
+    cores = len(os.sched_getaffinity(0))
+    path, inputs = built(name)
+    model = engine.load(path, devices=f"cpu:{cores}", cache=FOLDER / "cache")
+    start = time.perf_counter()
+    for _ in range(2):
+        model.run(inputs)
+    seconds = (time.perf_counter() - start) / 2 * QUERIES_PER_SLICE
+    seconds = min(LONGEST_SLICE_S, max(0.6, seconds))
+    runs = contenders(path, inputs, model, cores)
+    slices: dict[str, list[Slice]] = {key: [] for key in runs}
+    names = list(runs)
+    for turn in range(ROUNDS):
+        for place in range(len(names)):
+            key = names[(place + turn) % len(names)]
+            time.sleep(SETTLE_S)
+            slices[key].append(runs[key](seconds))
+    return _row(name, slices)
+
+
+def _row(name: str, slices: Mapping[str, Sequence[Slice]]) -> dict[str, object]:
+    def ratio(key: str) -> float:
+        pairs = zip(slices["engine"], slices[key], strict=True)
+        return statistics.median(a.per_second / b.per_second for a, b in pairs)
+
+    best = min((key for key in slices if key != "engine"), key=ratio)
+    return {
+        "model": name,
+        "engine /s": statistics.median(s.per_second for s in slices["engine"]),
+        "best ONNX Runtime /s": statistics.median(s.per_second for s in slices[best]),
+        "setting": best,
+        "throughput ratio": ratio(best),
+        "engine p99 ms": _p99(slices["engine"]) / 1e6,
+        "p99 ratio": _p99(slices["engine"]) / _p99(slices[best]),
+    }
+
+
+def _p99(slices: Sequence[Slice]) -> float:
+    ordered = sorted(ns for piece in slices for ns in piece.latency_ns)
+    return float(ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))])
+
+
+def main() -> None:
+    """Run and store the table, a process a model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="models (default: all)")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(row(args.one)))
+        return
+    rows = []
+    for name in args.names or models.model_names():
+        command = [sys.executable, "-m", "bench.throughput", "--one", name]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        result_file.show(name, rows[-1:])
+    if not args.names:
+        result_file.write("throughput", {"in flight": IN_FLIGHT, "rounds": ROUNDS}, rows)
+
+
+if __name__ == "__main__":
+    main()
