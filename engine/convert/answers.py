@@ -10,7 +10,7 @@ from engine._core import Value
 from engine.convert.agreement import Tolerance, require_agreement
 from engine.convert.input_spec import InputSpec, example_sizes
 from engine.convert.samples import Sample, draw, other_sizes
-from engine.convert.source import Array, ForwardError, Source
+from engine.convert.source import Array, FinalError, ForwardError, Source
 from engine.errors import ConversionError
 from engine.native import open_session
 from engine.values import from_value, to_value
@@ -95,17 +95,16 @@ def _answered(source: Source, sample: Sample) -> Answered:
     try:
         return Answered(sample, source.answer(sample.inputs))
     except ForwardError as error:
-        raise ConversionError(
-            f"forward fails on the example ({shapes(sample.inputs)}) {error}"
-        ) from error
+        raise refusal(sample.inputs, error) from error
 
 
-def shapes(inputs: Mapping[str, Array]) -> str:
-    """Names, types and shapes, in words."""
-    return ", ".join(
+def refusal(inputs: Mapping[str, Array], error: ForwardError) -> ConversionError:
+    """Say on what the module fails."""
+    shapes = ", ".join(
         f"{name} {array.dtype}[{', '.join(map(str, array.shape))}]"
         for name, array in inputs.items()
     )
+    return ConversionError(f"forward, given {shapes}, {error}")
 
 
 def _accepted(
@@ -125,7 +124,7 @@ def _accepted(
     sizes = ", ".join(map(str, refused))
     if not found:
         raise ConversionError(
-            f"axis {axis!r} is not dynamic: forward fails at every other size tried ({sizes}),"
+            f"axis {axis!r} is not dynamic: at every other size tried ({sizes}) forward"
             f" {next(iter(refused.values()))}"
         )
     if refused:
@@ -140,7 +139,7 @@ def _require_repeatable(
     try:
         require_agreement(names, one.outputs, source.answer(one.sample.inputs), tolerance)
     except (ConversionError, ForwardError) as error:
-        raise ConversionError(
+        raise FinalError(
             "cannot be checked: torch itself answers differently each time on the same inputs"
             " (--seeds 0 leaves the check out)"
         ) from error

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import onnx
 
 from engine.convert.agreement import Tolerance
-from engine.convert.answers import ask, require_same, shapes
+from engine.convert.answers import Answered, ask, refusal, require_same
 from engine.convert.input_spec import InputSpec, example_sizes
 from engine.convert.output_tree import distinct
 from engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
 from engine.convert.samples import draw
-from engine.convert.source import Array, Exported, ExportRequest, ForwardError, Source
+from engine.convert.source import Array, ExportRequest, FinalError, ForwardError, Source
 from engine.convert.value_names import rename, strip
 from engine.dfg.constants import domains_used
 from engine.dfg.model_file import parse
 from engine.dfg.optimise import MODEL_FILE, WEIGHTS_FILE, optimise
 from engine.errors import ConfigError, ConversionError, ModelError
+
+AUTO = "auto"
 
 _STANDARD_DOMAINS = {"", "ai.onnx.ml"}
 
@@ -38,7 +41,7 @@ class ConvertParams:
     opset : int or None
         Version of the standard operators; None: the exporter's choice.
     exporter : str
-        ``auto``, ``dynamo`` or ``torchscript``.
+        One of the source's, or ``auto``: the first whose file answers as the module does.
     seeds : int
         How many random inputs to compare on, >= 0; with 0 nothing is compared.
     write_inputs : bool
@@ -55,7 +58,7 @@ class ConvertParams:
     inputs: Sequence[InputSpec]
     output_names: Sequence[str] = ()
     opset: int | None = None
-    exporter: str = "auto"
+    exporter: str = AUTO
     seeds: int = 3
     tolerance: Tolerance = field(default_factory=Tolerance)
     write_inputs: bool = True
@@ -102,32 +105,87 @@ def convert(source: Source, params: ConvertParams, path: Path) -> Conversion:
     Raises
     ------
     ConversionError
-        In one line: what fails, has no ONNX form, or differs.
+        In one line: what fails, has no ONNX form, or differs; for each exporter that was tried.
     OSError
         If the files cannot be written.
     """
     example = draw(params.inputs, 0, example_sizes(params.inputs)).inputs
     names = _output_names(source, example, params)
     answered, notes = ask(source, params.inputs, params.seeds)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as name:
-        folder = Path(name)
-        exported = _export(source, params, example, names, folder / "exported.onnx")
-        model = _optimised(folder / "exported.onnx", folder / "optimised")
-        staged = folder / path.name
-        data = assemble(
-            model, folder / "optimised" / WEIGHTS_FILE, staged, params.inline_limit_bytes
-        )
-        largest = require_same(staged, source, names, answered, params.tolerance)
-        inputs = _saved_inputs(example, folder / "inputs.npz", params, notes)
-        publish(staged, data, inputs, path)
+    asked = _Asked(source, params, example, names, answered)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        made = _first_that_works(asked, Path(folder), path.name)
+        inputs = _saved_inputs(example, Path(folder) / "inputs.npz", params, notes)
+        publish(made.staged, made.data, inputs, path)
     return Conversion(
         model=path,
         inputs=path.with_suffix(".npz") if inputs else None,
-        exporter=exported.exporter,
-        opset=next(i.version for i in model.opset_import if i.domain in ("", "ai.onnx")),
+        exporter=made.exporter,
+        opset=made.opset,
         checked=tuple(one.sample.label for one in answered),
-        largest_difference=largest if answered else None,
-        notes=(*exported.notes, *notes),
+        largest_difference=made.largest_difference if answered else None,
+        notes=(*made.notes, *notes),
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The module, and what it answered."""
+
+    source: Source
+    params: ConvertParams
+    example: Mapping[str, Array]
+    names: Sequence[str]
+    answered: Sequence[Answered]
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Files that answer as the module does, not yet in place."""
+
+    exporter: str
+    staged: Path
+    data: Path | None
+    opset: int
+    largest_difference: float
+    notes: tuple[str, ...]
+
+
+def _first_that_works(asked: _Asked, folder: Path, name: str) -> _Made:
+    chosen = asked.params.exporter
+    failures: dict[str, str] = {}
+    for exporter in asked.source.exporters if chosen == AUTO else [chosen]:
+        inner = folder / exporter
+        inner.mkdir()
+        try:
+            made = _made(asked, exporter, inner, name)
+            tried = [f"{other} could not: {reason}" for other, reason in failures.items()]
+            return replace(made, notes=(*tried, *made.notes))
+        except FinalError:
+            raise
+        except ConversionError as error:
+            failures[exporter] = str(error)
+            shutil.rmtree(inner)
+    if len(set(failures.values())) == 1:
+        raise ConversionError(next(iter(failures.values())))
+    raise ConversionError("; ".join(f"{other}: {reason}" for other, reason in failures.items()))
+
+
+def _made(asked: _Asked, exporter: str, folder: Path, name: str) -> _Made:
+    exported, staged = folder / "exported.onnx", folder / name
+    notes = _export(asked, exporter, exported)
+    model = _optimised(exported, folder / "optimised")
+    weights = folder / "optimised" / WEIGHTS_FILE
+    data = assemble(model, weights, staged, asked.params.inline_limit_bytes)
+    return _Made(
+        exporter=exporter,
+        staged=staged,
+        data=data,
+        opset=next(i.version for i in model.opset_import if i.domain in ("", "ai.onnx")),
+        largest_difference=require_same(
+            staged, asked.source, asked.names, asked.answered, asked.params.tolerance
+        ),
+        notes=tuple(notes),
     )
 
 
@@ -135,9 +193,7 @@ def _output_names(source: Source, example: Mapping[str, Array], params: ConvertP
     try:
         found = source.output_names(example)
     except ForwardError as error:
-        raise ConversionError(
-            f"forward fails on the example ({shapes(example)}) {error}"
-        ) from error
+        raise refusal(example, error) from error
     if not params.output_names:
         return distinct(found, [spec.name for spec in params.inputs])
     if len(params.output_names) != len(found):
@@ -148,25 +204,18 @@ def _output_names(source: Source, example: Mapping[str, Array], params: ConvertP
     return list(params.output_names)
 
 
-def _export(
-    source: Source,
-    params: ConvertParams,
-    example: Mapping[str, Array],
-    names: Sequence[str],
-    path: Path,
-) -> Exported:
+def _export(asked: _Asked, exporter: str, path: Path) -> list[str]:
     """Export with names that no value inside has, then give the ones that are wanted."""
-    inputs = {f"surplus.input.{i}": spec.name for i, spec in enumerate(params.inputs)}
-    outputs = {f"surplus.output.{i}": name for i, name in enumerate(names)}
-    request = ExportRequest(
-        params.inputs, example, list(inputs), list(outputs), params.opset, params.exporter
-    )
-    exported = source.export(request, path)
+    specs = asked.params.inputs
+    inputs = {f"surplus.input.{i}": spec.name for i, spec in enumerate(specs)}
+    outputs = {f"surplus.output.{i}": name for i, name in enumerate(asked.names)}
+    request = ExportRequest(specs, asked.example, list(inputs), list(outputs), asked.params.opset)
+    notes = asked.source.export(exporter, request, path)
     model = parse(path)
     rename(model, inputs | outputs)
     strip(model)
     path.write_bytes(model.SerializeToString())
-    return exported
+    return notes
 
 
 def _optimised(path: Path, folder: Path) -> onnx.ModelProto:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from engine.convert.source import FinalError
 from engine.convert.target import one_line
+from engine.errors import ConversionError
 
 _NO_FUNCTION = re.compile(r"No ONNX function found for <OpOverload\(op='([^']+)'")
 _NO_SYMBOLIC = re.compile(r"the operator '([^']+)'|unrecognized namespace (\S+?)\.? ")
@@ -19,35 +20,24 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _BOILERPLATE = "## Exception summary"
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why one exporter failed.
+def failure_of(error: BaseException) -> ConversionError:
+    """Read what torch raised.
 
-    Parameters
-    ----------
-    final : bool
-        Whether another exporter must not be tried: one that traces would freeze what this one
-        refused, and answer wrongly for other data.
+    A module that decides by its data fails for good: an exporter that traces would freeze the
+    decision, and answer wrongly for other data.
     """
-
-    reason: str
-    final: bool = False
-
-
-def failure_of(error: BaseException) -> Failure:
-    """Read what torch raised."""
     texts = [_COLOURS.sub("", f"{type(e).__name__}: {e}") for e in _chain(error)]
     whole = "\n".join(texts)
     for pattern in (_NO_FUNCTION, _NO_SYMBOLIC):
         match = pattern.search(whole)
         if match:
-            return Failure(f"operator {_operator(match)} has no ONNX form")
+            return ConversionError(f"operator {_operator(match)} has no ONNX form")
     if any(mark in whole for mark in _DATA_DEPENDENT):
-        return Failure(f"forward decides by the data{_user_line(whole)}: use torch.where", True)
+        return FinalError(f"forward decides by the data{_user_line(whole)}; use torch.where")
     match = _CONFLICT.search(whole)
     if match:
-        return Failure(f"forward fixes a dynamic axis of {match[2]!r} to {match[1]}")
-    return Failure(one_line(_root(error)))
+        return ConversionError(f"forward fixes a dynamic axis of {match[2]!r} to {match[1]}")
+    return ConversionError(one_line(_root(error)))
 
 
 def _operator(match: re.Match[str]) -> str:

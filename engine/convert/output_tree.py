@@ -54,8 +54,8 @@ def _leaves(
             yield from _leaves(item, tensor_type, (*path, label))
     elif value is not None:
         raise ConversionError(
-            f"forward returns a {type(value).__name__}{_place(path)}; ONNX has a form for tensors,"
-            " and for lists, tuples and dicts of them"
+            f"forward returns something of type {type(value).__name__}{_place(path)}; ONNX has a"
+            " form for tensors, and for lists, tuples and dicts of them"
         )
 
 

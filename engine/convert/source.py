@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from engine.convert.input_spec import InputSpec
+from engine.errors import ConversionError
 
 Array = np.ndarray[Any, Any]
 
@@ -18,20 +19,8 @@ class ForwardError(Exception):
     """The module failed on some inputs; the message is its own, in one line."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """What an exporter made.
-
-    Parameters
-    ----------
-    exporter : str
-        Which one.
-    notes : tuple of str
-        What the user should know about it.
-    """
-
-    exporter: str
-    notes: tuple[str, ...] = ()
+class FinalError(ConversionError):
+    """Another exporter must not be tried: it would hide what is wrong rather than mend it."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +35,21 @@ class ExportRequest:
         An example of each, by the name of its spec.
     opset : int or None
         Version of the standard operators; None: the exporter's own choice.
-    exporter : str
-        Which one, or ``auto``.
     """
 
     specs: Sequence[InputSpec]
     inputs: Mapping[str, Array]
     input_names: Sequence[str]
     output_names: Sequence[str]
-    opset: int | None = None
-    exporter: str = "auto"
+    opset: int | None
 
 
 class Source(Protocol):
     """A module that answers and that can be written as ONNX."""
+
+    @property
+    def exporters(self) -> Sequence[str]:
+        """Ways to write it, the best first."""
 
     def output_names(self, inputs: Mapping[str, Array]) -> list[str]:
         """Names for the outputs, from the structure of what ``forward`` returns.
@@ -81,8 +71,13 @@ class Source(Protocol):
             If it fails.
         """
 
-    def export(self, request: ExportRequest, path: Path) -> Exported:
+    def export(self, exporter: str, request: ExportRequest, path: Path) -> list[str]:
         """Write an ONNX file; its weights may lie beside it.
+
+        Returns
+        -------
+        list of str
+            What the user should know about it.
 
         Raises
         ------

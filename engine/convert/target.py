@@ -19,7 +19,9 @@ from engine.errors import ConfigError, ConversionError
 _log = logging.getLogger(__name__)
 
 _FORM = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<factory>[^\W\d]\w*(\.[^\W\d]\w*)*)")
-_MODEL_ERRORS = (Exception, SystemExit)
+_USER_ERRORS = (Exception, SystemExit)
+_HERE = Path(__file__).parent
+_IMPORTER = Path(importlib.__file__).parent
 
 
 @contextmanager
@@ -82,7 +84,9 @@ def make_module(text: str, module_type: type) -> Any:
         raise ConversionError(f"{text}: module {module_name} has no {factory_name!r}") from None
     made = found if isinstance(found, module_type) else _called(text, found)
     if not isinstance(made, module_type):
-        raise ConversionError(f"{text}: made a {_type_name(made)}, not a torch.nn.Module")
+        raise ConversionError(
+            f"{text}: made something of type {_type_name(made)}, not a torch.nn.Module"
+        )
     return made
 
 
@@ -93,12 +97,20 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def where(error: BaseException, skipped: str = "") -> str:
-    """File and line at which an error arose, outside of files whose path has ``skipped``."""
+def place(error: BaseException, libraries: Sequence[Path] = ()) -> str:
+    """`` at FILE:LINE`` of the user's code where an error arose; empty if it is not there.
+
+    Parameters
+    ----------
+    libraries : sequence of Path
+        Folders of code that is not the user's, beside this package.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" at {Path(error.filename).name}:{error.lineno}"
+    foreign = tuple(f"{folder}/" for folder in (*libraries, _HERE, _IMPORTER))
     frames = traceback.extract_tb(error.__traceback__)
-    kept = [f for f in frames if not skipped or skipped not in f.filename]
-    frame = (kept or frames)[-1]
-    return f"{Path(frame.filename).name}:{frame.lineno}"
+    own = [f for f in frames if not f.filename.startswith((*foreign, "<"))]
+    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
 
 
 def _imported(name: str) -> ModuleType:
@@ -110,25 +122,25 @@ def _imported(name: str) -> ModuleType:
                 f"no module named {error.name!r} in the current folder, --path or what is installed"
             ) from error
         raise _import_failed(name, error) from error
-    except _MODEL_ERRORS as error:
+    except _USER_ERRORS as error:
         raise _import_failed(name, error) from error
 
 
 def _import_failed(name: str, error: BaseException) -> ConversionError:
     _log.info("importing %s failed", name, exc_info=error)
-    return ConversionError(f"importing {name} fails at {where(error)}: {one_line(error)}")
+    return ConversionError(f"importing {name} fails{place(error)}: {one_line(error)}")
 
 
 def _called(text: str, factory: Any) -> Any:
     if not callable(factory):
         raise ConversionError(
-            f"{text}: is a {_type_name(factory)}, neither a torch.nn.Module nor callable"
+            f"{text}: of type {_type_name(factory)}, neither a torch.nn.Module nor callable"
         )
     try:
         return factory()
-    except _MODEL_ERRORS as error:
+    except _USER_ERRORS as error:
         _log.info("%s failed", text, exc_info=error)
-        raise ConversionError(f"{text}: fails at {where(error)}: {one_line(error)}") from error
+        raise ConversionError(f"{text}: fails{place(error)}: {one_line(error)}") from error
 
 
 def _type_name(thing: Any) -> str:

@@ -17,10 +17,10 @@ from typing import Any
 
 import onnx
 
-from engine.convert.export_failure import Failure, failure_of
+from engine.convert.export_failure import failure_of
 from engine.convert.input_spec import InputSpec
 from engine.convert.quiet import quiet
-from engine.convert.source import Exported, ExportRequest
+from engine.convert.source import ExportRequest
 from engine.errors import ConversionError
 
 _log = logging.getLogger(__name__)
@@ -29,34 +29,40 @@ Exporter = Callable[[Any, Any, tuple[Any, ...], ExportRequest, Path], None]
 
 
 def export(
-    torch: Any, module: Any, example: tuple[Any, ...], request: ExportRequest, path: Path
-) -> Exported:
-    """Write ``path`` by the first exporter that succeeds.
+    exporter: str,
+    torch: Any,
+    module: Any,
+    example: tuple[Any, ...],
+    request: ExportRequest,
+    path: Path,
+) -> list[str]:
+    """Write ``path``.
 
     Parameters
     ----------
+    exporter : str
+        One of ``EXPORTERS``.
     example : tuple of tensors
         Arguments of ``forward``.
+
+    Returns
+    -------
+    list of str
+        What tracing has frozen.
 
     Raises
     ------
     ConversionError
-        With the reason of the first exporter that was tried.
+        With the reason in one line.
     """
-    names = list(EXPORTERS) if request.exporter == "auto" else [request.exporter]
-    failures: list[Failure] = []
-    for name in names:
-        try:
-            with quiet() as caught:
-                EXPORTERS[name](torch, module, example, request, path)
-            _require_opset(path, request.opset)
-            return Exported(name, (*_tried(names, failures), *_frozen(caught)))
-        except Exception as error:
-            _log.info("%s failed", name, exc_info=error)
-            failures.append(failure_of(error))
-        if failures[-1].final:
-            break
-    raise ConversionError(f"cannot be exported: {_reasons(names, failures)}")
+    try:
+        with quiet() as caught:
+            EXPORTERS[exporter](torch, module, example, request, path)
+    except Exception as error:
+        _log.info("%s failed", exporter, exc_info=error)
+        raise failure_of(error) from error
+    _require_opset(path, request.opset)
+    return _frozen(caught, Path(torch.__file__).parent)
 
 
 def _dynamo(
@@ -118,25 +124,12 @@ def _require_opset(path: Path, opset: int | None) -> None:
         raise ConversionError(f"opset {opset} is not possible, the exporter made {made}")
 
 
-def _frozen(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Decisions that tracing has frozen; most of them depend on shapes only."""
+def _frozen(caught: Sequence[warnings.WarningMessage], library: Path) -> list[str]:
+    """Decisions in the user's code that tracing has frozen; many depend on shapes only."""
     found = {}
     for warning in caught:
         match = re.search(r"Converting a tensor to a Python (\w+)", str(warning.message))
-        if match:
+        if match and not warning.filename.startswith(f"{library}/"):
             place = f"{Path(warning.filename).name}:{warning.lineno}"
             found[place] = f"tracing froze the Python {match[1]} at {place}"
     return list(found.values())
-
-
-def _tried(names: Sequence[str], failures: Sequence[Failure]) -> list[str]:
-    pairs = zip(names, failures, strict=False)
-    return [f"{name} could not: {failure.reason}" for name, failure in pairs]
-
-
-def _reasons(names: Sequence[str], failures: Sequence[Failure]) -> str:
-    distinct = dict.fromkeys(failure.reason for failure in failures)
-    if len(distinct) == 1:
-        return next(iter(distinct))
-    pairs = zip(names, failures, strict=False)
-    return "; ".join(f"{failure.reason} ({name})" for name, failure in pairs)

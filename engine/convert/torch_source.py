@@ -16,9 +16,9 @@ import numpy as np
 
 from engine.convert.input_spec import InputSpec
 from engine.convert.output_tree import flatten
-from engine.convert.source import Array, Exported, ExportRequest, ForwardError
-from engine.convert.target import one_line, where
-from engine.convert.torch_export import export
+from engine.convert.source import Array, ExportRequest, ForwardError
+from engine.convert.target import one_line, place
+from engine.convert.torch_export import EXPORTERS, export
 from engine.errors import ConversionError
 
 _log = logging.getLogger(__name__)
@@ -79,10 +79,15 @@ class TorchSource:
         """As ``Source.answer``."""
         return [self._array(tensor) for _, tensor in self._flat(inputs)]
 
-    def export(self, request: ExportRequest, path: Path) -> Exported:
+    @property
+    def exporters(self) -> Sequence[str]:
+        """As ``Source.exporters``."""
+        return tuple(EXPORTERS)
+
+    def export(self, exporter: str, request: ExportRequest, path: Path) -> list[str]:
         """As ``Source.export``."""
         example = tuple(self._tensor(array) for array in request.inputs.values())
-        return export(self._torch, self._module, example, request, path)
+        return export(exporter, self._torch, self._module, example, request, path)
 
     def _flat(self, inputs: Mapping[str, Array]) -> list[tuple[str, Any]]:
         tensors = [self._tensor(array) for array in inputs.values()]
@@ -90,8 +95,8 @@ class TorchSource:
             returned = self._called(tensors)
         except Exception as error:
             _log.info("forward failed", exc_info=error)
-            place = where(error, skipped="/torch/")
-            raise ForwardError(f"at {place}: {one_line(error)}") from error
+            found = place(error, [Path(self._torch.__file__).parent])
+            raise ForwardError(f"fails{found}: {one_line(error)}") from error
         return flatten(returned, self._torch.Tensor)
 
     def _called(self, tensors: list[Any]) -> Any:
