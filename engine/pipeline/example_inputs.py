@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.dfg.graph import Graph
 from engine.errors import ConfigError, InputError
-from engine.profiling.calibrate import random_inputs
+from engine.pipeline.open_dims import made_up_inputs, open_dims
 from engine.runtime.inputs import check_names, checked_input, input_specs
 
 
@@ -22,7 +22,12 @@ def example_inputs(
     inputs_path: Path | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Inputs to calibrate with: a given .npz, the one beside the model, or seeded random ones.
+    """Inputs to calibrate with: a given .npz, the one beside the model, or made-up ones.
+
+    Parameters
+    ----------
+    dims : mapping of str to int, optional
+        Sizes of open dimensions in made-up inputs (engine/pipeline/open_dims.py).
 
     Raises
     ------
@@ -35,7 +40,7 @@ def example_inputs(
     chosen = inputs_path or (beside if beside.exists() else None)
     if chosen is None:
         _check_dims(graph, dims or {})
-        return dict(random_inputs(graph, dims or {}))
+        return made_up_inputs(graph, dims or {})
     try:
         return check_inputs(graph, _arrays(chosen))
     except InputError as error:
@@ -73,8 +78,7 @@ def _arrays(path: Path) -> dict[str, Any]:
 
 
 def _check_dims(graph: Graph, dims: Mapping[str, int]) -> None:
-    shapes = (graph.tensors[i].shape or () for i in graph.inputs)
-    known = sorted({dim for shape in shapes for dim in shape if isinstance(dim, str)})
+    known = open_dims(graph)
     for name in dims:
         if name not in known:
             raise ConfigError(

@@ -56,7 +56,7 @@ def random_inputs(graph: Graph, dims: Mapping[str, int], seed: int = 0) -> dict[
     Parameters
     ----------
     dims : mapping of str to int
-        Sizes of named dynamic dimensions; others become 1.
+        Sizes of dynamic dimensions by ``dim_key``; others become 1.
 
     Raises
     ------
@@ -155,11 +155,18 @@ def _value(tensor: Tensor, content: Any) -> _core.Value:
         raise InputError(f"input {tensor.name!r}: {error}") from error
 
 
+def dim_key(tensor: Tensor, axis: int) -> str:
+    """What a dimension is called: its name, or ``INPUT.AXIS`` where the model gives it none."""
+    dim = None if tensor.shape is None else tensor.shape[axis]
+    return dim if isinstance(dim, str) else f"{tensor.name}.{axis}"
+
+
 def _random(tensor: Tensor, dims: Mapping[str, int], rng: np.random.Generator) -> Array:
     if tensor.kind is not ValueKind.TENSOR:
         raise InputError(f"input {tensor.name!r} is a {tensor.kind}: example inputs are needed")
     shape = tuple(
-        dim if isinstance(dim, int) else dims.get(dim or "", 1) for dim in tensor.shape or ()
+        dim if isinstance(dim, int) else dims.get(dim_key(tensor, axis), 1)
+        for axis, dim in enumerate(tensor.shape or ())
     )
     if tensor.elem_type == TensorProto.STRING:
         return np.full(shape, "a", dtype=object)
