@@ -92,6 +92,14 @@ def open_runtime(library_path: str) -> None:
 def runtime_version() -> str:
     """Version of the open library, as '1.31.1'."""
 
+def wide_sessions() -> dict[str, int]:
+    """
+    The sessions of plans that are wider than one lane, and their threads.
+
+    ``sessions`` of them are open; pools of their own have ``own_threads`` threads beside the
+    callers, and the pool that the others share runs ``shared_threads``.
+    """
+
 class Session:
     """
     One ONNX Runtime session outside any plan: profiling, reference, calibration.

@@ -10,6 +10,7 @@
 #include "bind_value.hpp"
 #include "ort_session.hpp"
 #include "ort_value.hpp"
+#include "ort_wide_sessions.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -242,6 +243,21 @@ Raises
 RuntimeError
     The library is missing or too old, or another one is already open.)");
   m.def("runtime_version", &ort::runtime_version, "Version of the open library, as '1.31.1'.");
+  m.def(
+      "wide_sessions",
+      [] {
+        const ort::WideSessions::Stats stats = ort::WideSessions::get().stats();
+        nb::dict row;
+        row["sessions"] = stats.sessions;
+        row["own_threads"] = stats.own_threads;
+        row["shared_threads"] = stats.pool_threads;
+        return row;
+      },
+      nb::sig("def wide_sessions() -> dict[str, int]"),
+      R"(The sessions of plans that are wider than one lane, and their threads.
+
+``sessions`` of them are open; pools of their own have ``own_threads`` threads beside the
+callers, and the pool that the others share runs ``shared_threads``.)");
   bind_session(m);
 }
 

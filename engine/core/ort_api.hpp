@@ -19,6 +19,7 @@ struct OrtSession;
 struct OrtSessionOptions;
 struct OrtStatus;
 struct OrtTensorTypeAndShapeInfo;
+struct OrtThreadingOptions;
 struct OrtTypeInfo;
 struct OrtValue;
 
@@ -85,7 +86,16 @@ class Api {
   Fn<2, const char*(const OrtStatus*)> get_error_message{table_};
   Fn<93, void(OrtStatus*)> release_status{table_};
 
-  StatusFn<3, int, const char*, OrtEnv**> create_env{table_};
+  StatusFn<119, int, const char*, const OrtThreadingOptions*, OrtEnv**> create_env_with_pools{
+      table_};
+  StatusFn<121, OrtThreadingOptions**> create_threading_options{table_};
+  Fn<122, void(OrtThreadingOptions*)> release_threading_options{table_};
+  StatusFn<147, OrtThreadingOptions*, int> set_global_intra_op_threads{table_};
+  StatusFn<148, OrtThreadingOptions*, int> set_global_inter_op_threads{table_};
+  StatusFn<149, OrtThreadingOptions*, int> set_global_spin_control{table_};
+  StatusFn<199, OrtThreadingOptions*, void* (*)(void*, void (*)(void*), void*)>
+      set_global_create_thread{table_};
+  StatusFn<201, OrtThreadingOptions*, void (*)(void*)> set_global_join_thread{table_};
   StatusFn<69, int, int, OrtMemoryInfo**> create_cpu_memory_info{table_};
   StatusFn<78, OrtAllocator**> get_default_allocator{table_};
   StatusFn<76, OrtAllocator*, void*> allocator_free{table_};
@@ -96,6 +106,7 @@ class Api {
   StatusFn<11, OrtSessionOptions*, const char*> set_optimized_model_path{table_};
   StatusFn<23, OrtSessionOptions*, int> set_optimization_level{table_};
   StatusFn<24, OrtSessionOptions*, int> set_intra_op_threads{table_};
+  StatusFn<120, OrtSessionOptions*> disable_per_session_threads{table_};
   StatusFn<130, OrtSessionOptions*, const char*, const char*> add_config_entry{table_};
   Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
 

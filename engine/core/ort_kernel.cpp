@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ort_output_pool.hpp"
-#include "ort_session.hpp"
 #include "ort_value.hpp"
+#include "ort_wide_sessions.hpp"
 
 namespace engine {
 namespace {
@@ -54,15 +54,18 @@ class OrtKernel final : public Kernel {
  public:
   OrtKernel(const ort::SessionParams& params, const std::vector<std::string>& input_names,
             const std::vector<std::string>& output_names)
-      : session_(params), pool_(infos(session_, output_names)) {
-    for (const std::string& name : input_names) {
-      const ort::ValueInfo& info = session_.input(name);
-      inputs_.push_back(info.name.c_str());
-      plain_ = plain_ && info.kind == "tensor";
+      : session_(params),
+        pool_(infos(*session_.use(), output_names)),
+        input_names_(input_names),
+        output_names_(output_names) {
+    const auto session = session_.use();
+    for (const std::string& name : input_names_) {
+      inputs_.push_back(name.c_str());
+      plain_ = plain_ && session->input(name).kind == "tensor";
     }
-    for (const std::string& name : output_names) {
-      const ort::ValueInfo& info = session_.output(name);
-      outputs_.push_back(info.name.c_str());
+    for (const std::string& name : output_names_) {
+      const ort::ValueInfo& info = session->output(name);
+      outputs_.push_back(name.c_str());
       optional_.push_back(info.kind == "optional");
       plain_ = plain_ && info.kind == "tensor";
     }
@@ -76,9 +79,10 @@ class OrtKernel final : public Kernel {
     const OrtRunOptions* options =
         token == nullptr ? nullptr : static_cast<const OrtCancelToken*>(token)->options();
     const std::span<const char* const> present(names.data(), count);
-    if (run_pooled(present, values.data(), outputs, options)) return;
+    const auto session = session_.use();
+    if (run_pooled(*session, present, values.data(), outputs, options)) return;
     Scratch<OrtValue*> results(outputs.size());
-    ort::check(session_.run(present, values.data(), outputs_, results.data(), options));
+    ort::check(session->run(present, values.data(), outputs_, results.data(), options));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = ort::wrap_output(results[i], optional_[i]);
       if (may_alias(*outputs[i], inputs)) outputs[i] = keeping(std::move(outputs[i]), inputs);
@@ -106,13 +110,14 @@ class OrtKernel final : public Kernel {
   }
 
   /// Runs into pooled outputs; false if there are none, or the model's declared shapes are wrong.
-  bool run_pooled(std::span<const char* const> names, const OrtValue* const* values,
-                  std::span<ValuePtr> outputs, const OrtRunOptions* options) const {
+  bool run_pooled(const InferenceSession& session, std::span<const char* const> names,
+                  const OrtValue* const* values, std::span<ValuePtr> outputs,
+                  const OrtRunOptions* options) const {
     ort::OutputPool::Set set;
     if (!pool_.take(set)) return false;
     Scratch<OrtValue*> results(set.size());
     for (std::size_t i = 0; i < set.size(); ++i) results[i] = set[i]->get();
-    OrtStatus* status = session_.run(names, values, outputs_, results.data(), options);
+    OrtStatus* status = session.run(names, values, outputs_, results.data(), options);
     if (status == nullptr) {
       std::ranges::move(set, outputs.begin());
       return true;
@@ -141,9 +146,11 @@ class OrtKernel final : public Kernel {
     return {std::move(held), value};
   }
 
-  InferenceSession session_;
+  ort::PlanSession session_;
   mutable ort::OutputPool pool_;
   bool plain_ = true;  // whether all inputs and outputs are tensors
+  std::vector<std::string> input_names_;
+  std::vector<std::string> output_names_;
   std::vector<const char*> inputs_;
   std::vector<const char*> outputs_;
   std::vector<bool> optional_;  // of each output: whether it may hold nothing

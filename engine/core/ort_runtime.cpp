@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "ort_arena.hpp"
+#include "ort_pool.hpp"
 
 namespace engine::ort {
 namespace {
@@ -50,9 +51,7 @@ const Api& load_api(const ApiBase& base, const std::string& path) {
 }
 
 const Runtime* make_runtime(const Api& api) {
-  OrtEnv* env = nullptr;
-  // Failures come back as statuses and are thrown; the log would only repeat them on stderr.
-  check_with(api, api.create_env(kLogFatal, "surplus", &env));
+  OrtEnv* env = create_env_with_pool(api);
   register_arena(api, env);
   OrtMemoryInfo* memory = nullptr;
   check_with(api, api.create_cpu_memory_info(kDeviceAllocator, kMemTypeDefault, &memory));

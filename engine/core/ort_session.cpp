@@ -28,11 +28,15 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params) {
   }
   auto options = create<OrtSessionOptions>(api().create_session_options);
   check(api().set_optimization_level(options.get(), level_number(params.level)));
-  check(api().set_intra_op_threads(options.get(), params.width));
+  if (params.shared_pool) {
+    check(api().disable_per_session_threads(options.get()));
+  } else {
+    check(api().set_intra_op_threads(options.get(), params.width));
+  }
   std::map<std::string, std::string> entries = params.config;
   entries.emplace("session.use_env_allocators", "1");
   // A pool that still spins after its segment would take the core of the next lane.
-  if (params.width > 1) entries.emplace("session.force_spinning_stop", "1");
+  if (params.width > 1 && !params.shared_pool) entries.emplace("session.force_spinning_stop", "1");
   for (const auto& [key, value] : entries) {
     check(api().add_config_entry(options.get(), key.c_str(), value.c_str()));
   }

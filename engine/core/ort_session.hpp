@@ -16,6 +16,7 @@ struct SessionParams {
   std::string model = {};  ///< a path, or the model itself
   bool is_bytes = false;
   int width = 1;              ///< threads inside an operator; 1 creates no thread pool
+  bool shared_pool = false;   ///< on the env's pool (ort_pool.hpp), whatever the width
   std::string level = "all";  ///< optimisation: disable_all, basic, extended, all
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set

@@ -1,0 +1,78 @@
+"""Many wide sessions are not many thread pools."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from constant_costs import constant_problem, whole_plan
+from runtime_models import read_text
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.errors import ExecutionError
+from engine.profiling.devices import available_cores, parse_devices
+from engine.runtime.machines import machine_for
+from engine.runtime.model import Model
+
+SOFTMAX = "soft (float[64, 256] x) => (float[64, 256] y) { t = Softmax(x)  y = Relu(t) }"
+INPUT = {"x": np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)}
+SPECS = parse_devices("cpu:2")
+MANY = 60
+
+
+def threads() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def wide_model(graph: Graph) -> Model:
+    plan = whole_plan(graph, constant_problem(graph, SPECS))
+    segments = (replace(plan.segments[0], width=2),)
+    return Model(graph, replace(plan, segments=segments), machine_for(SPECS))
+
+
+def test_few_wide_models_have_a_pool_each(tmp_path: Path) -> None:
+    graph = read_text(SOFTMAX, tmp_path)
+    before = _core.wide_sessions()
+    models = [wide_model(graph) for _ in range(2)]
+    after = _core.wide_sessions()
+    assert after["sessions"] == before["sessions"] + 2
+    assert after["own_threads"] == before["own_threads"] + 2
+    del models
+    assert _core.wide_sessions()["own_threads"] == before["own_threads"]
+
+
+def test_many_wide_models_share_one_pool_and_answer_the_same_bits(tmp_path: Path) -> None:
+    graph = read_text(SOFTMAX, tmp_path)
+    machine_for(SPECS)
+    before = threads()
+    first = wide_model(graph)
+    expected = first.run(INPUT)["y"].tobytes()
+    models = [wide_model(graph) for _ in range(MANY)]
+    stats = _core.wide_sessions()
+    assert stats["own_threads"] <= max(1, available_cores() - 1)
+    assert threads() <= before + 2 * (available_cores() - 1)
+    assert {m.run(INPUT)["y"].tobytes() for m in (first, *models)} == {expected}
+
+
+def test_queries_in_flight_do_not_notice_that_their_session_moves(tmp_path: Path) -> None:
+    graph = read_text(SOFTMAX, tmp_path)
+    first = wide_model(graph)
+    expected = first.run(INPUT)["y"].tobytes()
+    futures = []
+    models = []
+    for _ in range(MANY):
+        futures.append(first.submit(INPUT))
+        models.append(wide_model(graph))
+    assert {future.result()["y"].tobytes() for future in futures} == {expected}
+
+
+def test_a_wide_model_that_cannot_open_leaves_no_trace(tmp_path: Path) -> None:
+    graph = read_text(SOFTMAX, tmp_path)
+    before = _core.wide_sessions()
+    graph.model_path.write_bytes(b"no model")
+    with pytest.raises(ExecutionError):
+        wide_model(graph)
+    assert _core.wide_sessions() == before
