@@ -28,7 +28,7 @@ class DeepFmParams:
     rows, width : int
         Categories of each sparse field, and length of an embedding.
     batch : int
-        Samples per query.
+        Samples per query; with more than a few dozen the three deep layers take most of the time.
     seed : int
         Seed of the weights.
     """
@@ -37,7 +37,7 @@ class DeepFmParams:
     dense_fields: int = 13
     rows: int = 10_000
     width: int = 10
-    batch: int = 128
+    batch: int = 16
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ def deepfm_inputs(params: DeepFmParams, seed: int) -> dict[str, Array]:
 register(
     "deepfm",
     family="recommender",
-    description="DeepFM, 26 sparse and 13 dense fields, batch 128: a table per field",
+    description="DeepFM, 26 sparse and 13 dense fields, batch 16: 166 operators, 65 wide",
     params=DeepFmParams,
     build=build_deepfm,
     example_inputs=deepfm_inputs,
