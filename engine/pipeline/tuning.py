@@ -16,14 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from engine.errors import ConfigError
+from engine.pipeline.lessons import Lessons
 from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
 from engine.pipeline.stages import ProgressCallback, no_progress
 from engine.pipeline.tuning_report import Round, Tried, TuningReport
 from engine.runtime.contest import Clock, Contender, Contest, ContestParams, Turn
-from engine.runtime.in_place import costs_in_place, outside_ns
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.learning import learn
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 
@@ -94,6 +91,13 @@ _RESERVE = 0.15
 _THINKING = 0.15
 """Share of what is left that a round may spend on climbing in predictions."""
 
+_MOST_DOUBT = 0.1
+"""Plans that are predicted to be slower than this allows are not tried, however wrong predictions
+were."""
+
+_ENOUGH_ROUNDS = 8
+"""So many are played where they are cheap even if all is decided: they teach more exactly."""
+
 _TYPICAL_ROUNDS = 8
 """Turns that deciding a comparison takes, to size a round."""
 
@@ -122,7 +126,7 @@ class Tuner(Generic[C]):
         clock: Clock,
         progress: ProgressCallback = no_progress,
     ) -> None:
-        self._first_guess = service
+        self._lessons = Lessons(service, params.fixed_devices)
         self._proposer = Proposer(cut, clock)
         self._build = build
         self._params = params
@@ -130,12 +134,9 @@ class Tuner(Generic[C]):
         self._progress = progress
         self._began_ns = clock()
         self._end_ns = self._began_ns + round(params.time_s * 1e9)
-        self._observed: dict[Group, int] = {}
-        self._service = service
         self._tried: set[Key] = set()
         self._names: Counter[str] = Counter()
-        self._outside_ns = 0
-        self._anchor_ns = 0
+        self._doubt = 0.0
         self._rounds: list[Round] = []
 
     def run(self, first: Sequence[Candidate]) -> Tuned[C] | None:
@@ -158,7 +159,7 @@ class Tuner(Generic[C]):
         known = max(1, sum(entrant.is_whole for entrant in entrants))
         contest = self._contest(entrants, known)
         anchor = entrants[contest.to_beat]
-        best, turns = self._closed(contest, entrants, anchor)
+        best, turns = self._closed(contest, entrants)
         idle, stopped = 0, ""
         while not stopped:
             idle, stopped, best, turns = self._next_round(anchor, best, turns, idle)
@@ -178,7 +179,7 @@ class Tuner(Generic[C]):
         entrants = [*known, *self._built(chosen)]
         if len(entrants) > len(known):
             contest = self._contest(entrants, len(known))
-            winner, turns = self._closed(contest, entrants, anchor)
+            winner, turns = self._closed(contest, entrants)
             idle = 0 if winner is not best else idle + 1
             best = winner
         else:
@@ -202,84 +203,64 @@ class Tuner(Generic[C]):
         return candidate if count == 1 else replace(candidate, name=f"{candidate.name} ({count})")
 
     def _contest(self, entrants: Sequence[Entrant[C]], known: int) -> Contest:
-        """Compare, within half of what is left."""
-        contenders = [entrant.contender for entrant in entrants]
-        contest = Contest(contenders, known, self._params.contest, self._clock)
-        now = self._clock()
-        contest.play(now + max(0, self._end_ns - self._reserve_ns - now) // 2, self._show_progress)
+        """Compare, within half of what is left; more rounds than needed if they cost little."""
+        left_ns = self._left_ns()
+        turn_ns = max(self._lessons.predicted_ns(entrant.candidate) for entrant in entrants)
+        params = self._params.contest
+        least = left_ns // 8 // max(1, len(entrants) * max(turn_ns, params.block_ns))
+        params = replace(params, least_rounds=max(params.least_rounds, min(_ENOUGH_ROUNDS, least)))
+        contest = Contest([e.contender for e in entrants], known, params, self._clock)
+        contest.play(self._clock() + left_ns // 2, self._show_progress)
         return contest
 
     def _closed(
-        self, contest: Contest, entrants: Sequence[Entrant[C]], anchor: Entrant[C]
+        self, contest: Contest, entrants: Sequence[Entrant[C]]
     ) -> tuple[Entrant[C], Sequence[Turn]]:
-        """Note a round's results, learn from them, and say who is best now.
+        """Note a round's results, learn from them, and say who is best now."""
+        candidates = [entrant.candidate for entrant in entrants]
+        rows = tuple(self._row(contest, candidates, index) for index in range(len(entrants)))
+        self._rounds.append(Round(rows, candidates[contest.winner].name))
+        self._doubt = min(_MOST_DOUBT, _median_error(rows[contest.baselines :]))
+        self._lessons.take(contest, candidates)
+        return entrants[contest.winner], contest.turns(contest.winner)
 
-        All times are put on the clock of the first round by the anchor's, so that a machine that
-        has changed its speed since teaches nothing wrong.
-        """
-        anchor_now = _median_ns(contest.turns(entrants.index(anchor)))
-        self._anchor_ns = self._anchor_ns or anchor_now
-        speed = self._anchor_ns / max(1, anchor_now)
-        to_beat, winner = contest.to_beat, contest.winner
-        self._rounds.append(
-            Round(
-                tuple(
-                    self._row(contest, entrants[index], index, to_beat, speed)
-                    for index in range(len(entrants))
-                ),
-                entrants[winner].candidate.name,
-            )
-        )
-        for index, entrant in enumerate(entrants):
-            self._observe(entrant.candidate.graph, contest.turns(index), speed)
-        self._service = learn(self._first_guess, self._observed)
-        self._outside_ns = round(outside_ns(contest.turns(winner)) * speed)
-        return entrants[winner], contest.turns(winner)
-
-    def _row(
-        self, contest: Contest, entrant: Entrant[C], index: int, to_beat: int, speed: float
-    ) -> Tried:
-        candidate, ratio = entrant.candidate, contest.against(index, to_beat)
-        # What earlier rounds taught counts for plans that ran in them, too.
-        predicted = predict(candidate.graph, self._service, order=candidate.order)
+    def _row(self, contest: Contest, candidates: Sequence[Candidate], index: int) -> Tried:
+        candidate, ratio = candidates[index], contest.against(index, contest.to_beat)
+        measured_ns = _median_ns(contest.turns(index))
+        on_first_clock_ns = self._lessons.measured_ns(contest, candidates, index)
+        predicted_ns = self._lessons.predicted_ns(candidate)
         return Tried(
             name=candidate.name,
             segments=len(candidate.graph.groups),
             wide=sum(group.width > 1 for group in candidate.graph.groups),
-            predicted_ns=round((predicted.makespan_ns + self._outside_ns) / speed),
-            measured_ns=_median_ns(contest.turns(index)),
+            predicted_ns=round(predicted_ns * measured_ns / max(1, on_first_clock_ns)),
+            measured_ns=measured_ns,
             ratio=ratio,
             verdict=ratio.verdict(self._params.contest.min_gain),
         )
-
-    def _observe(self, graph: GroupGraph, turns: Sequence[Turn], speed: float) -> None:
-        rows: dict[int, list[int]] = {}
-        for turn in turns:
-            for index, cost in costs_in_place(graph, turn.timeline).items():
-                rows.setdefault(index, []).append(cost.total_ns)
-        for index, row in rows.items():
-            group = graph.groups[index]
-            if group.device not in self._params.fixed_devices:
-                self._observed[group] = round(statistics.median(row) * speed)
 
     def _promising(self, best: Candidate, count: int) -> list[Candidate]:
         """Plans not tried yet that are predicted to gain, several kinds of them."""
         now = self._clock()
         deadline = now + round(max(0, self._end_ns - now) * _THINKING)
+        goal_ns = self._lessons.makespan_goal_ns(self._goal_ns(best))
         found = self._proposer.promising(
-            best, self._service, self._tried, self._goal_ns(best), deadline
+            best, self._lessons.service, self._tried, goal_ns, deadline
         )
         return varied(found, count)
 
     def _goal_ns(self, best: Candidate) -> float:
-        """A makespan that beats the best plan's by the least gain that counts."""
-        predicted = predict(best.graph, self._service, order=best.order)
-        now_ns = predicted.makespan_ns + self._outside_ns
-        return now_ns * (1 - self._params.contest.min_gain) - self._outside_ns
+        """What a query must be predicted to take for a plan to be tried.
+
+        The best plan's time less the least gain that counts, and more where predictions were
+        wrong in the round before: a plan may then be better than predicted.
+        """
+        gain = self._params.contest.min_gain - self._doubt
+        return self._lessons.predicted_ns(best) * (1 - gain)
 
     def _affordable(self, turns: Sequence[Turn]) -> int:
         """How many plans the next round may build; none if no comparison would fit."""
-        left_ns = self._end_ns - self._reserve_ns - self._clock()
+        left_ns = self._left_ns()
         turn_ns = max(self._params.contest.block_ns, _median_ns(turns))
         fitting = left_ns // 2 // (_TYPICAL_ROUNDS * turn_ns) - 2
         if fitting < 1 and left_ns > 3 * self._params.contest.least_rounds * turn_ns:
@@ -312,14 +293,19 @@ class Tuner(Generic[C]):
         )
         return Tuned(best, turns, report)
 
-    @property
-    def _reserve_ns(self) -> int:
-        return round(self._params.time_s * 1e9 * _RESERVE)
+    def _left_ns(self) -> int:
+        """Until the time is spent, but for the last comparison."""
+        reserve_ns = round(self._params.time_s * 1e9 * _RESERVE)
+        return max(0, self._end_ns - reserve_ns - self._clock())
 
     def _show_progress(self) -> None:
         total = max(1, round(self._params.time_s))
         elapsed = round((self._clock() - self._began_ns) / 1e9)
         self._progress("tune (s)", min(total, elapsed), total)
+
+
+def _median_error(rows: Sequence[Tried]) -> float:
+    return statistics.median(row.error for row in rows) if rows else 0.0
 
 
 def _median_ns(turns: Sequence[Turn]) -> int:

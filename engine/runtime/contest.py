@@ -154,7 +154,7 @@ class Contest:
         if not 1 <= baselines <= len(contenders):
             raise ValueError(f"baselines must be 1 to {len(contenders)}, got {baselines}")
         self._contenders = contenders
-        self._baselines = baselines
+        self.baselines = baselines
         self._params = params
         self._clock = clock
         self._active = list(range(len(contenders)))
@@ -203,7 +203,7 @@ class Contest:
     def to_beat(self) -> int:
         """The fastest baseline: the first one, unless a later one is shown to be faster."""
         best = 0
-        for index in range(1, self._baselines):
+        for index in range(1, self.baselines):
             if self.verdict(index, best) is Verdict.FASTER:
                 best = index
         return best
@@ -214,7 +214,7 @@ class Contest:
         best = self.to_beat
         shown = [
             i
-            for i in range(self._baselines, len(self._contenders))
+            for i in range(self.baselines, len(self._contenders))
             if self.verdict(i, best) is Verdict.FASTER
         ]
         return min(shown, key=lambda i: self.against(i, best).median, default=best)
@@ -268,7 +268,7 @@ class Contest:
         """Losers leave; at powers of two, the slower half of the open challengers as well."""
         best, count = self.to_beat, len(self.rounds)
         lost = {i for i in self._active if i != best and self.verdict(i, best) is Verdict.SLOWER}
-        undecided = [i for i in self._open() if i >= self._baselines]
+        undecided = [i for i in self._open() if i >= self.baselines]
         if count >= 4 and count & (count - 1) == 0 and len(undecided) > 1:
             undecided.sort(key=lambda i: self.against(i, best).median)
             lost.update(undecided[(len(undecided) + 1) // 2 :])

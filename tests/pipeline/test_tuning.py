@@ -90,7 +90,7 @@ def test_no_time_for_another_round() -> None:
 
 def test_luck_does_not_win_twice() -> None:
     """Cut plans take less than their true time in their first comparison."""
-    first_comparison = 2 + 3
+    first_comparison = 2 + 8
 
     def luck(candidate: Candidate, runs: int) -> float:
         return 0.7 if not candidate.is_trivial and runs < first_comparison else 1.0
