@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import onnx
 
 from engine.dfg.constants import domains_used
+from engine.dfg.empty_reductions import declared_type
 from engine.dfg.graph import Graph
 from engine.dfg.partial_join import PartialJoin, joined_names, joined_type, joining_node
 from engine.errors import ModelError
@@ -94,7 +95,7 @@ def _frame(graph: Graph) -> onnx.ModelProto:
 
 
 def _typed(graph: Graph, name: str, join: onnx.TypeProto | None) -> onnx.ValueInfoProto:
-    kind = join or graph.value_types.get(name)
+    kind = join or declared_type(graph, name)
     if kind is None or kind.WhichOneof("value") is None:
         raise ModelError(f"the type of value {name!r} is unknown")
     return onnx.ValueInfoProto(name=name, type=kind)

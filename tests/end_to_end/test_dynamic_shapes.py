@@ -139,10 +139,8 @@ EMPTY: dict[str, Query] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "plan"),
-    [(name, plan) for name in ("cnn", "detector") for plan in PLANS] + [("transformer", "whole")],
-)
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("name", DYNAMIC)
 def test_empty_batches(name: str, plan: str, subjects: Callable[[str], Subject]) -> None:
     subject = subjects(name)
     subject.check(subject.model(plan).run(EMPTY[name]), EMPTY[name])
