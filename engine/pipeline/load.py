@@ -27,8 +27,10 @@ from engine.pipeline.stages import (
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from engine.pipeline.tuning_report import TuningReport
 from engine.profiling.profile import Profile
+from engine.runtime.lowering import lay_out_plan
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
+from engine.segmentation.plan import Plan
 
 __all__ = ["LoadParams", "TunedModel", "load", "load_placed", "load_with", "tune_with"]
 
@@ -195,7 +197,8 @@ def _made(
     if not params.reuse:
         return model, report, False
     stored = StoredPlan(model.plan, None if report is None else report.to_dict())
-    return model, report, write_plan(path, _question(graph, params, inputs), stored)
+    written = write_plan(path, _question(graph, params, inputs), stored)
+    return _laid_out(graph, model.plan, params), report, written
 
 
 def _from_stored(
@@ -206,7 +209,13 @@ def _from_stored(
     if stored is None or (params.tune_s and stored.tuning is None):
         return None
     try:
-        return Model(graph, stored.plan, machine_for(params.specs(), params.emulation))
+        return _laid_out(graph, stored.plan, params)
     except EngineError as error:
         _log.warning("the stored plan %s is not used: %s", path, error)
         return None
+
+
+def _laid_out(graph: Graph, plan: Plan, params: LoadParams) -> Model:
+    """The plan's model on weights that all processes map; making these files takes a while."""
+    lay_out_plan(graph, plan)
+    return Model(graph, plan, machine_for(params.specs(), params.emulation))

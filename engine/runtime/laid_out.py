@@ -60,7 +60,7 @@ def lay_out(graph: Graph, source: Path) -> None:
     Parameters
     ----------
     source : Path
-        The segment's file in ``graph.folder``.
+        The segment's file, beside the graph's weights.
     """
     target = _path(source)
     if target.exists():
@@ -104,11 +104,11 @@ def _processor_key() -> str:
 
 
 def _make(graph: Graph, source: Path, target: Path) -> None:
-    work = Path(tempfile.mkdtemp(prefix=".lay-", dir=graph.folder))
+    work = Path(tempfile.mkdtemp(prefix=".lay-", dir=source.parent))
     try:
         saved = work / "saved.onnx"
         open_session(str(source), level="all", config=_CONFIG, optimized_path=str(saved))
-        content = _stored(graph, parse(saved), work)
+        content = _stored(graph, parse(saved), work, source.parent)
     except (RuntimeError, MemoryError, ModelError, ValueError) as error:
         _log.info("%s cannot be laid out: %s", source.name, " ".join(str(error).split()))
         content = b""
@@ -117,31 +117,39 @@ def _make(graph: Graph, source: Path, target: Path) -> None:
     write_atomic(target, content)
 
 
-def _stored(graph: Graph, model: onnx.ModelProto, work: Path) -> bytes:
-    """The model's bytes, once its weights lie in files of ``graph.folder``."""
+def _stored(graph: Graph, model: onnx.ModelProto, work: Path, folder: Path) -> bytes:
+    """The model's bytes, once its weights lie in files of ``folder``."""
     weights = [t for t in tensors_of_model(model) if external_place(t) is not None]
     if weights:
-        saved, original = _mapped(work / _WEIGHTS), _mapped(graph.folder / _WEIGHTS)
+        saved, original = _mapped(work / _WEIGHTS), _mapped(folder / _WEIGHTS)
         for tensor in weights:
-            _store(tensor, saved, original, graph)
+            _store(tensor, _Sources(graph, folder, saved, original))
     content: bytes = model.SerializeToString()
     return content
 
 
-def _store(tensor: onnx.TensorProto, saved: Bytes, original: Bytes, graph: Graph) -> None:
+@dataclass(frozen=True)
+class _Sources:
+    """What weights may come from and where they go."""
+
+    graph: Graph
+    folder: Path
+    saved: Bytes
+    original: Bytes
+
+
+def _store(tensor: onnx.TensorProto, sources: _Sources) -> None:
     place = _Place.of(tensor)
-    content = saved[place.offset : place.offset + place.length]
+    content = sources.saved[place.offset : place.offset + place.length]
     if not place.packed:
-        known = graph.initializers.get(tensor.name)
-        if known is not None and _same(known, content, original):
+        known = sources.graph.initializers.get(tensor.name)
+        if known is not None and _same(known, content, sources.original):
             _point(tensor, external_place(known))
             return
-    packed = (
-        b"" if place.packed is None else saved[place.packed.start : place.packed.stop].tobytes()
-    )
+    packed = sources.saved[place.packed.start : place.packed.stop].tobytes()
     # Packed first: kernels read it by whole cache lines, and ONNX Runtime aligns nothing.
     start = -(-len(packed) // mmap.PAGESIZE) * mmap.PAGESIZE
-    name = _kept(packed.ljust(start, b"\0") + content.tobytes(), graph.folder)
+    name = _kept(packed.ljust(start, b"\0") + content.tobytes(), sources.folder)
     _point(tensor, (name, start, len(content)))
     if packed:
         tensor.external_data.add(
