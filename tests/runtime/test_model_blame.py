@@ -16,7 +16,7 @@ from engine.profiling.devices import parse_devices
 from engine.runtime.blame import Blame
 from engine.runtime.causes import causes_of
 from engine.runtime.machines import machine_for
-from engine.runtime.measured import Traced, together
+from engine.runtime.measured import Traced, measured_timeline, together
 from engine.runtime.model import Model
 from placement.timeline import Span, SpanKind, Timeline
 
@@ -104,6 +104,42 @@ def test_wide_segments_hold_as_many_lanes_as_they_are_wide(fork: Graph) -> None:
         assert len(set(span.lanes)) == model.plan.segments[span.index].width
         assert set(span.lanes) <= {0, 1, 2}
     assert sum(found.parts.values()) == found.total_ns
+
+
+class _Recorded:
+    """A run that recorded these rows: node, lane, ready, start, end."""
+
+    done = True
+    submitted_ns = 1
+
+    def __init__(self, *rows: tuple[int, int, int, int, int]) -> None:
+        self._rows = np.array(rows, np.int64)
+
+    def spans(self) -> Any:
+        return self._rows
+
+
+def test_wide_segments_get_the_lanes_that_were_left(fork: Graph) -> None:
+    plan = _wide(fork, (1, 1, 2, 1, 3), lanes=4).plan
+    assert [segment.rank for segment in plan.segments] == [0, 1, 2, 3, 4]
+    run = _Recorded(
+        (0, 2, 0, 0, 10),
+        (1, 0, 10, 10, 30),
+        (2, 2, 10, 10, 30),
+        (3, 1, 10, 15, 25),
+        (4, 3, 30, 30, 40),
+    )
+    timeline = measured_timeline(plan, run, {"cpu": 4})  # type: ignore[arg-type]
+    assert {span.index: span.lanes for span in timeline} == {
+        0: (2,), 1: (0,), 2: (2, 3), 3: (1,), 4: (0, 1, 3),
+    }  # fmt: skip
+
+
+def test_a_wide_segment_shares_a_lane_rather_than_to_look_narrow(fork: Graph) -> None:
+    plan = _wide(fork, (1, 1, 2, 1, 1), lanes=3).plan
+    run = _Recorded((1, 1, 0, 0, 10), (2, 0, 0, 0, 30), (3, 2, 0, 20, 30), (0, -1, 0, 0, 0))
+    timeline = measured_timeline(plan, run, {"cpu": 3})  # type: ignore[arg-type]
+    assert {span.index: span.lanes for span in timeline} == {1: (1,), 2: (0, 1), 3: (2,)}
 
 
 def test_queries_in_flight_are_blamed_on_each_other(fork: Graph) -> None:
