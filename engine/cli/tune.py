@@ -89,7 +89,11 @@ def _show(tuned: TunedModel) -> None:
             "predicted": duration(plan.predicted.makespan_ns),
             "lower bound": duration(plan.bound_ns),
             f"ratio to {report.whole or 'the whole model'}": (
-                described(ratio) if ratio else "1" if report.whole else "no device can run it"
+                described(ratio)
+                if ratio
+                else "1"
+                if report.whole
+                else "no device can run all of it"
             ),
             "median error of predictions": errors,
             "stopped": f"{report.stopped}, after {report.time_s:.1f} of {report.budget_s:g} s",

@@ -26,7 +26,8 @@ from engine.runtime.contest import Contest, ContestParams, Turn
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.runtime.selection import ModelContender
-from engine.segmentation.segmenter import Candidate
+from engine.segmentation.coarse import predict
+from engine.segmentation.segmenter import Candidate, single_segments
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
 
@@ -110,7 +111,8 @@ def tune(
 ) -> tuple[Model, TuningReport]:
     """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
 
-    Where there are several devices, each round places anew with the times learned.
+    Where there are several devices, each round places anew with the times learned. The whole
+    model on one device is a candidate whatever the policy says.
 
     Raises
     ------
@@ -126,11 +128,24 @@ def tune(
         return candidates(learned, anew)
 
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
-    ranked = candidates(costs, placement)
+    cuts = [c for c in candidates(costs, placement) if not c.is_trivial]
+    ranked = [*whole_models(costs), *cuts]
     tuned = tuner.run(_affordable(first_plans(ranked, 1 + params.finalists), params.tune_s))
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
+
+
+def whole_models(costs: Costs) -> list[Candidate]:
+    """The whole model as one segment, on each device that can run all of it, at each width."""
+    found: list[Candidate] = []
+    for index, device in enumerate(costs.problem.devices):
+        if None in costs.service.task_ns[index, 1] or not costs.problem.tasks:
+            continue
+        for name, graph in single_segments(costs.problem, index, costs.service):
+            title = name if index == 0 else f"{name} on {device.name}"
+            found.append(Candidate(title, graph, predict(graph, costs.service)))
+    return found
 
 
 def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from engine.pipeline.proposals import Key, key_of
 from engine.runtime.contest import Contest
@@ -35,6 +36,7 @@ class Lessons:
         self._fixed_devices = fixed_devices
         self._wall_ns: dict[Key, int] = {}
         self._observed: dict[Group, int] = {}
+        self._charged: dict[Group, int] = {}
         self._outside_ns = 0
         self.service = first_guess
 
@@ -70,7 +72,7 @@ class Lessons:
         self._outside_ns = round(
             outside_ns(contest.turns(contest.winner)) * statistics.median(speeds)
         )
-        self.service = learn(self._first_guess, self._observed)
+        self.service = learn(replace(self._first_guess, measured=self._charged), self._observed)
 
     def _speeds(self, contest: Contest, candidates: Sequence[Candidate]) -> list[float]:
         """Of each round: what known plans took at first over what they take in it."""
@@ -105,5 +107,6 @@ class Lessons:
                     rows.setdefault(segment, []).append(cost.total_ns * speed)
         for segment, times in rows.items():
             group = candidate.graph.groups[segment]
-            if group.device not in self._fixed_devices:
-                self._observed[group] = round(statistics.median(times))
+            is_fixed = group.device in self._fixed_devices
+            # What a segment is charged says nothing of others, but its hand-over counts.
+            (self._charged if is_fixed else self._observed)[group] = round(statistics.median(times))

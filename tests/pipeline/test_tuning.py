@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tuning_world import GUESS, LINEAR, SHORTEST_NS, TRUTH, FakeContender, Machine, cut
 
@@ -11,8 +13,8 @@ from engine.pipeline.tuning import Tuned, TuneParams, Tuner
 from engine.segmentation.segmenter import Candidate
 
 
-def _tuned(machine: Machine, time_s: float = 20.0) -> Tuned[FakeContender]:
-    tuned = machine.tune(time_s)
+def _tuned(machine: Machine, time_s: float = 20.0, **params: Any) -> Tuned[FakeContender]:
+    tuned = machine.tune(time_s, **params)
     assert tuned is not None
     return tuned
 
@@ -43,6 +45,17 @@ def test_predictions_of_plans_never_run_become_better() -> None:
     assert max(first) > 0.3
     assert later
     assert max(later) < 0.05
+
+
+def test_a_device_of_given_times_teaches_only_its_hand_overs() -> None:
+    """All tasks sit on a device that is charged what the profile says."""
+    report = _tuned(Machine(TRUTH), fixed_devices=frozenset({0})).report
+    first, second = (played.tried for played in report.rounds[:2])
+    known = {row.name for row in first}
+    again = [row for row in second if row.name in known]
+    unseen = [row for row in second if row.name not in known]
+    assert max(row.error for row in again) < 0.01
+    assert min(row.error for row in unseen) > 0.1
 
 
 def test_equal_machines_give_equal_results() -> None:

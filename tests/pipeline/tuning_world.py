@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from engine.pipeline.proposals import Cut
 from engine.pipeline.tuning import Tuned, TuneParams, Tuner
 from engine.segmentation.coarse import predict
 from engine.segmentation.segmenter import Candidate, segment
@@ -95,8 +95,8 @@ class Machine:
         self.built.append(candidate.name)
         return None if self.refuses(candidate) else FakeContender(self, candidate)
 
-    def tune(self, time_s: float = 20.0, source: Cut = cut) -> Tuned[FakeContender] | None:
-        tuner = Tuner(GUESS, source, self.build, TuneParams(time_s), self.clock)
+    def tune(self, time_s: float = 20.0, **params: Any) -> Tuned[FakeContender] | None:
+        tuner = Tuner(GUESS, cut, self.build, TuneParams(time_s, **params), self.clock)
         ranked = cut(GUESS)
         whole = sorted((c for c in ranked if c.is_trivial), key=lambda c: c.graph.groups[0].width)
         return tuner.run([*whole, *[c for c in ranked if not c.is_trivial][:2]])
