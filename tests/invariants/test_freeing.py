@@ -13,7 +13,7 @@ import onnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_machine import check_empty, own_machine
-from random_models import FAILING_ROW, Reader, inputs_of, random_models
+from random_models import COLUMNS, FAILING_ROW, ROWS, Reader, inputs_of, random_models
 from random_plans import CHARGED_NS, random_plan
 
 from engine import _core
@@ -141,3 +141,16 @@ def test_inputs_and_answers_go_with_their_last_reference(
         check_empty(machine)
         gc.collect()
         assert [ref() for ref in watched] == [None] * len(watched)
+
+
+def test_the_counters_see_what_is_held(read: Reader) -> None:
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+        held (float[n, 4] x0) => (float[n, 4] y) { a = Neg(x0)  y = Tanh(a) }"""
+    graph = read(onnx.parser.parse_model(text))
+    with own_machine(DEVICES) as machine:
+        future = _model(graph, machine, 0).submit(inputs_of(graph, 0))
+        future.result()
+        stats = machine.stats()
+        assert (stats["live_values"], stats["live_bytes"]) == (1, ROWS * COLUMNS * 4)
+        del future
+        check_empty(machine)
