@@ -99,6 +99,19 @@ def crossings(model: onnx.ModelProto) -> int:
     )
 
 
+@pytest.mark.parametrize("width", [2, 3])
+def test_cross_edges_lead_to_every_other_branch(width: int) -> None:
+    model = models.build("random_wide", width=width, depth=20, skew=0.0, cross=1.0, grain=4)
+    assert crossings(model) == width * 19
+    pairs = {
+        tuple(value.split("/")[0] for value in node.input)
+        for node in model.graph.node
+        if node.op_type == "Mean"
+    }
+    # Ordered pairs of different branches, all of them drawn in 19 positions.
+    assert len(pairs) == width * (width - 1)
+
+
 def depth(model: onnx.ModelProto) -> int:
     """Operators on the longest path."""
     level: dict[str, int] = {}
