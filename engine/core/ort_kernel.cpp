@@ -80,9 +80,12 @@ class OrtKernel final : public Kernel {
         token == nullptr ? nullptr : static_cast<const OrtCancelToken*>(token)->options();
     const std::span<const char* const> present(names.data(), count);
     const auto session = session_.use();
-    if (run_pooled(*session, present, values.data(), outputs, options)) return;
+    bool refused = false;
+    if (run_pooled(*session, present, values.data(), outputs, options, refused)) return;
     Scratch<OrtValue*> results(outputs.size());
     ort::check(session->run(present, values.data(), outputs_, results.data(), options));
+    // It runs without pooled outputs, so their shapes were wrong; a failure of its own throws.
+    if (refused) pool_.close();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = ort::wrap_output(results[i], optional_[i]);
       if (may_alias(*outputs[i], inputs)) outputs[i] = keeping(std::move(outputs[i]), inputs);
@@ -109,10 +112,10 @@ class OrtKernel final : public Kernel {
     return found;
   }
 
-  /// Runs into pooled outputs; false if there are none, or the model's declared shapes are wrong.
+  /// Runs into pooled outputs; false if there are none, or if that failed (`refused`).
   bool run_pooled(const InferenceSession& session, std::span<const char* const> names,
                   const OrtValue* const* values, std::span<ValuePtr> outputs,
-                  const OrtRunOptions* options) const {
+                  const OrtRunOptions* options, bool& refused) const {
     ort::OutputPool::Set set;
     if (!pool_.take(set)) return false;
     Scratch<OrtValue*> results(set.size());
@@ -124,7 +127,7 @@ class OrtKernel final : public Kernel {
     }
     // A wrong shape fails here and would not without the pool: run again before it is an error.
     ort::Runtime::get().api().release_status(status);
-    pool_.close();
+    refused = true;
     return false;
   }
 

@@ -1,6 +1,7 @@
 """Pooled outputs: a segment's small outputs lie in memory used again, never under a reader."""
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper
 from session_plans import model
 
@@ -83,3 +84,32 @@ def test_a_model_that_declares_a_wrong_shape_still_answers(machine):
     for _ in range(3):
         values = [to_value(np.arange(4, dtype=np.float32)), to_value(np.array([4]))]
         assert from_value(plan.run(values)[0]).tolist() == [0, 1, 2, 3]
+
+
+def picking():
+    """Two elements of x, by an index that may point nowhere."""
+    kinds = [("x", FOUR), ("i", helper.make_tensor_type_proto(TensorProto.INT64, [2]))]
+    two = helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
+    return model([helper.make_node("Gather", ["x", "i"], ["y"])], kinds, [("y", two)])
+
+
+def test_a_query_that_fails_leaves_the_pool_to_the_others(machine):
+    builder = PlanBuilder(machine)
+    x, i, y = (builder.add_value(name) for name in ("x", "i", "y"))
+    builder.add_session("pick", 0, picking(), [("x", x), ("i", i)], [("y", y)])
+    builder.set_inputs([x, i])
+    builder.set_outputs([y])
+    plan = builder.build()
+
+    def ask(*index):
+        values = [to_value(np.arange(4, dtype=np.float32)), to_value(np.array(index))]
+        return from_value(plan.run(values)[0])
+
+    def addresses():
+        return {array.ctypes.data for array in [ask(0, 1) for _ in range(6)]}
+
+    pooled = addresses()
+    assert addresses() == pooled
+    with pytest.raises(RuntimeError, match="indices"):
+        ask(0, 99)
+    assert addresses() == pooled
