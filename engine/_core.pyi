@@ -258,7 +258,7 @@ class Machine:
         """Cancels the runs in flight, waits for their end and joins all threads."""
 
     def stats(self) -> dict[str, Any]:
-        """Per device lanes, executed, queued, spilled; live values and bytes, runs in flight."""
+        """Per device lanes, executed, queued; live values and bytes, runs in flight."""
 
 class PlanBuilder:
     """Collects nodes and values; build() checks them."""

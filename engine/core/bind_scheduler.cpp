@@ -162,7 +162,6 @@ nb::dict stats(const PyMachine& self) {
     row["lanes"] = device.lanes();
     row["executed"] = stats.devices[i].executed;
     row["queued"] = stats.devices[i].queued;
-    row["spilled"] = stats.devices[i].spilled;
     devices.append(row);
   }
   nb::dict result;

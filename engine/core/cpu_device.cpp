@@ -4,8 +4,13 @@
 
 namespace engine {
 
-CpuDevice::CpuDevice(std::string name, int lanes, Machine& machine)
-    : Device(std::move(name), lanes), machine_(machine), seats_(lanes) {
+CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine)
+    : Device(std::move(name), lanes),
+      machine_(machine),
+      executor_(executor),
+      alone_(lanes == 1),
+      seats_(lanes),
+      queue_(executor) {
   for (int id = 0; id < lanes; ++id) {
     by_id_.push_back(std::make_unique<Lane>());
     by_id_.back()->id = id;
@@ -24,12 +29,13 @@ void CpuDevice::stop() noexcept {
 }
 
 void CpuDevice::push(const Task& task) {
-  queue_.push(task);
+  const std::uint32_t position = task.run->plan().node(task.node).position;
+  queue_.push(*task.run, {&position, 1});
   wake(1);
 }
 
 DeviceStats CpuDevice::stats() const {
-  DeviceStats stats{.executed = 0, .spilled = queue_.spilled(), .queued = queue_.size_approx()};
+  DeviceStats stats{.executed = 0, .queued = queue_.size_approx()};
   // relaxed: a statistic
   for (const auto& lane : by_id_) stats.executed += lane->executed.load(std::memory_order_relaxed);
   return stats;
@@ -86,10 +92,12 @@ bool CpuDevice::is_wanted(const Run* mine) const noexcept {
 }
 
 void CpuDevice::wake(int count) {
-  if (!queue_.maybe_ready()) return;
+  // All seats are taken most of the time when there is work.
+  const int wanted = std::min(count, seats_.available());
+  if (wanted <= 0 || !queue_.maybe_ready()) return;
   const int on_their_way = spinners_.load(std::memory_order_seq_cst) +  // seq_cst: see spin()
                            helpers_parked_.arriving() + workers_parked_.arriving();
-  const int sleepers_wanted = std::min(count, seats_.available()) - std::max(on_their_way, 0);
+  const int sleepers_wanted = wanted - std::max(on_their_way, 0);
   if (sleepers_wanted <= 0) return;
   const int woken = helpers_parked_.notify(sleepers_wanted);
   if (woken < sleepers_wanted) workers_parked_.notify(sleepers_wanted - woken);
@@ -119,105 +127,108 @@ void CpuDevice::drive(Lane& lane, Run* mine) {
   Task task;
   while (!(mine != nullptr && mine->done()) && !seats_.gate_closed() && queue_.pop(task)) {
     wake(1);
-    lane.local.push(task.node, 0);
-    if (!run_local(lane, *task.run, mine)) return;
+    if (!run_from(lane, task, mine)) return;
   }
 }
 
-/// Runs the lane's nodes; they are `first`'s. False: the lane must be left, all nodes are queued.
-bool CpuDevice::run_local(Lane& lane, Run& first, const Run* mine) {
-  Run* run = &first;
-  while (!lane.local.empty()) {
-    if (seats_.gate_closed() || (mine != nullptr && mine != run && mine->done())) {
-      flush(lane, *run);
+/// Runs the task and whatever comes first after it, until the lane makes nothing ready. False: the
+/// lane must be left, all nodes are queued.
+bool CpuDevice::run_from(Lane& lane, Task task, const Run* mine) {
+  for (;;) {
+    if (!run_node(lane, task)) return false;
+    if (lane.fresh.empty() && lane.kept.empty()) return true;
+    if (seats_.gate_closed() || (mine != nullptr && mine != task.run && mine->done())) {
+      flush(lane, *task.run);
       return false;
     }
-    const std::uint32_t urgency = run->class_of(run->plan().node(lane.local.top()));
-    Task task;
-    if (queue_.has_more_urgent(urgency) && queue_.pop(task, urgency)) {
-      flush(lane, *run);
-      run = task.run;
-      lane.local.push(task.node, 0);
-    }
-    const std::uint32_t index = lane.local.pop();
-    if (lanes() > 1 && !lane.local.empty()) share(lane, *run);
-    if (!run_node(lane, *run, index)) return false;
+    choose(lane, task);
   }
-  return true;
+}
+
+/// Shares the lane's nodes, which are of the task's run, and takes the first of all.
+void CpuDevice::choose(Lane& lane, Task& task) {
+  Run& run = *task.run;
+  if (!queue_.maybe_ready() && (alone_ || lane.fresh.size() == 1)) {
+    std::uint32_t position = 0;
+    if (alone_) {
+      position = lane.kept.pop_first();
+    } else {
+      position = lane.fresh.front();
+      lane.fresh.clear();
+    }
+    task.node = run.plan().node_at(position);
+    return;
+  }
+  empty_kept(lane);
+  const std::size_t shared = lane.fresh.size();
+  task = queue_.exchange(run, lane.fresh);
+  lane.fresh.clear();
+  wake(static_cast<int>(std::max<std::size_t>(shared, 2)) - 1);
 }
 
 /// False: the node needs more seats than it may wait for; all nodes are queued again.
-bool CpuDevice::run_node(Lane& lane, Run& run, std::uint32_t index) {
-  const PlanNode& node = run.plan().node(index);
+bool CpuDevice::run_node(Lane& lane, const Task& task) {
+  Run& run = *task.run;
+  const PlanNode& node = run.plan().node(task.node);
   if (node.width == 1 || run.should_skip()) {
-    execute(lane, run, index, node);
-    complete(lane, run, node);
+    complete(lane, run, node, execute(lane, task, node));
     return true;
   }
   const int more_seats = node.width - 1;
   if (!collect_seats(more_seats)) {
-    enqueue(run, index);
+    lane.fresh.push_back(node.position);
     flush(lane, run);
     return false;
   }
-  execute(lane, run, index, node);
+  const std::int64_t end_ns = execute(lane, task, node);
   give_back_seats(more_seats);
-  complete(lane, run, node);
+  complete(lane, run, node, end_ns);
   return true;
 }
 
-void CpuDevice::execute(Lane& lane, Run& run, std::uint32_t index, const PlanNode& node) {
+/// Returns when the node ended, or 0 if the run is not traced.
+std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& node) {
+  Run& run = *task.run;
   const bool skip = run.should_skip();
   const std::int64_t start_ns = run.traced() ? now_ns() : 0;
   if (node.first_input != node.end_input) run.take_inputs(node, lane.values);
   if (!skip) {
-    if (node.kernel != nullptr) run.compute(index, node, lane.values);
+    if (node.kernel != nullptr) run.compute(task.node, node, lane.values);
     // relaxed, both: only the holder of the lane writes
     lane.executed.store(lane.executed.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
   }
   if (!lane.values.inputs.empty() || !lane.values.outputs.empty())
-    run.publish(index, node, lane.values);
-  if (run.traced()) run.trace(index, skip ? -1 : lane.id, start_ns, now_ns());
+    run.publish(task.node, node, lane.values);
+  if (!run.traced()) return 0;
+  const std::int64_t end_ns = now_ns();
+  run.trace(task.node, skip ? -1 : lane.id, start_ns, end_ns);
+  return end_ns;
 }
 
-void CpuDevice::complete(Lane& lane, Run& run, const PlanNode& node) {
+void CpuDevice::complete(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns) {
   const bool traced = run.traced();
-  const std::int64_t traced_ns = traced ? now_ns() : 0;
-  const std::uint32_t here = node.executor;
+  prepare(lane, run);
   run.complete(node, [&](std::uint32_t index, const PlanNode& next) {
-    if (traced) run.trace_ready(index, traced_ns);
-    if (next.executor == here) {
-      lane.local.push(index, next.bucket);
-      return;
-    }
-    const std::int64_t ready_ns = traced ? traced_ns : now_ns();
-    lane.elsewhere.emplace_back(next.executor, Task{&run, index, run.class_of(next), ready_ns});
+    if (traced) run.trace_ready(index, end_ns);
+    if (next.executor != executor_)
+      lane.elsewhere.emplace_back(next.executor, Task{&run, index, traced ? end_ns : now_ns()});
+    else
+      keep(lane, next.position);
   });
   // Most urgent first; and after the loop, since the run may end with the last push.
   for (; !lane.elsewhere.empty(); lane.elsewhere.pop_back())
     machine_.executor(lane.elsewhere.back().first).push(lane.elsewhere.back().second);
 }
 
-/// Shows the lane's nodes to the other lanes, as far as the queue has room without spilling.
-void CpuDevice::share(Lane& lane, Run& run) {
-  int shared = 0;
-  while (!lane.local.empty()) {
-    const std::uint32_t index = lane.local.top();
-    if (queue_.room(run.class_of(run.plan().node(index))) == 0) break;
-    static_cast<void>(lane.local.pop());
-    enqueue(run, index);
-    ++shared;
-  }
-  if (shared > 0) wake(shared);
-}
-
 void CpuDevice::flush(Lane& lane, Run& run) {
-  while (!lane.local.empty()) enqueue(run, lane.local.pop());
+  empty_kept(lane);
+  queue_.push(run, lane.fresh);
+  lane.fresh.clear();
 }
 
-void CpuDevice::enqueue(Run& run, std::uint32_t index) {
-  queue_.push({&run, index, run.class_of(run.plan().node(index)), 0});
+void CpuDevice::empty_kept(Lane& lane) {
+  while (!lane.kept.empty()) lane.fresh.push_back(lane.kept.pop_first());
 }
 
 /// For a wide node. Takes what is free; if that is too little, closes the gate, so that no lane

@@ -6,14 +6,13 @@
 #include <string>
 
 #include "kernel.hpp"
-#include "ready_queue.hpp"
+#include "task.hpp"
 
 namespace engine {
 
 /// Counters of one device since its start.
 struct DeviceStats {
   std::uint64_t executed = 0;  ///< nodes whose work was done (skipped ones do not count)
-  std::uint64_t spilled = 0;   ///< ready nodes that did not fit the lock-free queue
   std::uint64_t queued = 0;    ///< ready nodes that wait now
 };
 

@@ -68,7 +68,8 @@ void Machine::add_device(const DeviceParams& params) {
     meters_.push_back(std::make_unique<MemoryMeter>(params.memory_bytes));
     return;
   }
-  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, *this);
+  const auto index = static_cast<std::uint32_t>(executors_.size());
+  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this);
   if (helper_device_ == nullptr) helper_device_ = device.get();
   executors_.push_back(std::move(device));
   meters_.push_back(std::make_unique<MemoryMeter>());
@@ -97,16 +98,15 @@ RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOpt
     throw std::invalid_argument("the plan has " + std::to_string(plan.graph_inputs().size()) +
                                 " inputs, got " + std::to_string(inputs.size()));
   // seq_cst, both: close() either sees the run in flight or we see it closing
-  const std::uint64_t others = in_flight_.fetch_add(1, std::memory_order_seq_cst);
+  in_flight_.fetch_add(1, std::memory_order_seq_cst);
   if (closing_.load(std::memory_order_seq_cst)) {
     run_ended();
     throw std::runtime_error("the machine is closed");
   }
   try {
     Run* run = plan.take_run();
-    // relaxed: numbers need to be distinct, nothing more
-    run->begin(inputs, std::move(options), others != 0,
-               next_sequence_.fetch_add(1, std::memory_order_relaxed));
+    // relaxed: only the order of the numbers matters
+    run->begin(inputs, std::move(options), next_arrival_.fetch_add(1, std::memory_order_relaxed));
     return RunPtr(run);
   } catch (...) {
     run_ended();
@@ -120,7 +120,7 @@ void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
   for (const std::uint32_t index : plan.roots()) {
     const PlanNode& node = plan.node(index);
     Device& device = executor(node.executor);
-    if (&device != except) device.push({&run, index, run.class_of(node), ready_ns});
+    if (&device != except) device.push({&run, index, ready_ns});
   }
 }
 

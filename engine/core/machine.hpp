@@ -83,6 +83,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] CopyRoute copy_route(int source_device, int target_device) const;
   void adopt(const std::shared_ptr<const Plan>& plan);
   [[nodiscard]] Device& executor(std::uint32_t index) noexcept { return *executors_[index]; }
+  [[nodiscard]] std::size_t executor_count() const noexcept { return executors_.size(); }
   [[nodiscard]] MemoryMeter& meter(std::uint32_t index) noexcept { return *meters_[index]; }
   [[nodiscard]] std::string memory_name(std::uint32_t meter) const;
   [[nodiscard]] bool closing() const noexcept {
@@ -125,7 +126,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
 
   std::atomic<bool> closing_{false};
   alignas(64) std::atomic<std::uint64_t> in_flight_{0};
-  std::atomic<std::uint64_t> next_sequence_{0};
+  std::atomic<std::uint64_t> next_arrival_{0};
   EventCount drained_;
   std::mutex plans_mutex_;
   std::vector<std::weak_ptr<const Plan>> plans_;

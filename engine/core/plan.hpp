@@ -23,13 +23,12 @@ struct PlanNode {
   const Kernel* kernel = nullptr;  ///< null: nothing to execute
   std::int64_t service_ns = 0;     ///< what an emulated device charges
   std::uint32_t executor = 0;      ///< index of the machine's executor that runs it
+  std::uint32_t position = 0;      ///< its place in the planned start order, from 0
   std::uint32_t dependencies = 0;  ///< distinct nodes that it waits for
   std::uint32_t first_successor = 0, end_successor = 0;
   std::uint32_t first_input = 0, end_input = 0;
   std::uint32_t first_output = 0, end_output = 0;
   std::uint16_t width = 1;  ///< lanes that it occupies at once
-  std::uint8_t third = 0;   ///< 0..2: where its rank lies among the plan's ranks
-  std::uint8_t bucket = 0;  ///< 0..63: the same, finer
   std::uint8_t link = 0;    ///< copies: 0 towards the device, 1 back
   NodeKind kind = NodeKind::work;
 };
@@ -65,6 +64,10 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] std::span<const std::uint32_t> outputs_of(const PlanNode& node) const noexcept {
     return std::span(outputs_).subspan(node.first_output, node.end_output - node.first_output);
   }
+  /// The node at that place in the planned start order: by rank, then by number.
+  [[nodiscard]] std::uint32_t node_at(std::uint32_t position) const noexcept {
+    return order_[position];
+  }
   [[nodiscard]] std::span<const PlanSlot> slots() const noexcept { return slots_; }
   [[nodiscard]] std::span<const std::uint32_t> graph_inputs() const noexcept { return inputs_at_; }
   [[nodiscard]] std::span<const std::uint32_t> graph_outputs() const noexcept {
@@ -95,6 +98,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<std::shared_ptr<const Kernel>> kernels_;
   std::vector<PlanSlot> slots_;
   std::vector<std::uint32_t> successors_, inputs_, outputs_;
+  std::vector<std::uint32_t> order_;  ///< nodes by position
   std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
   std::uint32_t sink_count_ = 0;
 

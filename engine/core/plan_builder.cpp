@@ -136,7 +136,7 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   plan->inputs_at_.assign(inputs_.begin(), inputs_.end());
   plan->outputs_at_.assign(outputs_.begin(), outputs_.end());
   fill_nodes(*plan);
-  rank_nodes(*plan);
+  order_nodes(*plan);
   link_nodes(*plan, before);
   *this = PlanBuilder(machine_);
   machine_->adopt(plan);
@@ -209,26 +209,19 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
   }
 }
 
-void PlanBuilder::rank_nodes(Plan& plan) const {
-  const std::size_t count = specs_.size();
-  std::vector<std::uint32_t> order(count);
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return specs_[a].rank < specs_[b].rank;
-  });
-  std::size_t position = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    // equal ranks share a place
-    if (i == 0 || specs_[order[i]].rank != specs_[order[i - 1]].rank) position = i;
-    plan.nodes_[order[i]].third = static_cast<std::uint8_t>(position * 3 / count);
-    plan.nodes_[order[i]].bucket = static_cast<std::uint8_t>(position * 64 / count);
-  }
+void PlanBuilder::order_nodes(Plan& plan) const {
+  plan.order_.resize(specs_.size());
+  std::iota(plan.order_.begin(), plan.order_.end(), 0U);
+  std::stable_sort(
+      plan.order_.begin(), plan.order_.end(),
+      [this](std::uint32_t a, std::uint32_t b) { return specs_[a].rank < specs_[b].rank; });
+  for (std::uint32_t i = 0; i < plan.order_.size(); ++i) plan.nodes_[plan.order_[i]].position = i;
 }
 
 void PlanBuilder::link_nodes(Plan& plan,
                              const std::vector<std::vector<std::uint32_t>>& predecessors) const {
-  const auto earlier = [this](std::uint32_t a, std::uint32_t b) {
-    return specs_[a].rank != specs_[b].rank ? specs_[a].rank < specs_[b].rank : a < b;
+  const auto earlier = [&plan](std::uint32_t a, std::uint32_t b) {
+    return plan.nodes_[a].position < plan.nodes_[b].position;
   };
   std::vector<std::vector<std::uint32_t>> successors(specs_.size());
   for (std::uint32_t i = 0; i < specs_.size(); ++i) {

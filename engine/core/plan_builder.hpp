@@ -61,7 +61,7 @@ class PlanBuilder {
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
   void check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const;
   void fill_nodes(Plan& plan) const;
-  void rank_nodes(Plan& plan) const;
+  void order_nodes(Plan& plan) const;
   void link_nodes(Plan& plan, const std::vector<std::vector<std::uint32_t>>& predecessors) const;
 
   std::shared_ptr<Machine> machine_;

@@ -1,82 +1,100 @@
 #include "ready_queue.hpp"
 
-#include "clock.hpp"
+#include <algorithm>
+#include <mutex>
+
+#include "run.hpp"
 
 namespace engine {
 
-ReadyQueue::ReadyQueue(std::size_t capacity_per_class) : capacity_(capacity_per_class) {
-  for (auto& entry : classes_) entry = std::make_unique<Class>(capacity_per_class);
+namespace {
+
+constexpr std::size_t usual_runs = 256;
+
+}  // namespace
+
+ReadyQueue::ReadyQueue(std::uint32_t executor) : executor_(executor) { runs_.reserve(usual_runs); }
+
+void ReadyQueue::push(Run& run, std::span<const std::uint32_t> positions) {
+  if (positions.empty()) return;
+  const std::lock_guard lock(lock_);
+  insert(run, positions);
 }
 
-void ReadyQueue::push(const Task& task) {
-  Class& entry = *classes_[task.priority_class];
-  // relaxed: a stale zero only lets one task overtake the spilled ones
-  const bool overflowing = entry.overflow_size.load(std::memory_order_relaxed) != 0;
-  if (overflowing || !entry.ring.try_push(task)) spill(entry, task);
-  // An RMW even if the bit is set: a pop that clears the bit after it then sees our task.
-  // seq_cst: the task is visible before we look for parked threads (parker.hpp).
-  hint_.fetch_or(1U << task.priority_class, std::memory_order_seq_cst);
+bool ReadyQueue::pop(Task& task) {
+  // relaxed: who makes it true wakes a thread that looks again
+  if (!nonempty_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(lock_);
+  if (first_.bits == 0) return false;
+  task = take_first();
+  return true;
 }
 
-bool ReadyQueue::pop(Task& task, std::uint32_t class_limit) {
-  const std::uint32_t wanted = (1U << class_limit) - 1;
-  for (;;) {
-    // acquire: see the pushes that set the bits
-    const std::uint32_t hint = hint_.load(std::memory_order_acquire) & wanted;
-    if (hint == 0) return false;
-    const int index = std::countr_zero(hint);
-    Class& entry = *classes_[static_cast<std::size_t>(index)];
-    const bool found = entry.ring.try_pop(task);
-    // relaxed: the mutex inside decides
-    if (entry.overflow_size.load(std::memory_order_relaxed) != 0) refill(entry);
-    if (found) return true;
-    if (holds_any(entry)) {
-      cpu_relax();  // a push is being written, or was just refilled
-      continue;
-    }
-    const std::uint32_t bit = 1U << index;
-    // acq_rel: pushes whose fetch_or came before this clear are seen by the check below
-    hint_.fetch_and(~bit, std::memory_order_acq_rel);
-    // seq_cst: restores the hint under the same protocol as a push
-    if (holds_any(entry)) hint_.fetch_or(bit, std::memory_order_seq_cst);
+Task ReadyQueue::exchange(Run& run, std::span<const std::uint32_t> positions) {
+  const std::lock_guard lock(lock_);
+  insert(run, positions);
+  return take_first();
+}
+
+void ReadyQueue::insert(Run& run, std::span<const std::uint32_t> positions) {
+  ReadySet& ready = run.ready(executor_);
+  const bool entered = !ready.empty();
+  for (const std::uint32_t position : positions) {
+    if (front_.run == &run && position / 64 == first_.index && first_.bits != 0)
+      first_.bits |= ReadySet::Word::bit(position);
+    else
+      ready.insert(position);
+  }
+  add_size(static_cast<std::uint32_t>(positions.size()));
+  if (!entered && !ready.empty()) enter({run.order(), &run});
+  if (first_.bits == 0) {
+    refill_front();
+    nonempty_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for waiters
+  } else if (is_overtaken()) {
+    put_back_front();
+    refill_front();
   }
 }
 
-std::size_t ReadyQueue::room(std::uint32_t priority_class) const noexcept {
-  const std::size_t used = classes_[priority_class]->ring.size_approx();
-  return used < capacity_ ? capacity_ - used : 0;
+Task ReadyQueue::take_first() noexcept {
+  Run& run = *front_.run;
+  const Task task{&run, run.plan().node_at(first_.pop_first()), 0};
+  add_size(UINT32_MAX);  // one less
+  if (first_.bits != 0) return task;
+  if (!runs_.empty())
+    refill_front();
+  else
+    nonempty_.store(false, std::memory_order_relaxed);  // relaxed: a late view looks in vain
+  return task;
 }
 
-std::size_t ReadyQueue::size_approx() const noexcept {
-  std::size_t total = 0;
-  for (const auto& entry : classes_) {
-    total += entry->ring.size_approx();
-    total += entry->overflow_size.load(std::memory_order_relaxed);  // relaxed: a statistic
-  }
-  return total;
+/// Whether the heap holds nodes that go before the front.
+bool ReadyQueue::is_overtaken() const noexcept {
+  if (runs_.empty()) return false;
+  const Entry& next = runs_.front();
+  if (next.run != front_.run) return next.order < front_.order;
+  return next.run->ready(executor_).first_index() < first_.index;
 }
 
-void ReadyQueue::spill(Class& entry, const Task& task) {
-  const std::lock_guard lock(entry.mutex);
-  entry.overflow.push_back(task);
-  // relaxed: written under the mutex; readers outside it only take a hint
-  entry.overflow_size.store(static_cast<std::uint32_t>(entry.overflow.size()),
-                            std::memory_order_relaxed);
-  spilled_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
+void ReadyQueue::put_back_front() {
+  ReadySet& ready = front_.run->ready(executor_);
+  const bool entered = !ready.empty();
+  ready.insert(first_);
+  if (!entered) enter(front_);
 }
 
-void ReadyQueue::refill(Class& entry) {
-  const std::lock_guard lock(entry.mutex);
-  while (!entry.overflow.empty() && entry.ring.try_push(entry.overflow.front()))
-    entry.overflow.pop_front();
-  // relaxed: as in spill()
-  entry.overflow_size.store(static_cast<std::uint32_t>(entry.overflow.size()),
-                            std::memory_order_relaxed);
+void ReadyQueue::refill_front() noexcept {
+  front_ = runs_.front();
+  ReadySet& ready = front_.run->ready(executor_);
+  first_ = ready.pop_word();
+  if (!ready.empty()) return;
+  std::pop_heap(runs_.begin(), runs_.end());
+  runs_.pop_back();
 }
 
-bool ReadyQueue::holds_any(const Class& entry) noexcept {
-  // relaxed: ordered by the RMWs on hint_ around it
-  return entry.ring.size_approx() != 0 || entry.overflow_size.load(std::memory_order_relaxed) != 0;
+void ReadyQueue::enter(const Entry& entry) {
+  runs_.push_back(entry);
+  std::push_heap(runs_.begin(), runs_.end());
 }
 
 }  // namespace engine

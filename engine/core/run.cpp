@@ -28,7 +28,9 @@ Run::Run(const Plan& plan, std::unique_ptr<CancelToken> token)
       machine_(plan.machine()),
       token_(std::move(token)),
       waiting_(std::make_unique<std::atomic<std::uint32_t>[]>(plan.node_count())),
-      slots_(std::make_unique<Slot[]>(plan.slots().size())) {
+      slots_(std::make_unique<Slot[]>(plan.slots().size())),
+      ready_(std::make_unique<ReadySet[]>(machine_.executor_count())) {
+  for (std::size_t i = 0; i < machine_.executor_count(); ++i) ready_[i].reserve(plan.node_count());
   // relaxed, both: no other thread knows this run yet
   for (std::uint32_t i = 0; i < plan.node_count(); ++i)
     waiting_[i].store(plan.node(i).dependencies, std::memory_order_relaxed);
@@ -43,20 +45,13 @@ Outcome Run::outcome() const noexcept {
   return done() ? outcome_.load(std::memory_order_acquire) : Outcome::pending;
 }
 
-void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, bool yields,
-                std::uint64_t sequence) {
+void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint64_t arrival) {
   keeps_plan_ = plan_.shared_from_this();
   options_ = std::move(options);
   submitted_ns_ = options_.traced ? now_ns() : 0;
   spans_.assign(options_.traced ? plan_.node_count() : 0,
                 NodeSpan{.ready_ns = submitted_ns_, .start_ns = 0, .end_ns = 0});
-  sequence_ = sequence;
-  yields_ = yields;
-  const std::uint32_t level = options_.priority > 0       ? 0
-                              : options_.priority < 0     ? 3
-                              : options_.deadline_ns != 0 ? 1
-                                                          : 2;
-  base_class_ = 4 * level;
+  order_ = RunOrder::of(options_.priority, options_.deadline_ns, arrival);
   error_.clear();
   error_node_ = -1;
   if (token_) token_->reset();
@@ -81,8 +76,9 @@ void Run::finish() noexcept {
   // acq_rel: see the failing lane's error text, publish with done_
   outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
   const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
-  if (completions) add_reference();              // before done_, see drop_reference()
-  done_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for waiters
+  if (completions) add_reference();  // before done_, see drop_reference()
+  done_.store(true,
+              std::memory_order_seq_cst);  // seq_cst: before we look for waiters
   event_.notify_all();
   // seq_cst: a helper that registers later sees done_
   if (EventCount* event = helper_event_.load(std::memory_order_seq_cst)) event->notify_all();
@@ -115,7 +111,8 @@ void Run::release_outputs() noexcept {
     const PlanSlot& spec = plan_.slots()[index];
     if (slot.value) machine_.meter(spec.meter).remove(slot.value->bytes());
     slot.value.reset();
-    slot.uses.store(spec.uses, std::memory_order_relaxed);  // relaxed: the last reference is ours
+    slot.uses.store(spec.uses,
+                    std::memory_order_relaxed);  // relaxed: the last reference is ours
   }
 }
 
@@ -184,7 +181,8 @@ void Run::take_inputs(const PlanNode& node, NodeValues& values) {
     }
     if (!last) continue;
     slot.value.reset();
-    slot.uses.store(spec.uses, std::memory_order_relaxed);  // relaxed: for the next run
+    slot.uses.store(spec.uses,
+                    std::memory_order_relaxed);  // relaxed: for the next run
     if (taken) values.released.emplace_back(spec.meter, taken->bytes());
   }
 }

@@ -14,6 +14,8 @@
 #include "machine.hpp"
 #include "parker.hpp"
 #include "plan.hpp"
+#include "ready_set.hpp"
+#include "run_order.hpp"
 
 namespace engine {
 
@@ -28,7 +30,7 @@ enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline };
 /// What a caller may say about one run.
 struct RunOptions {
   std::int64_t deadline_ns = 0;  ///< on the monotonic clock; 0: none
-  int priority = 0;              ///< above 0: urgent, below 0: background
+  int priority = 0;              ///< the higher goes first
   bool traced = false;           ///< record spans
   std::shared_ptr<CompletionQueue> completions = nullptr;
   std::int64_t tag = 0;  ///< the caller's, untouched
@@ -99,8 +101,7 @@ class Run {
 
   // --- for the machine and devices ---
   /// Prepares a pooled run; returns with two references: the caller's and the flight's.
-  void begin(std::span<const ValuePtr> inputs, RunOptions options, bool yields,
-             std::uint64_t sequence);
+  void begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint64_t arrival);
   /// Ends a run without nodes left; called by the last sink, or by submit for an empty plan.
   void finish() noexcept;
   void add_reference() noexcept {
@@ -129,17 +130,12 @@ class Run {
   /// Puts the outputs into their slots, then lets the inputs go.
   void publish(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept;
 
-  /// Urgency of a node among all runs of the machine, 0 first. Four levels by run: priority
-  /// above 0; with a deadline; plain; below 0. Within a level the nodes go by the third of the
-  /// plan that their rank lies in; but the first nodes of a run that was submitted while others
-  /// were in flight come last, so that begun runs end before new ones begin.
-  [[nodiscard]] std::uint32_t class_of(const PlanNode& node) const noexcept {
-    return base_class_ + (yields_ && node.dependencies == 0 ? 3U : node.third);
-  }
   /// On the monotonic clock; 0: none.
   [[nodiscard]] std::int64_t deadline_ns() const noexcept { return options_.deadline_ns; }
-  /// Order of submission on the machine.
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+  /// Among the runs of the machine.
+  [[nodiscard]] const RunOrder& order() const noexcept { return order_; }
+  /// Its ready nodes in that executor's queue, by position; guarded by the queue.
+  [[nodiscard]] ReadySet& ready(std::uint32_t executor) noexcept { return ready_[executor]; }
   [[nodiscard]] bool traced() const noexcept { return options_.traced; }
   void trace_ready(std::uint32_t node, std::int64_t ready_ns) noexcept {
     spans_[node].ready_ns = ready_ns;
@@ -198,13 +194,12 @@ class Run {
   const std::unique_ptr<CancelToken> token_;
   const std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;  ///< per node
   const std::unique_ptr<Slot[]> slots_;
+  const std::unique_ptr<ReadySet[]> ready_;  ///< per executor
   std::shared_ptr<const Plan> keeps_plan_;
   std::vector<NodeSpan> spans_;
   RunOptions options_;
   std::int64_t submitted_ns_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::uint32_t base_class_ = 0;
-  bool yields_ = false;
+  RunOrder order_;
   std::string error_;
   int error_node_ = -1;
   std::atomic<EventCount*> helper_event_{nullptr};

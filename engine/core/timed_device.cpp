@@ -20,7 +20,7 @@ void TimedDevice::stop() noexcept {
 }
 
 void TimedDevice::push(const Task& task) {
-  queue_.push(task);
+  inbox_.push(task);
   parked_.notify(1);
 }
 
@@ -32,8 +32,7 @@ void TimedDevice::kick() noexcept {
 DeviceStats TimedDevice::stats() const {
   // relaxed, both: statistics
   return {.executed = executed_.load(std::memory_order_relaxed),
-          .spilled = queue_.spilled(),
-          .queued = queue_.size_approx() + backlog_size_.load(std::memory_order_relaxed)};
+          .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed)};
 }
 
 void TimedDevice::work() {
@@ -52,9 +51,9 @@ bool TimedDevice::step() {
 }
 
 void TimedDevice::drain() {
-  for (Task task; queue_.pop(task);) {
-    const std::uint8_t bucket = task.run->plan().node(task.node).bucket;
-    backlog_.insert({{task.priority_class, task.run->sequence(), bucket, task.node}, task});
+  inbox_.take_all(arrivals_);
+  for (const Task& task : arrivals_) {
+    backlog_.insert({{task.run->order(), task.run->plan().node(task.node).position}, task});
     watch(*task.run);
   }
   backlog_size_.store(backlog_.size(), std::memory_order_relaxed);  // relaxed: a statistic
@@ -106,7 +105,7 @@ void TimedDevice::end(Pending& pending, int lane) {
   if (traced) run.trace(index, lane, pending.span.start_ns, end_ns);
   run.complete(node, [&](std::uint32_t next_index, const PlanNode& next) {
     if (traced) run.trace_ready(next_index, end_ns);
-    made_ready_.emplace_back(next.executor, Task{&run, next_index, run.class_of(next), end_ns});
+    made_ready_.emplace_back(next.executor, Task{&run, next_index, end_ns});
   });
   // Most urgent first; and after the loop, since the run may end with the last push.
   for (; !made_ready_.empty(); made_ready_.pop_back())
@@ -162,7 +161,7 @@ void TimedDevice::park() {
     until_ns = until_ns == 0 ? next_deadline_ns_ : std::min(until_ns, next_deadline_ns_);
   const EventCount::Key key = parked_.prepare();
   // seq_cst, both: tested before parking
-  if (queue_.maybe_ready() || kicked_.load(std::memory_order_seq_cst) ||
+  if (!inbox_.empty() || kicked_.load(std::memory_order_seq_cst) ||
       stopping_.load(std::memory_order_seq_cst))
     parked_.cancel();
   else

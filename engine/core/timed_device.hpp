@@ -4,19 +4,20 @@
 #include <atomic>
 #include <set>
 #include <thread>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "device.hpp"
+#include "inbox.hpp"
 #include "parker.hpp"
 #include "run.hpp"
 
 namespace engine {
 
-/// One thread takes ready nodes, most urgent first (class, then age of the run, then rank), lets
-/// the derived class say when each ends, and sleeps until then without burning a core. Times are
-/// virtual: a node that waited for a lane starts when the lane was free, and a node that waited
-/// for one of this device when that one ended, however late the thread woke up.
+/// One thread takes ready nodes in the order of a ReadyQueue (run_order.hpp, then rank), lets the
+/// derived class say when each ends, and sleeps until then without burning a core. Times are
+/// virtual: a node that waited for a lane starts when the lane was free, and a node that waited for
+/// one of this device when that one ended, however late the thread woke up.
 class TimedDevice : public Device {
  public:
   TimedDevice(std::string name, int lanes, Machine& machine);
@@ -53,7 +54,7 @@ class TimedDevice : public Device {
       return a.span.end_ns > b.span.end_ns;
     }
   };
-  using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t>;
+  using Key = std::pair<RunOrder, std::uint32_t>;  ///< run, position in the plan
   struct Waiting {
     Key key;
     Task task;
@@ -73,8 +74,9 @@ class TimedDevice : public Device {
   void park();
 
   Machine& machine_;
-  ReadyQueue queue_;
+  Inbox inbox_;
   EventCount parked_;
+  std::vector<Task> arrivals_;         ///< thread's own
   std::set<Waiting> backlog_;          ///< thread's own
   std::vector<Pending> pending_;       ///< thread's own; heap, earliest end first
   std::int64_t next_deadline_ns_ = 0;  ///< thread's own; of the runs held here, 0: none

@@ -94,54 +94,7 @@ TEST(all_lanes_work_at_once) {
   }
 }
 
-TEST(urgent_runs_go_first) {
-  MachineOwner machine(machine_of({cpu(1)}));
-  std::atomic<bool> go{false}, started{false};
-  PlanBuilder blocker(machine.get());
-  blocker.add_node({.name = "block", .kernel = call([&] {
-                                       started = true;
-                                       while (!go) std::this_thread::yield();
-                                     })});
-  const PlanPtr block = blocker.build();
-  std::vector<int> order;
-  std::vector<PlanPtr> plans;
-  for (int i = 0; i < 4; ++i) {
-    PlanBuilder builder(machine.get());
-    // one lane: pushes do not race
-    builder.add_node({.name = "n", .kernel = call([&order, i] { order.push_back(i); })});
-    plans.push_back(builder.build());
-  }
-  std::vector<RunPtr> runs{machine->submit(*block, {}, {})};
-  while (!started) std::this_thread::yield();
-  RunOptions background, plain, deadline, urgent;
-  background.priority = -1;
-  deadline.deadline_ns = now_ns() + 3'600'000'000'000;
-  urgent.priority = 1;
-  const RunOptions options[] = {background, plain, deadline, urgent};
-  for (std::size_t i = 0; i < 4; ++i) runs.push_back(machine->submit(*plans[i], {}, options[i]));
-  go = true;
-  for (const RunPtr& run : runs) run->wait(0, false);
-  CHECK((order == std::vector<int>{3, 2, 1, 0}));
-}
-
-TEST(one_lane_follows_the_ranks) {
-  MachineOwner machine(machine_of({cpu(1)}));
-  std::vector<int> order;
-  PlanBuilder builder(machine.get());
-  const int first = builder.add_node({.name = "first"});
-  for (int i = 0; i < 40; ++i) {
-    const int rank = (i * 7) % 40 + 1;
-    builder.add_node({.name = "n",
-                      .kernel = call([&order, rank] { order.push_back(rank); }),
-                      .after = {first},
-                      .rank = rank});
-  }
-  const PlanPtr plan = builder.build();
-  CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
-  CHECK(std::is_sorted(order.begin(), order.end()));
-}
-
-TEST(more_ready_nodes_than_the_queue_holds) {
+TEST(thousands_of_nodes_may_be_ready_at_once) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   std::atomic<int> executed{0};
   PlanBuilder builder(machine.get());

@@ -1,11 +1,17 @@
 #include <algorithm>
+#include <random>
+#include <set>
 #include <thread>
+#include <tuple>
 
+#include "fixtures.hpp"
 #include "mpmc_ring.hpp"
 #include "ready_queue.hpp"
+#include "ready_set.hpp"
 #include "test.hpp"
 
 using namespace engine;
+using namespace engine::test;
 
 TEST(ring_keeps_fifo_order_and_refuses_when_full) {
   MpmcRing<int> ring(4);
@@ -46,60 +52,118 @@ TEST(ring_hands_every_item_over_once) {
   CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& count) { return count == 1; }));
 }
 
-TEST(ready_queue_pops_the_most_urgent_class_first_and_fifo_within) {
-  ReadyQueue queue;
-  for (std::uint32_t i = 0; i < 48; ++i) queue.push({nullptr, i, 15 - i % 16, 0});
-  Task task;
-  for (std::uint32_t i = 0; i < 48; ++i) {
-    CHECK(queue.has_more_urgent(i / 3 + 1));
-    CHECK(queue.pop(task));
-    CHECK(task.priority_class == i / 3);
-    CHECK(task.node == 15 - i / 3 + 16 * (i % 3));
+namespace {
+
+/// A plan of nodes without work, ranked by number.
+PlanPtr flat(const MachineOwner& machine, std::uint32_t nodes) {
+  PlanBuilder builder(machine.get());
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    builder.add_node({.name = "n", .rank = static_cast<std::int64_t>(i)});
+  return builder.build();
+}
+
+/// A run that nobody executes.
+std::unique_ptr<Run> idle_run(const PlanPtr& plan, int priority, std::int64_t deadline_ns,
+                              std::uint64_t arrival) {
+  auto run = std::make_unique<Run>(*plan, nullptr);
+  run->begin({}, {.deadline_ns = deadline_ns, .priority = priority}, arrival);
+  return run;
+}
+
+}  // namespace
+
+TEST(ready_set_pops_in_order_whatever_goes_in_meanwhile) {
+  std::mt19937 random(static_cast<unsigned>(lanes));
+  ReadySet set;
+  set.reserve(20'000);
+  std::set<std::uint32_t> expected;
+  for (int i = 0; i < 50'000; ++i) {
+    if (random() % 3 != 0 && expected.size() < 20'000) {
+      const std::uint32_t number = random() % 20'000;
+      if (expected.insert(number).second) set.insert(number);
+    } else if (!expected.empty()) {
+      CHECK(set.pop_first() == *expected.begin());
+      expected.erase(expected.begin());
+    }
+    CHECK(set.empty() == expected.empty());
   }
-  CHECK(!queue.pop(task));
-  CHECK(!queue.maybe_ready());
 }
 
-TEST(ready_queue_pops_below_the_limit_only) {
-  ReadyQueue queue;
-  queue.push({nullptr, 1, 5, 0});
-  Task task;
-  CHECK(!queue.pop(task, 5));
-  CHECK(queue.pop(task, 6));
-}
-
-TEST(ready_queue_spills_in_order_and_loses_nothing) {
-  ReadyQueue queue(8);
-  for (std::uint32_t i = 0; i < 100; ++i) queue.push({nullptr, i, 3, 0});
-  CHECK(queue.spilled() == 92);
-  CHECK(queue.size_approx() == 100);
-  Task task;
-  for (std::uint32_t i = 0; i < 100; ++i) {
-    CHECK(queue.pop(task));
-    CHECK(task.node == i);
+TEST(ready_queue_keeps_the_exact_order_of_runs_and_ranks) {
+  constexpr std::uint32_t nodes = 300;
+  MachineOwner machine(machine_of({cpu(1)}));
+  const PlanPtr plan = flat(machine, nodes);
+  std::mt19937 random(static_cast<unsigned>(lanes));
+  std::vector<std::unique_ptr<Run>> runs;
+  for (std::uint64_t i = 0; i < 20; ++i)
+    runs.push_back(idle_run(plan, static_cast<int>(random() % 3) - 1,
+                            static_cast<std::int64_t>(random() % 3), i));
+  ReadyQueue queue(0);
+  std::set<std::tuple<RunOrder, std::uint32_t, Run*>> expected;
+  const auto pushed = [&](Run& run) {
+    std::vector<std::uint32_t> positions;
+    for (unsigned k = 1 + random() % 5; k > 0; --k) {
+      const std::uint32_t position = random() % nodes;
+      if (expected.emplace(run.order(), position, &run).second) positions.push_back(position);
+    }
+    return positions;
+  };
+  const auto take_expected = [&](const Task& task) {
+    const auto [order, position, run] = *expected.begin();
+    expected.erase(expected.begin());
+    return task.run == run && task.node == position;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    Run& run = *runs[random() % runs.size()];
+    Task task;
+    switch (random() % 3) {
+      case 0:
+        queue.push(run, pushed(run));
+        break;
+      case 1:
+        if (const auto positions = pushed(run); !positions.empty())
+          CHECK(take_expected(queue.exchange(run, positions)));
+        break;
+      default:
+        CHECK(queue.pop(task) != expected.empty());
+        if (task.run != nullptr) CHECK(take_expected(task));
+    }
+    CHECK(queue.size_approx() == expected.size());
+    CHECK(queue.maybe_ready() != expected.empty());
   }
-  CHECK(!queue.pop(task));
 }
 
-TEST(ready_queue_hands_every_task_over_once_while_it_spills) {
-  constexpr std::uint32_t tasks = 2'000;
-  ReadyQueue queue(16);
+TEST(ready_queue_hands_every_node_over_once) {
+  constexpr std::uint32_t nodes = 2'000;
+  MachineOwner machine(machine_of({cpu(1)}));
+  const PlanPtr plan = flat(machine, nodes);
   const auto producers = static_cast<std::uint32_t>(lanes);
-  std::vector<std::atomic<int>> seen(tasks * producers);
-  std::atomic<std::uint32_t> left{tasks * producers};
+  std::vector<std::unique_ptr<Run>> runs;
+  for (std::uint32_t i = 0; i < producers; ++i) runs.push_back(idle_run(plan, 0, 0, i));
+  ReadyQueue queue(0);
+  std::vector<std::atomic<int>> seen(nodes * producers);
+  std::atomic<std::uint32_t> left{nodes * producers};
+  const auto note = [&](const Task& task) {
+    ++seen[task.run->order().arrival * nodes + task.node];
+    --left;
+  };
   std::vector<std::thread> threads;
   for (std::uint32_t t = 0; t < producers; ++t) {
     threads.emplace_back([&, t] {
-      for (std::uint32_t i = 0; i < tasks; ++i) queue.push({nullptr, t * tasks + i, i % 16, 0});
+      for (std::uint32_t i = 0; i < nodes; i += 4) {
+        const std::uint32_t positions[] = {i, i + 1, i + 2, i + 3};
+        if (i % 8 == 0)
+          queue.push(*runs[t], positions);
+        else
+          note(queue.exchange(*runs[t], positions));
+      }
     });
     threads.emplace_back([&] {
       for (Task task; left.load() > 0;) {
-        if (!queue.pop(task)) {
+        if (queue.pop(task))
+          note(task);
+        else
           std::this_thread::yield();
-          continue;
-        }
-        ++seen[task.node];
-        --left;
       }
     });
   }

@@ -1,0 +1,228 @@
+// In which order ready nodes run: between queries, within one, and wide ones among narrow ones.
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "fixtures.hpp"
+#include "test.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+constexpr std::int64_t hour_ns = 3'600'000'000'000;
+
+/// Waits for a flag without sleeping.
+void await(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+RunOptions with(int priority, std::int64_t deadline_ns) {
+  RunOptions options;
+  options.priority = priority;
+  options.deadline_ns = deadline_ns;
+  return options;
+}
+
+/// Holds all lanes of a device; then lets a single one go, so that nodes run one at a time.
+class OneLane {
+ public:
+  OneLane(const MachineOwner& machine, int device, int lanes) : machine_(machine) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      PlanBuilder builder(machine.get());
+      builder.add_node({.name = "hold", .device = device, .kernel = call([this, lane] {
+                                                            ++held_;
+                                                            await(lane == 0 ? first_ : others_);
+                                                          })});
+      holders_.push_back(machine->submit(*builder.build(), {}, with(1'000, 0)));
+    }
+    while (held_ < lanes) std::this_thread::yield();
+  }
+  ~OneLane() {
+    first_ = others_ = true;
+    for (const RunPtr& holder : holders_) holder->wait(0, false);
+  }
+  void submit(const PlanPtr& plan, RunOptions options) {
+    runs_.push_back(machine_->submit(*plan, {}, std::move(options)));
+  }
+  /// Runs what was submitted.
+  void let_go() {
+    first_ = true;
+    for (const RunPtr& run : runs_) run->wait(0, false);
+  }
+
+ private:
+  const MachineOwner& machine_;
+  std::atomic<int> held_{0};
+  std::atomic<bool> first_{false}, others_{false};
+  std::vector<RunPtr> holders_, runs_;
+};
+
+/// Plans whose nodes note that they ran.
+class Notes {
+ public:
+  PlanPtr plan(const MachineOwner& machine, int device, int note) {
+    PlanBuilder builder(machine.get());
+    builder.add_node({.name = "n", .device = device, .kernel = kernel(note)});
+    return builder.build();
+  }
+  std::shared_ptr<const Kernel> kernel(int note) {
+    return call([this, note] { order.push_back(note); });
+  }
+  std::vector<int> order;  // one lane at a time writes
+};
+
+/// The order in which runs with these options go, submitted in this order.
+std::vector<int> order_of(const MachineOwner& machine, int device, int lanes,
+                          const std::vector<RunOptions>& options) {
+  Notes notes;
+  std::vector<PlanPtr> plans;
+  for (std::size_t i = 0; i < options.size(); ++i)
+    plans.push_back(notes.plan(machine, device, static_cast<int>(i)));
+  OneLane lane(machine, device, lanes);
+  for (std::size_t i = 0; i < options.size(); ++i) lane.submit(plans[i], options[i]);
+  lane.let_go();
+  return notes.order;
+}
+
+}  // namespace
+
+TEST(earlier_deadlines_overtake_later_ones_and_none) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const std::int64_t far_ns = now_ns() + hour_ns;
+  CHECK((order_of(machine, 0, lanes,
+                  {with(0, 0), with(0, far_ns + 2), with(0, far_ns), with(0, far_ns + 1)}) ==
+         std::vector<int>{2, 3, 1, 0}));
+}
+
+TEST(equal_deadlines_go_by_arrival) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const std::vector<RunOptions> equal(100, with(0, now_ns() + hour_ns));
+  std::vector<int> expected(equal.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(order_of(machine, 0, lanes, equal) == expected);
+}
+
+TEST(higher_priorities_go_before_any_deadline) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const std::int64_t far_ns = now_ns() + hour_ns;
+  CHECK((order_of(machine, 0, lanes,
+                  {with(-2, far_ns), with(-1, 0), with(0, far_ns), with(1, 0), with(7, far_ns + 1),
+                   with(7, far_ns)}) == std::vector<int>{5, 4, 3, 2, 1, 0}));
+}
+
+TEST(timed_devices_keep_the_same_order) {
+  MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
+  const std::int64_t far_ns = now_ns() + hour_ns;
+  // One thread submits to the device, so one held node holds it.
+  CHECK((order_of(machine, 1, 1,
+                  {with(0, 0), with(0, 0), with(0, far_ns), with(0, far_ns - 1), with(1, 0)}) ==
+         std::vector<int>{4, 3, 2, 0, 1}));
+}
+
+TEST(ranks_order_the_nodes_of_a_query) {
+  constexpr int nodes = 5'000;
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  Notes notes;
+  PlanBuilder builder(machine.get());
+  const int first = builder.add_node({.name = "first", .rank = -1});
+  for (int i = 0; i < nodes; ++i) {
+    const int rank = (i * 7) % nodes;
+    std::vector<int> after = i % 2 == 0 ? std::vector<int>{first} : std::vector<int>{};
+    builder.add_node({.name = "n", .kernel = notes.kernel(rank), .after = after, .rank = rank});
+  }
+  const PlanPtr plan = builder.build();
+  OneLane lane(machine, 0, lanes);
+  lane.submit(plan, {});
+  lane.let_go();
+  CHECK(notes.order.size() == nodes);
+  CHECK(std::is_sorted(notes.order.begin(), notes.order.end()));
+}
+
+TEST(begun_queries_end_before_later_ones_begin) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  Notes notes;
+  std::vector<PlanPtr> plans;
+  for (int query = 0; query < 3; ++query) {
+    PlanBuilder builder(machine.get());
+    int last = builder.add_node({.name = "n", .kernel = notes.kernel(query)});
+    for (int i = 0; i < 3; ++i) {
+      const int left =
+          builder.add_node({.name = "l", .kernel = notes.kernel(query), .after = {last}});
+      const int right =
+          builder.add_node({.name = "r", .kernel = notes.kernel(query), .after = {last}});
+      last = builder.add_node({.name = "j", .kernel = notes.kernel(query), .after = {left, right}});
+    }
+    plans.push_back(builder.build());
+  }
+  OneLane lane(machine, 0, lanes);
+  for (const PlanPtr& plan : plans) lane.submit(plan, {});
+  lane.let_go();
+  CHECK(notes.order.size() == 30);
+  CHECK(std::is_sorted(notes.order.begin(), notes.order.end()));
+}
+
+TEST(an_urgent_query_overtakes_between_two_nodes) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  Notes notes;
+  const PlanPtr urgent = notes.plan(machine, 0, 9);
+  PlanBuilder builder(machine.get());
+  RunPtr submitted;
+  const int first =
+      builder.add_node({.name = "first", .kernel = call([&] {
+                                           notes.order.push_back(0);
+                                           submitted = machine->submit(*urgent, {}, with(1, 0));
+                                         })});
+  const int second = builder.add_node({.name = "a", .kernel = notes.kernel(1), .after = {first}});
+  builder.add_node({.name = "b", .kernel = notes.kernel(2), .after = {second}});
+  OneLane lane(machine, 0, lanes);
+  lane.submit(builder.build(), {});
+  lane.let_go();
+  CHECK((notes.order == std::vector<int>{0, 9, 1, 2}));
+  submitted->wait(0, false);
+}
+
+TEST(queries_pipeline_over_free_lanes) {
+  if (lanes == 1) return;
+  // The first query's narrow phase ends only once all later ones have: each found a free lane.
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<int> ended{0};
+  constexpr int later = 20;
+  PlanBuilder narrow(machine.get());
+  const int start = narrow.add_node({.name = "start"});
+  const int hold = narrow.add_node({.name = "narrow",
+                                    .kernel = call([&] {
+                                      while (ended < later) std::this_thread::yield();
+                                    }),
+                                    .after = {start}});
+  narrow.add_node({.name = "end", .after = {hold}});
+  PlanBuilder other(machine.get());
+  other.add_node({.name = "n", .kernel = call([&] { ++ended; })});
+  const PlanPtr plan = other.build();
+  std::vector<RunPtr> runs{machine->submit(*narrow.build(), {}, {})};
+  for (int i = 0; i < later; ++i) runs.push_back(machine->submit(*plan, {}, {}));
+  for (const RunPtr& run : runs) run->wait(0, false);
+  CHECK(ended == later);
+}
+
+TEST(streams_of_narrow_queries_do_not_starve_a_wide_one) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<bool> wide_ran{false};
+  std::atomic<int> renewals{0};
+  PlanPtr narrow;
+  PlanBuilder builder(machine.get());
+  // Each ends by submitting the next, twice as many streams as lanes: there is always one ready.
+  builder.add_node({.name = "narrow", .kernel = call([&] {
+                                        if (wide_ran || ++renewals > 1'000'000) return;
+                                        static_cast<void>(machine->submit(*narrow, {}, {}));
+                                      })});
+  narrow = builder.build();
+  PlanBuilder wide(machine.get());
+  wide.add_node({.name = "wide", .kernel = call([&] { wide_ran = true; }), .width = lanes});
+  for (int i = 0; i < 2 * lanes; ++i) static_cast<void>(machine->submit(*narrow, {}, {}));
+  while (renewals < 100) std::this_thread::yield();
+  machine->submit(*wide.build(), {}, {})->wait(0, false);
+  CHECK(renewals <= 1'000'000);
+  while (machine->stats().runs_in_flight != 0) std::this_thread::yield();
+}
