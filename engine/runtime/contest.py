@@ -26,14 +26,22 @@ from placement.timeline import Timeline
 Clock = Callable[[], int]
 
 
+@dataclass(frozen=True)
+class Turn:
+    """What one contender did in one round: time of a query, spans of the last one."""
+
+    wall_ns: int
+    timeline: Timeline
+
+
 class Contender(Protocol):
     """Something that answers the same query again and again."""
 
     def run(self) -> None:
         """Answer once."""
 
-    def run_traced(self) -> Timeline:
-        """Answer once; return the spans."""
+    def run_traced(self) -> Turn:
+        """Answer once; return what that took, without what reading the spans takes."""
 
 
 class Verdict(StrEnum):
@@ -68,14 +76,6 @@ class ContestParams:
     most_rounds: int = 40
     block_ns: int = 10_000_000
     most_runs: int = 16
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What one contender did in one round: median time of a query, spans of the last one."""
-
-    wall_ns: int
-    timeline: Timeline
 
 
 @dataclass(frozen=True)
@@ -242,15 +242,14 @@ class Contest:
         """
         contender, began = self._contenders[index], self._clock()
         if self._is_long[index]:
-            timeline = contender.run_traced()
-            return Turn(self._clock() - began, timeline)
+            return contender.run_traced()
         contender.run()
         times = [self._timed(contender)]
         while len(times) < self._params.most_runs and (
             self._clock() - began < self._params.block_ns
         ):
             times.append(self._timed(contender))
-        return Turn(round(statistics.median(times)), contender.run_traced())
+        return Turn(round(statistics.median(times)), contender.run_traced().timeline)
 
     def _timed(self, contender: Contender) -> int:
         start_ns = self._clock()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime import in_place
-from engine.runtime.contest import Clock, Contest, ContestParams
+from engine.runtime.contest import Clock, Contest, ContestParams, Turn
 from engine.runtime.model import Model
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
@@ -28,10 +28,10 @@ class ModelContender:
         """Answer once."""
         self.model.run(self.inputs)
 
-    def run_traced(self) -> Timeline:
-        """Answer once; return the spans."""
+    def run_traced(self) -> Turn:
+        """Answer once; return what that took, and the spans."""
         self.model.run(self.inputs, traced=True)
-        return self.model.timeline()
+        return Turn(self.model.blame().total_ns, self.model.timeline())
 
 
 def refit(

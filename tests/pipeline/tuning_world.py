@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.pipeline.tuning import Tuned, TuneParams, Tuner
+from engine.runtime.contest import Turn
 from engine.segmentation.coarse import predict
 from engine.segmentation.segmenter import Candidate, segment
 from engine.segmentation.service import ServiceTimes
@@ -117,7 +118,7 @@ class FakeContender:
     def run(self) -> None:
         self.run_traced()
 
-    def run_traced(self) -> Timeline:
+    def run_traced(self) -> Turn:
         machine = self.machine
         factor = machine.slowness(machine.clock.now_ns)
         factor *= machine.random.lognormvariate(0, machine.scatter)
@@ -125,7 +126,7 @@ class FakeContender:
         self.runs += 1
         timeline = self._timeline(factor)
         machine.clock.now_ns += timeline.makespan_ns
-        return timeline
+        return Turn(timeline.makespan_ns, timeline)
 
     def _timeline(self, factor: float) -> Timeline:
         graph = self.candidate.graph

@@ -129,9 +129,15 @@ def test_one_model_alone_is_run_so_many_times(host: tuple[GroupGraph, Plan]) -> 
         model.last = next(runs)
         clock.now_ns += model.last
 
-    model: Any = SimpleNamespace(plan=plan, run=run, timeline=lambda: spans_of([model.last, 0, 0]))
+    model: Any = SimpleNamespace(
+        plan=plan,
+        run=run,
+        timeline=lambda: spans_of([model.last, 0, 0]),
+        blame=lambda: SimpleNamespace(total_ns=model.last + 1_000),
+    )
     fitted = refit(model, groups, ServiceTimes.of(groups.problem), {}, runs=5, clock=clock)
     assert fitted.segments[0].service_ns == 40_000_000
+    assert fitted.predicted.makespan_ns == 40_001_000
 
 
 def test_medians_of_service_times() -> None:
