@@ -52,6 +52,34 @@ class FileHashes:
                 self._remember(note, state, digest)
         return digest
 
+    def parts(self, digest: str) -> list[str] | None:
+        """Names of the other files that the file of this digest refers to; None if unknown."""
+        try:
+            found = json.loads(self._parts_note(digest).read_text())
+        except (OSError, ValueError):
+            return None
+        whole = isinstance(found, list) and all(isinstance(name, str) for name in found)
+        return found if whole else None
+
+    def remember_parts(self, digest: str, names: list[str]) -> None:
+        """Note which other files the file of this digest refers to."""
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(self._parts_note(digest), json.dumps(names).encode())
+
+    def is_remembered(self, file: Path) -> bool:
+        """Whether the file is large enough for its digest to be kept.
+
+        Raises
+        ------
+        OSError
+            If there is no such file.
+        """
+        return file.stat().st_size >= _SMALL_BYTES
+
+    def _parts_note(self, digest: str) -> Path:
+        return self._folder / f"{digest}.parts"
+
     def _remember(self, note: Path, state: list[int], digest: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         write_atomic(note, json.dumps({"state": state, "sha256": digest}).encode())

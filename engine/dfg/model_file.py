@@ -35,13 +35,13 @@ def parse(path: Path) -> onnx.ModelProto:
     return model
 
 
-def external_files(model: onnx.ModelProto, path: Path) -> list[Path]:
-    """Files that hold the model's external data, sorted.
+def external_names(model: onnx.ModelProto, path: Path) -> list[str]:
+    """Files that hold the model's external data, relative to its folder, sorted.
 
     Raises
     ------
     ModelError
-        If one lies outside the model's folder or does not exist.
+        If an entry cannot be read.
     """
     names = set()
     for tensor in tensors_of_model(model):
@@ -51,7 +51,18 @@ def external_files(model: onnx.ModelProto, path: Path) -> list[Path]:
             raise ModelError(f"{path}: external data of {tensor.name!r}: {error}") from error
         if place is not None:
             names.add(place[0])
-    return [_inside(name, path) for name in sorted(names)]
+    return sorted(names)
+
+
+def external_files(model: onnx.ModelProto, path: Path) -> list[Path]:
+    """Files that hold the model's external data, sorted.
+
+    Raises
+    ------
+    ModelError
+        If one lies outside the model's folder or does not exist.
+    """
+    return [_inside(name, path) for name in external_names(model, path)]
 
 
 def _inside(name: str, path: Path) -> Path:
@@ -72,8 +83,38 @@ def source_hash(model: onnx.ModelProto, path: Path, memo: FileHashes) -> str:
     ModelError
         If a file cannot be read.
     """
+    return _hash_of(path, external_files(model, path), memo)
+
+
+def known_source_hash(path: Path, memo: FileHashes) -> str | None:
+    """``source_hash`` of a model that ``remember_source`` noted, without parsing it, else None.
+
+    Parsing takes the memory of the file twice, which would be the peak of loading a model.
+    """
+    try:
+        names = memo.parts(memo.digest(path)) if memo.is_remembered(path) else None
+        if names is None:
+            return None
+        return _hash_of(path, [_inside(name, path) for name in names], memo)
+    except (OSError, ModelError):
+        return None  # the model is read, and what is wrong is said, as if it were new
+
+
+def remember_source(model: onnx.ModelProto, path: Path, memo: FileHashes) -> None:
+    """Note what ``known_source_hash`` needs, of a model that could be used.
+
+    Small files are parsed sooner than anything is remembered of them.
+    """
+    try:
+        if memo.is_remembered(path):
+            memo.remember_parts(memo.digest(path), external_names(model, path))
+    except OSError:
+        return
+
+
+def _hash_of(path: Path, others: list[Path], memo: FileHashes) -> str:
     digest = hashlib.sha256()
-    for file in (path, *external_files(model, path)):
+    for file in (path, *others):
         try:
             part = memo.digest(file)
         except OSError as error:

@@ -13,7 +13,7 @@ import onnx
 from engine.dfg.build import build
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
-from engine.dfg.model_file import parse, source_hash
+from engine.dfg.model_file import known_source_hash, parse, remember_source, source_hash
 from engine.dfg.omitted_inputs import refuse_omitted_items
 from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
 from engine.errors import ModelError
@@ -49,18 +49,38 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
 
 
 def _read(path: Path, cache_folder: Path) -> Graph:
+    hashes = FileHashes(cache_folder / "hashes")
+    known = known_source_hash(path, hashes)
+    graph = None if known is None else _cached(path.stem, known, cache_folder)
+    return graph or _parsed(path, cache_folder, hashes)
+
+
+def _parsed(path: Path, cache_folder: Path, hashes: FileHashes) -> Graph:
     model = parse(path)
     refuse_omitted_items(model, path)
-    digest = source_hash(model, path, FileHashes(cache_folder / "hashes"))
-    version = load_runtime()
-    stored = cache_folder / f"{digest}-ort{version}-{_FORMAT}"
-    if _is_whole(stored):
-        try:
-            return build(path.stem, parse(stored / MODEL_FILE), _model_path(stored), digest)
-        except ModelError as error:
-            _log.warning("cached model is damaged and made again: %s", error)
-    folder, optimised = _optimised(path, model, cache_folder, stored)
-    return build(path.stem, optimised, _model_path(folder), digest)
+    digest = source_hash(model, path, hashes)
+    graph = _cached(path.stem, digest, cache_folder)
+    if graph is None:
+        folder, optimised = _optimised(path, model, cache_folder, _stored(digest, cache_folder))
+        graph = build(path.stem, optimised, _model_path(folder), digest)
+    if graph.folder.parent == cache_folder:
+        remember_source(model, path, hashes)
+    return graph
+
+
+def _stored(digest: str, cache_folder: Path) -> Path:
+    return cache_folder / f"{digest}-ort{load_runtime()}-{_FORMAT}"
+
+
+def _cached(name: str, digest: str, cache_folder: Path) -> Graph | None:
+    stored = _stored(digest, cache_folder)
+    if not _is_whole(stored):
+        return None
+    try:
+        return build(name, parse(stored / MODEL_FILE), _model_path(stored), digest)
+    except ModelError as error:
+        _log.warning("cached model is damaged and made again: %s", error)
+        return None
 
 
 def _optimised(

@@ -27,6 +27,7 @@ from engine.pipeline.stages import (
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from engine.pipeline.tuning_report import TuningReport
 from engine.profiling.profile import Profile
+from engine.runtime.free_memory import release_free_memory
 from engine.runtime.lowering import lay_out_plan
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
@@ -198,7 +199,11 @@ def _made(
         return model, report, False
     stored = StoredPlan(model.plan, None if report is None else report.to_dict())
     written = write_plan(path, _question(graph, params, inputs), stored)
-    return _laid_out(graph, model.plan, params), report, written
+    plan = model.plan
+    del model  # before the next one opens its sessions
+    laid_out = _laid_out(graph, plan, params)
+    release_free_memory()
+    return laid_out, report, written
 
 
 def _from_stored(
