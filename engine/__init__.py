@@ -14,10 +14,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.pipeline.lazy import LazyModel
     from engine.pipeline.load import load
     from engine.runtime.model import Future, Model
 
-__all__ = ["Future", "Model", "load"]
+__all__ = ["Future", "LazyModel", "Model", "load"]
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -29,6 +30,10 @@ def __getattr__(name: str) -> Any:
         from engine.pipeline.load import load
 
         return load
+    if name == "LazyModel":
+        from engine.pipeline.lazy import LazyModel
+
+        return LazyModel
     if name in ("Model", "Future"):
         from engine.runtime import model
 

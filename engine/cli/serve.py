@@ -13,7 +13,7 @@ from engine.cli.parser import add_verb
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC)"
 _EXAMPLE = """
 engine serve model.onnx --devices cpu:2 --port 8001
-engine serve repository/ --policy comm_sd
+engine serve repository/ --policy comm_sd --lazy
 """
 
 
@@ -30,6 +30,11 @@ def add_parser(verbs: Any) -> None:
     options.add_cache(parser)
     options.add_devices(parser)
     options.add_policy(parser)
+    add(
+        "--lazy",
+        action="store_true",
+        help="check models now, and load each with its first query",
+    )
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add(
         "--port",
@@ -74,4 +79,5 @@ def run(args: argparse.Namespace) -> int:
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
     )
-    return 0 if asyncio.run(serve(server, find_models(args.model), loading)) else 1
+    done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))
+    return 0 if done else 1

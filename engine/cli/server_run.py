@@ -5,23 +5,36 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from engine.cli.output import duration
 from engine.cli.progress import progress_bar
 from engine.errors import ConfigError, EngineError
 from engine.pipeline.executor import ModelExecutor
+from engine.pipeline.lazy import LazyExecutor, LazyModel
 from engine.pipeline.load import LoadParams, load_with
-from engine.runtime.model import Model
+from engine.profiling.devices import available_cores
+from engine.serving.executor import Executor
 from engine.serving.repository import RepositoryEntry
+from engine.serving.served_model import ServedModel
 from engine.serving.server import Server, ServerParams
 
 
 async def serve(
-    params: ServerParams, entries: Sequence[RepositoryEntry], loading: LoadParams
+    params: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    loading: LoadParams,
+    *,
+    lazy: bool = False,
 ) -> bool:
     """Serve models until SIGTERM or SIGINT, each from the moment that it is loaded.
+
+    Parameters
+    ----------
+    lazy : bool
+        Whether models are checked now and loaded by their first query.
 
     Returns
     -------
@@ -36,19 +49,8 @@ async def serve(
     server = Server(params)
     served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
     address = f"{params.host}:{await server.start()}"
-    ready: list[RepositoryEntry] = []
     try:
-        for entry, model in served:
-            try:
-                model.set_ready(ModelExecutor(await asyncio.to_thread(_load, entry, loading)))
-                ready.append(entry)
-            except EngineError as error:
-                model.set_unavailable(str(error))
-                if len(served) == 1:
-                    raise
-                _say(f"{entry.name}: {error}")
-        if not ready:
-            raise ConfigError("no model could be loaded")
+        ready = await _load_all(served, loading, _lazy if lazy else _load)
         _announce(ready, address)
     except BaseException:
         await server.stop()
@@ -56,7 +58,44 @@ async def serve(
     return await server.serve_until_stopped()
 
 
-def _load(entry: RepositoryEntry, params: LoadParams) -> Model:
+async def _load_all(
+    served: Sequence[tuple[RepositoryEntry, ServedModel]],
+    loading: LoadParams,
+    load: Callable[[RepositoryEntry, LoadParams], Executor],
+) -> list[RepositoryEntry]:
+    """Load side by side, one a core; those that became ready, in order.
+
+    Raises
+    ------
+    EngineError
+        If none did; of a single model its own error.
+    """
+    loop = asyncio.get_running_loop()
+
+    async def one(entry: RepositoryEntry, model: ServedModel) -> bool:
+        try:
+            model.set_ready(await loop.run_in_executor(threads, load, entry, loading))
+        except EngineError as error:
+            model.set_unavailable(str(error))
+            if len(served) == 1:
+                raise
+            _say(f"{entry.name}: {error}")
+            return False
+        return True
+
+    with ThreadPoolExecutor(available_cores()) as threads:
+        done = await asyncio.gather(*(one(entry, model) for entry, model in served))
+    ready = [entry for (entry, _), well in zip(served, done, strict=True) if well]
+    if not ready:
+        raise ConfigError("no model could be loaded")
+    return ready
+
+
+def _lazy(entry: RepositoryEntry, params: LoadParams) -> LazyExecutor:
+    return LazyExecutor(LazyModel(entry.path, params), params.cache)
+
+
+def _load(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
     _say(f"loading {entry.name} from {entry.path}")
     with progress_bar() as progress:
         model = load_with(entry.path, params, progress=progress)
@@ -65,7 +104,7 @@ def _load(entry: RepositoryEntry, params: LoadParams) -> Model:
         f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
         f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
     )
-    return model
+    return ModelExecutor(model)
 
 
 def _announce(ready: Sequence[RepositoryEntry], address: str) -> None:

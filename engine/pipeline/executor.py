@@ -27,8 +27,8 @@ class ModelExecutor:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.inputs = tuple(_tensor_spec(spec) for spec in model.inputs)
-        self.outputs = tuple(_tensor_spec(spec) for spec in model.outputs)
+        self.inputs = tuple(tensor_spec(spec) for spec in model.inputs)
+        self.outputs = tuple(tensor_spec(spec) for spec in model.outputs)
 
     async def infer(
         self,
@@ -48,7 +48,14 @@ class ModelExecutor:
         """Nothing to release: lanes are shared, sessions go with the model."""
 
 
-def _tensor_spec(spec: IoSpec) -> TensorSpec:
+def tensor_spec(spec: IoSpec) -> TensorSpec:
+    """An input or output as the protocol describes it.
+
+    Raises
+    ------
+    ModelError
+        If it is not a tensor.
+    """
     if spec.kind is not ValueKind.TENSOR:
         raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -36,6 +37,9 @@ from engine.segmentation.plan import Plan
 __all__ = ["LoadParams", "TunedModel", "load", "load_placed", "load_with", "tune_with"]
 
 _log = logging.getLogger(__name__)
+
+_MEASURING = threading.Lock()
+"""Models load side by side, but one is measured at a time: measurements disturb each other."""
 
 _OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
 
@@ -98,7 +102,8 @@ def load_with(
         return model
     if given is None:
         given = example_inputs(graph, path)
-    return _made(stored_at, graph, params, given, progress)[0]
+    with _MEASURING:
+        return _made(stored_at, graph, params, given, progress)[0]
 
 
 def tune_with(
@@ -124,7 +129,8 @@ def tune_with(
     if given is None:
         given = example_inputs(graph, path)
     stored_at = _path(graph, params, given)
-    model, report, stored = _made(stored_at, graph, params, given, progress)
+    with _MEASURING:
+        model, report, stored = _made(stored_at, graph, params, given, progress)
     assert report is not None, "a time was given"
     return TunedModel(model, report, stored_at if stored else None)
 

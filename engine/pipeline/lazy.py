@@ -1,0 +1,131 @@
+"""Models that are loaded by their first query: until then they cost nothing but their name."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.pipeline.executor import ModelExecutor, tensor_spec
+from engine.pipeline.load import load_with
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.stages import read_model
+from engine.runtime.future import Future
+from engine.runtime.inputs import Array, input_specs, output_specs
+from engine.runtime.model import Model
+
+
+class LazyModel:
+    """A model by its path, loaded when it is first needed. Thread-safe.
+
+    Queries that come while it loads wait for it; it is loaded once. What fails is raised to all
+    that waited, and tried again by the next query: the file may have been put right.
+
+    Parameters
+    ----------
+    path : Path
+        An ONNX file, not looked at before the first query.
+    params : LoadParams, optional
+        As for ``load_with``.
+    """
+
+    def __init__(self, path: str | Path, params: LoadParams | None = None) -> None:
+        self.path = Path(path)
+        self._params = params or LoadParams()
+        self._lock = threading.Lock()
+        self._model: Model | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a query has loaded it."""
+        return self._model is not None
+
+    def model(self) -> Model:
+        """The model itself; loads it and blocks meanwhile where need be.
+
+        Raises
+        ------
+        EngineError
+            One of engine/errors.py, naming the file and what is wrong.
+        """
+        if self._model is None:
+            with self._lock:
+                if self._model is None:
+                    self._model = load_with(self.path, self._params)
+        return self._model
+
+    def unload(self) -> None:
+        """Drop the model; queries in flight finish, and the next one loads it again."""
+        with self._lock:
+            self._model = None
+
+    def run(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> dict[str, Array]:
+        """As ``Model.run``; the timeout begins when the model is loaded."""
+        return self.model().run(inputs, outputs, timeout)
+
+    def submit(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        *,
+        deadline_ns: int = 0,
+        priority: int = 0,
+    ) -> Future:
+        """As ``Model.submit``, but the first call returns only when the model is loaded."""
+        model = self.model()
+        return model.submit(inputs, outputs, deadline_ns=deadline_ns, priority=priority)
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None = None,
+        deadline_ns: int | None = None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """As ``Model.infer``; loads in a thread, so that the loop goes on."""
+        model = self._model
+        if model is None:
+            model = await asyncio.to_thread(self.model)
+        return await model.infer(inputs, outputs, deadline_ns, priority)
+
+
+class LazyExecutor:
+    """An ``engine.serving.executor.Executor`` over a ``LazyModel``.
+
+    Knows the signature from the start: the file is read and checked, but no session is made.
+
+    Raises
+    ------
+    EngineError
+        If the file is no model that can be served.
+    """
+
+    def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
+        graph = read_model(model.path, cache)
+        self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))
+        self.outputs = tuple(tensor_spec(spec) for spec in output_specs(graph))
+        self._lazy = model
+        self._executor: ModelExecutor | None = None
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """Run one query, the first after loading the model."""
+        if self._executor is None:
+            self._executor = ModelExecutor(await asyncio.to_thread(self._lazy.model))
+        return await self._executor.infer(inputs, outputs, deadline_ns, priority)
+
+    def close(self) -> None:
+        """Let the model go."""
+        self._executor = None
+        self._lazy.unload()

@@ -1,0 +1,42 @@
+"""``engine serve REPOSITORY --lazy``: models are checked at the start and loaded when queried."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc as triton
+from test_cli_serve import _infer, _served, _stop
+
+import models
+
+
+@pytest.fixture
+def repository(cli_folder: Path, tmp_path: Path) -> Path:
+    """Two good models and a bad one."""
+    root = tmp_path / "repository"
+    for name in ("asked", "bad", "idle"):
+        version = root / name / "1"
+        version.mkdir(parents=True)
+        shutil.copy(cli_folder / "lenet.onnx", version / "model.onnx")
+    (root / "bad" / "1" / "model.onnx").write_bytes(b"no model")
+    return root
+
+
+def test_models_load_with_their_first_query(repository: Path, tmp_path: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    plans = list((tmp_path / "cache").glob("*/plan-*.json"))
+    with _served(tmp_path / "cache", repository, "--lazy", "--devices", "cpu:1") as server:
+        process, address, _ = server
+        with triton.InferenceServerClient(address) as client:
+            assert client.is_model_ready("idle")
+            assert not client.is_model_ready("bad")
+            assert client.get_model_metadata("idle").inputs[0].name == "image"
+        assert plans == list((tmp_path / "cache").glob("*/plan-*.json")), "nothing was tuned yet"
+        first = _infer(address, "asked", image)
+        assert np.array_equal(_infer(address, "asked", image), first)
+        assert len(list((tmp_path / "cache").glob("*/plan-*.json"))) == 1
+        error = _stop(process)
+    assert "bad" in error
