@@ -27,6 +27,8 @@ from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.runtime.selection import ModelContender
 from engine.segmentation.coarse import predict
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate, single_segments
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
@@ -34,6 +36,10 @@ from placement.placement import Placement
 _log = logging.getLogger(__name__)
 
 ModelEntrant = Entrant[ModelContender]
+
+_MAY_BE_BEST = 1.5
+"""A one-segment plan that is predicted to take so much longer than the best one is not run where
+time is short: a profile is not that wrong about whole models, which it has measured."""
 
 
 class PlanBuilder:
@@ -87,7 +93,9 @@ def choose(
         If the devices refuse all of them, or a query fails.
     """
     build = PlanBuilder(graph, costs, placement.policy, params, inputs)
-    finalists = first_plans(candidates(costs, placement), params.finalists)
+    ranked = first_plans(candidates(costs, placement), params.finalists)
+    # Three rounds are played whatever the time, so long queries are compared for twice of it.
+    finalists = affordable(ranked, 2 * params.selection_ns)
     built: list[ModelEntrant] = []
     for done, candidate in enumerate(finalists):
         progress("build segments", done, len(finalists))
@@ -108,11 +116,17 @@ def tune(
     params: LoadParams,
     inputs: Mapping[str, Any],
     progress: ProgressCallback = no_progress,
+    known: Plan | None = None,
 ) -> tuple[Model, TuningReport]:
     """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
 
     Where there are several devices, each round places anew with the times learned. The whole
     model on one device is a candidate whatever the policy says.
+
+    Parameters
+    ----------
+    known : Plan, optional
+        What an earlier tuning found, to begin with.
 
     Raises
     ------
@@ -130,7 +144,8 @@ def tune(
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
     cuts = [c for c in candidates(costs, placement) if not c.is_trivial]
     ranked = [*whole_models(costs), *cuts]
-    tuned = tuner.run(_affordable(first_plans(ranked, 1 + params.finalists), params.tune_s))
+    first = affordable(first_plans(ranked, 1 + params.finalists), round(params.tune_s * 5e8))
+    tuned = tuner.run([*first, *_again(costs, known)])
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
@@ -158,18 +173,42 @@ def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
     return [*whole, *list(of_kind.values())[: max(0, count - 1)]] or list(ranked[:1])
 
 
-def _affordable(first: Sequence[Candidate], tune_s: float) -> list[Candidate]:
-    """As many as can be compared in half of the time: the best whole model, then the others."""
-    left_ns = tune_s * 1e9 / 2
-    chosen: list[Candidate] = []
-    best_first = sorted(first, key=lambda c: (not c.is_trivial, c.predicted.makespan_ns))
-    others = [c for c in best_first[1:] if not c.is_trivial]
-    for candidate in dict.fromkeys([*best_first[:1], *others, *best_first[1:]]):
-        left_ns -= candidate.predicted.makespan_ns * (1 + ContestParams.least_rounds)
+def affordable(first: Sequence[Candidate], time_ns: int) -> list[Candidate]:
+    """Those of the first plans whose least rounds fit, and two at least.
+
+    One-segment plans that may be the best one always take part: theirs is the time to beat.
+    """
+    whole = [c for c in first if c.is_trivial]
+    limit_ns = _MAY_BE_BEST * min((c.predicted.makespan_ns for c in whole), default=0)
+    chosen = [c for c in whole if c.predicted.makespan_ns <= limit_ns]
+    others = sorted((c for c in first if c not in chosen), key=lambda c: c.is_trivial)
+    left_ns = time_ns - sum(map(_least_ns, chosen))
+    for candidate in others:
+        left_ns -= _least_ns(candidate)
         if left_ns < 0 and len(chosen) >= 2:
             break
         chosen.append(candidate)
     return [c for c in first if c in chosen]
+
+
+def _least_ns(candidate: Candidate) -> int:
+    """Warming up and the least rounds."""
+    return candidate.predicted.makespan_ns * (1 + ContestParams.least_rounds)
+
+
+def _again(costs: Costs, known: Plan | None) -> list[Candidate]:
+    """A stored plan as a candidate, if it has several segments and still fits."""
+    if known is None or len(known.segments) < 2:
+        return []
+    groups = {Group(s.tasks, s.device, s.width): s.rank for s in known.segments}
+    try:
+        graph = GroupGraph(costs.problem, groups)
+        order = tuple(groups[group] for group in graph.groups)
+        predicted = predict(graph, costs.service, order=order)
+    except (ValueError, KeyError) as error:
+        _log.warning("the stored plan is no candidate: %s", error)
+        return []
+    return [Candidate("stored", graph, predicted, order)]
 
 
 def _fastest(

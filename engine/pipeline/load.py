@@ -198,7 +198,9 @@ def _made(
     placement = place(costs.problem, params.policy, params.options)
     report = None
     if params.tune_s:
-        model, report = tune(graph, costs, placement, params, inputs, progress)
+        known = read_plan(path, graph, _question(graph, params, inputs)) if params.reuse else None
+        plan = None if known is None else known.plan
+        model, report = tune(graph, costs, placement, params, inputs, progress, plan)
     else:
         model = choose(graph, costs, placement, params, inputs, progress)
     if not params.reuse:

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
 from engine.errors import ConfigError
 from engine.pipeline import load as module
 from engine.pipeline import plan_question
 from engine.pipeline.load import LoadParams, load, tune_with
+from engine.pipeline.stages import read_model
+from engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan
 from engine.runtime.model import Model
 
 TUNE_S = 0.3
@@ -72,6 +75,18 @@ def test_tuning_again_replaces_what_is_stored(subject: Subject) -> None:
     whole = [row.name for row in second.report.rounds[0].tried if row.segments == 1]
     assert whole == ["whole x1", "whole x2"]
     assert _load(subject).plan == second.model.plan
+
+
+def test_tuning_begins_with_what_is_stored(subject: Subject) -> None:
+    params = LoadParams(devices="cpu:2", cache=subject.cache, tune_s=TUNE_S)
+    graph, specs = read_model(subject.path, subject.cache), params.specs()
+    by_hand = sliced_plan(graph, constant_problem(graph, specs), 2)
+    path = plan_path(graph, specs, params.policy, {}, subject.inputs)
+    question = plan_question.question_of(graph, specs, params.policy, {}, subject.inputs)
+    assert write_plan(path, question, StoredPlan(by_hand))
+    report = tune_with(subject.path, params, subject.inputs).report
+    (row,) = (row for row in report.rounds[0].tried if row.name == "stored")
+    assert row.segments == 2
 
 
 def test_a_plan_from_another_machine_is_refused_and_made_again(
