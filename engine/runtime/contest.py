@@ -28,10 +28,26 @@ Clock = Callable[[], int]
 
 @dataclass(frozen=True)
 class Turn:
-    """What one contender did in one round: time of a query, spans of the last one."""
+    """What one contender did in one round.
+
+    Parameters
+    ----------
+    wall_ns : int
+        Time of a query, the median.
+    timeline : Timeline
+        Spans of one query that was traced.
+    traced_ns : int
+        Time of that one query.
+    """
 
     wall_ns: int
     timeline: Timeline
+    traced_ns: int
+
+    @property
+    def pace(self) -> float:
+        """What the traced query's times must be multiplied by to be those of the median one."""
+        return self.wall_ns / max(1, self.traced_ns)
 
 
 class Contender(Protocol):
@@ -249,7 +265,8 @@ class Contest:
             self._clock() - began < self._params.block_ns
         ):
             times.append(self._timed(contender))
-        return Turn(round(statistics.median(times)), contender.run_traced().timeline)
+        traced = contender.run_traced()
+        return Turn(round(statistics.median(times)), traced.timeline, traced.traced_ns)
 
     def _timed(self, contender: Contender) -> int:
         start_ns = self._clock()

@@ -3,7 +3,8 @@
 A segment in place costs its service time and the hand-over to it: from when its inputs were made
 and its lane was free until it started. Both come from the same traced query as the makespan, so
 a machine that changes speed cannot tear them apart; sums of medians of different queries come
-out below the median of sums.
+out below the median of sums. Where queries are short the traced one is slower than the others (it
+takes the careful path in Python); its times are scaled to theirs.
 """
 
 from __future__ import annotations
@@ -33,17 +34,16 @@ class Cost:
         return self.service_ns + self.hand_over_ns
 
 
-def costs_in_place(graph: GroupGraph, timeline: Timeline) -> dict[int, Cost]:
-    """Cost of each segment of one measured query, by index; absent where it never ran."""
-    spans = {s.index: s for s in timeline if s.kind is SpanKind.SEGMENT}
+def costs_in_place(graph: GroupGraph, turn: Turn) -> dict[int, Cost]:
+    """Cost of each segment of a turn's query, by index; absent where it never ran."""
+    spans = {s.index: s for s in turn.timeline if s.kind is SpanKind.SEGMENT}
     free_ns = _lane_free_ns(spans)
-    return {
-        index: Cost(
-            span.duration_ns,
-            max(0, span.start_ns - max(free_ns[index], _released_ns(graph, spans, index))),
-        )
-        for index, span in spans.items()
-    }
+    found: dict[int, Cost] = {}
+    for index, span in spans.items():
+        ready_ns = max(free_ns[index], _released_ns(graph, spans, index))
+        hand_over_ns = max(0, span.start_ns - ready_ns)
+        found[index] = Cost(round(span.duration_ns * turn.pace), round(hand_over_ns * turn.pace))
+    return found
 
 
 def _released_ns(graph: GroupGraph, spans: Mapping[int, Span], index: int) -> int:
@@ -67,19 +67,17 @@ def _lane_free_ns(spans: Mapping[int, Span]) -> dict[int, int]:
 
 
 def typical(turns: Sequence[Turn]) -> Turn:
-    """The turn whose traced query was neither fast nor slow."""
-    ordered = sorted(turns, key=lambda turn: turn.timeline.makespan_ns)
+    """The turn whose queries were neither fast nor slow."""
+    ordered = sorted(turns, key=lambda turn: turn.wall_ns)
     return ordered[(len(ordered) - 1) // 2]
 
 
 def outside_ns(turns: Sequence[Turn]) -> int:
     """Time of a query before its submission to the core and after its last segment."""
-    return max(
-        0,
-        round(
-            statistics.median(turn.wall_ns for turn in turns)
-            - statistics.median(turn.timeline.makespan_ns for turn in turns)
-        ),
+    return round(
+        statistics.median(
+            max(0, turn.traced_ns - turn.timeline.makespan_ns) * turn.pace for turn in turns
+        )
     )
 
 
@@ -95,7 +93,7 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     turns : sequence of Turn
         Of this plan, at least one.
     """
-    costs = costs_in_place(graph, typical(turns).timeline)
+    costs = costs_in_place(graph, typical(turns))
     segments = tuple(
         segment
         if plan.devices[segment.device].startswith("emulated")

@@ -31,7 +31,8 @@ class ModelContender:
     def run_traced(self) -> Turn:
         """Answer once; return what that took, and the spans."""
         self.model.run(self.inputs, traced=True)
-        return Turn(self.model.blame().total_ns, self.model.timeline())
+        total_ns = self.model.blame().total_ns
+        return Turn(total_ns, self.model.timeline(), total_ns)
 
 
 def refit(

@@ -126,7 +126,7 @@ class FakeContender:
         self.runs += 1
         timeline = self._timeline(factor)
         machine.clock.now_ns += timeline.makespan_ns
-        return Turn(timeline.makespan_ns, timeline)
+        return Turn(timeline.makespan_ns, timeline, timeline.makespan_ns)
 
     def _timeline(self, factor: float) -> Timeline:
         graph = self.candidate.graph

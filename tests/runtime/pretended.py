@@ -50,4 +50,4 @@ class Pretended:
         self._order.append(self)
         time_ns = round(next(self._times) * self._speed())
         self._clock.now_ns += time_ns
-        return Turn(time_ns, spans_of([time_ns]))
+        return Turn(time_ns, spans_of([time_ns]), time_ns)

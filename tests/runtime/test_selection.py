@@ -45,6 +45,11 @@ def mixed(tmp_path: Any) -> tuple[GroupGraph, Plan]:
     return _made(tmp_path, "cpu:1,emulated:gpu", (0, 1, 0))
 
 
+def _turn(timeline: Timeline, outside_ns: int = 0) -> Turn:
+    total_ns = timeline.makespan_ns + outside_ns
+    return Turn(total_ns, timeline, total_ns)
+
+
 def _timeline(*rows: tuple[int, tuple[int, ...], int, int]) -> Timeline:
     """From (segment, lanes, start, end)."""
     return Timeline.of(
@@ -61,32 +66,42 @@ def test_hand_overs_count_from_the_last_input_and_the_free_lane(
 ) -> None:
     # The branches start 3 and 10 after submission; the join 5 after the later branch.
     timeline = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
-    assert costs_in_place(host[0], timeline) == {0: Cost(100, 3), 1: Cost(140, 10), 2: Cost(45, 5)}
+    assert costs_in_place(host[0], _turn(timeline)) == {
+        0: Cost(100, 3),
+        1: Cost(140, 10),
+        2: Cost(45, 5),
+    }
     assert Cost(140, 10).total_ns == 150
 
 
 def test_waiting_for_a_lane_is_no_hand_over(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 3, 103), (1, (0,), 105, 205), (2, (0,), 206, 226))
-    assert costs_in_place(host[0], timeline)[1] == Cost(100, 2)
+    assert costs_in_place(host[0], _turn(timeline))[1] == Cost(100, 2)
 
 
 def test_a_wide_segment_waits_for_all_its_lanes(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 0, 100), (1, (1,), 0, 150), (2, (0, 1), 170, 200))
-    assert costs_in_place(host[0], timeline)[2] == Cost(30, 20)
-
-
-def _turns(rows: list[tuple[int, list[int]]]) -> list[Turn]:
-    return [Turn(wall_ns, spans_of(times)) for wall_ns, times in rows]
+    assert costs_in_place(host[0], _turn(timeline))[2] == Cost(30, 20)
 
 
 def test_the_typical_turn_is_the_one_in_the_middle() -> None:
-    turns = _turns([(0, [100]), (0, [900]), (0, [200]), (0, [150])])
-    assert typical(turns).timeline.makespan_ns == 150
+    turns = [_turn(spans_of([time_ns])) for time_ns in (100, 900, 200, 150)]
+    assert typical(turns).wall_ns == 150
 
 
 def test_time_outside_of_the_core() -> None:
-    assert outside_ns(_turns([(130, [100]), (140, [105]), (900, [110])])) == 35
-    assert outside_ns(_turns([(90, [100])])) == 0
+    turns = [_turn(spans_of([100]), outside) for outside in (30, 35, 790)]
+    assert outside_ns(turns) == 35
+    # The traced query took twice as long as the others.
+    assert outside_ns([Turn(70, spans_of([100]), 140)]) == 20
+
+
+def test_a_traced_query_is_scaled_to_the_others(host: tuple[GroupGraph, Plan]) -> None:
+    timeline = _timeline((0, (0,), 4, 104), (1, (1,), 10, 150), (2, (0,), 156, 200))
+    turn = Turn(110, timeline, 220)
+    assert costs_in_place(host[0], turn) == {0: Cost(50, 2), 1: Cost(70, 5), 2: Cost(22, 3)}
+    fitted = refit_turns(host[1], host[0], ServiceTimes.of(host[0].problem), [turn])
+    assert fitted.predicted.makespan_ns == 110
 
 
 def test_a_prediction_repeats_the_typical_turn(host: tuple[GroupGraph, Plan]) -> None:
@@ -94,10 +109,9 @@ def test_a_prediction_repeats_the_typical_turn(host: tuple[GroupGraph, Plan]) ->
     middle = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
     slow = _timeline((0, (0,), 3, 903), (1, (1,), 10, 950), (2, (0,), 955, 990))
     quick = _timeline((0, (0,), 3, 53), (1, (1,), 10, 60), (2, (0,), 65, 90))
-    turns = [Turn(220, slow), Turn(212, middle), Turn(210, quick)]
+    turns = [_turn(slow, 12), _turn(middle, 12), _turn(quick, 12)]
     fitted = refit_turns(plan, groups, ServiceTimes.of(groups.problem), turns)
     assert [s.service_ns for s in fitted.segments] == [100, 140, 45]
-    # Both spans start at once in a simulation, so hand-overs belong to them.
     assert fitted.predicted.makespan_ns == 200 + 12
     assert min(span.start_ns for span in fitted.predicted) == 12
     assert (fitted.name, fitted.copies, fitted.bound_ns) == (plan.name, plan.copies, plan.bound_ns)
@@ -105,7 +119,7 @@ def test_a_prediction_repeats_the_typical_turn(host: tuple[GroupGraph, Plan]) ->
 
 def test_an_emulated_device_keeps_what_it_is_charged(mixed: tuple[GroupGraph, Plan]) -> None:
     groups, plan = mixed
-    turn = Turn(141, spans_of([100, 1, 40]))
+    turn = _turn(spans_of([100, 1, 40]))
     fitted = refit_turns(plan, groups, ServiceTimes.of(groups.problem), [turn])
     emulated = next(i for i, s in enumerate(plan.segments) if s.device == 1)
     expected = [100, 1, 40]
@@ -116,7 +130,7 @@ def test_an_emulated_device_keeps_what_it_is_charged(mixed: tuple[GroupGraph, Pl
 def test_a_segment_that_never_ran_takes_no_time(host: tuple[GroupGraph, Plan]) -> None:
     groups, plan = host
     service = ServiceTimes.of(groups.problem)
-    fitted = refit_turns(plan, groups, service, [Turn(7, Timeline.of([], "measured"))])
+    fitted = refit_turns(plan, groups, service, [_turn(Timeline.of([], "measured"), 7)])
     assert [s.service_ns for s in fitted.segments] == [0, 0, 0]
     assert fitted.predicted.makespan_ns == 7
 
