@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 ModelEntrant = Entrant[ModelContender]
 
+_STORED = " (stored)"
+
 _MAY_BE_BEST = 1.5
 """A one-segment plan that is predicted to take so much longer than the best one is not run where
 time is short: a profile is not that wrong about whole models, which it has measured."""
@@ -208,7 +210,8 @@ def _again(costs: Costs, known: Plan | None) -> list[Candidate]:
     except (ValueError, KeyError) as error:
         _log.warning("the stored plan is no candidate: %s", error)
         return []
-    return [Candidate("stored", graph, predicted, order)]
+    name = f"{known.name.removesuffix(_STORED)}{_STORED}"
+    return [Candidate(name, graph, predicted, order)]
 
 
 def _fastest(

@@ -98,6 +98,9 @@ were."""
 _ENOUGH_ROUNDS = 8
 """So many are played where they are cheap even if all is decided: they teach more exactly."""
 
+_SURE_ROUNDS = 20
+"""So many does the last comparison play where time is left: its ratio is what users see."""
+
 _TYPICAL_ROUNDS = 8
 """Turns that deciding a comparison takes, to size a round."""
 
@@ -205,12 +208,18 @@ class Tuner(Generic[C]):
     def _contest(self, entrants: Sequence[Entrant[C]], known: int) -> Contest:
         """Compare, within half of what is left; more rounds than needed if they cost little."""
         left_ns = self._left_ns()
-        turn_ns = max(self._lessons.predicted_ns(entrant.candidate) for entrant in entrants)
+        return self._played(entrants, known, left_ns // 2, _ENOUGH_ROUNDS)
+
+    def _played(
+        self, entrants: Sequence[Entrant[C]], known: int, time_ns: int, enough: int
+    ) -> Contest:
+        """A contest of at most that time, and of so many rounds if they take a quarter of it."""
         params = self._params.contest
-        least = left_ns // 8 // max(1, len(entrants) * max(turn_ns, params.block_ns))
-        params = replace(params, least_rounds=max(params.least_rounds, min(_ENOUGH_ROUNDS, least)))
+        turn_ns = max(self._lessons.predicted_ns(entrant.candidate) for entrant in entrants)
+        fitting = time_ns // 4 // (len(entrants) * max(turn_ns, params.block_ns))
+        params = replace(params, least_rounds=max(params.least_rounds, min(enough, fitting)))
         contest = Contest([e.contender for e in entrants], known, params, self._clock)
-        contest.play(self._clock() + left_ns // 2, self._show_progress)
+        contest.play(self._clock() + time_ns, self._show_progress)
         return contest
 
     def _closed(
@@ -274,10 +283,8 @@ class Tuner(Generic[C]):
         whole = anchor.candidate.name if anchor.is_whole else None
         ratio = None
         if best is not anchor:
-            contest = Contest(
-                [anchor.contender, best.contender], 1, self._params.contest, self._clock
-            )
-            contest.play(max(self._end_ns, self._clock()), self._show_progress)
+            time_ns = max(0, self._end_ns - self._clock())
+            contest = self._played([anchor, best], 1, time_ns, _SURE_ROUNDS)
             ratio = contest.against(1, 0)
             best, index = (best, 1) if ratio.median < 1 else (anchor, 0)
             turns = contest.turns(index)

@@ -85,7 +85,7 @@ def test_tuning_begins_with_what_is_stored(subject: Subject) -> None:
     question = plan_question.question_of(graph, specs, params.policy, {}, subject.inputs)
     assert write_plan(path, question, StoredPlan(by_hand))
     report = tune_with(subject.path, params, subject.inputs).report
-    (row,) = (row for row in report.rounds[0].tried if row.name == "stored")
+    (row,) = (row for row in report.rounds[0].tried if row.name == "2 slices (stored)")
     assert row.segments == 2
 
 
