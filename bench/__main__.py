@@ -7,6 +7,8 @@ import sys
 
 TABLES = (
     "dispatch",
+    "hand_over",
+    "tracing",
     "fan_out",
     "overlap",
     "models_cpu",

@@ -1,79 +1,56 @@
-"""What the core costs per node: graphs of 10,000 nodes that do nothing, and of 1 µs grains."""
+"""What the scheduler costs per node, beside oneTBB's flow graph on the same graphs.
+
+Graphs of 10,000 nodes, of no work and of 1 µs; one lane and two. Each round runs all contenders
+in turn in one process; figures are medians over the rounds, speed-ups taken within a round.
+"""
 
 from __future__ import annotations
 
-import random
 import statistics
-import time
-from collections.abc import Callable
+from typing import Any
 
-from bench import result_file
-from engine import _core
+from bench import native, result_file
 
-NODES = 10_000
-Edges = list[list[int]]
+ROUNDS = 9
 
 
-def fork_join(width: int = 100) -> Edges:
-    """Layers of ``width`` independent nodes between joins; predecessors of each node."""
-    before: Edges = [[]]
-    while len(before) + width + 1 <= NODES:
-        fork = len(before) - 1
-        before += [[fork] for _ in range(width)]
-        before.append(list(range(fork + 1, fork + 1 + width)))
-    before += [[len(before) - 1] for _ in range(NODES - len(before))]
-    return before
+def rows(found: dict[str, Any]) -> list[dict[str, object]]:
+    """A row a graph and contender."""
+    made = []
+    contenders = {"ours": "engine", "peer": found["peer"]} if found["peer"] else {"ours": "engine"}
+    for graph in dict.fromkeys(r["graph"] for r in found["rounds"]):
+        for key, name in contenders.items():
+            empty, grain = (_figures(found, graph, g, f"{key}_ns") for g in (0, 1000))
+            made.append(
+                {
+                    "graph": graph,
+                    "scheduler": name,
+                    "no-op ns/node, 1 lane": statistics.median(one for one, _ in empty),
+                    "no-op ns/node, 2 lanes": statistics.median(two for _, two in empty),
+                    "1 µs ns/node, 1 lane": statistics.median(one for one, _ in grain),
+                    "1 µs ns/node, 2 lanes": statistics.median(two for _, two in grain),
+                    "1 µs grain, speed-up": statistics.median(one / two for one, two in grain),
+                }
+            )
+    return made
 
 
-def random_graph(seed: int = 1) -> Edges:
-    """Up to three predecessors among the hundred nodes before."""
-    rng = random.Random(seed)
-    return [
-        sorted({rng.randrange(max(0, i - 100), i) for _ in range(rng.randint(1, 3))}) if i else []
-        for i in range(NODES)
-    ]
-
-
-def plan(edges: Edges, lanes: int, grain_ns: int) -> tuple[_core.Machine, _core.Plan]:
-    """The graph on a CPU with ``lanes`` lanes."""
-    options = _core.DeviceOptions()
-    options.kind, options.name, options.lanes = "cpu", "cpu", lanes
-    machine = _core.Machine([options])
-    builder = _core.PlanBuilder(machine)
-    for index, before in enumerate(edges):
-        builder.add_work(f"n{index}", 0, after=before, spin_ns=grain_ns, rank=index)
-    return machine, builder.build()
-
-
-def median_ns_per_node(edges: Edges, lanes: int, grain_ns: int, repeats: int = 60) -> float:
-    """Median over repeats of one run's time over its nodes."""
-    machine, made = plan(edges, lanes, grain_ns)
-    try:
-        return statistics.median(_time(made) for _ in range(repeats)) / len(edges)
-    finally:
-        machine.close()
-
-
-def _time(made: _core.Plan) -> int:
-    start = time.perf_counter_ns()
-    made.run([])
-    return time.perf_counter_ns() - start
+def _figures(
+    found: dict[str, Any], graph: str, grain_ns: int, key: str
+) -> list[tuple[float, float]]:
+    matching = (r for r in found["rounds"] if r["graph"] == graph and r["grain_ns"] == grain_ns)
+    return [(r[key][0], r[key][1]) for r in matching]
 
 
 def main() -> None:
     """Run and store the table."""
-    shapes: dict[str, Callable[[], Edges]] = {"fork-join": fork_join, "random": random_graph}
-    rows = []
-    for shape, make in shapes.items():
-        edges = make()
-        row: dict[str, object] = {"graph": shape, "edges": sum(map(len, edges))}
-        for lanes in (1, 2):
-            row[f"no-op ns/node, {lanes} lane"] = median_ns_per_node(edges, lanes, 0)
-        one, two = (median_ns_per_node(edges, lanes, 1000, 20) for lanes in (1, 2))
-        row["1 µs grain, speed-up of 2 lanes"] = one / two
-        rows.append(row)
-    result_file.show("Dispatch of 10,000 nodes", rows)
-    result_file.write("dispatch", {"nodes": NODES}, rows)
+    found = native.run("core_dispatch", str(ROUNDS))
+    if not found["peer"]:
+        print("oneTBB is not installed (pip install tbb-devel): the table is without it")
+    made = rows(found)
+    result_file.show("Dispatch of 10,000 nodes", made)
+    config = {"nodes": found["nodes"], "rounds": ROUNDS, "peer": found["peer"] or "not installed"}
+    result_file.write("dispatch", config, made)
 
 
 if __name__ == "__main__":

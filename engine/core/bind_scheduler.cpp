@@ -203,7 +203,7 @@ void bind_machine(nb::module_& m) {
             const MachineParams params{std::move(devices), spin_ns, thread_budget};
             new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
           },
-          "devices"_a, "spin_ns"_a = 50'000, "thread_budget"_a = 0)
+          "devices"_a, "spin_ns"_a = 200'000, "thread_budget"_a = 0)
       .def(
           "close", [](const PyMachine& self) { self.owner->get()->close(); },
           nb::call_guard<nb::gil_scoped_release>(),

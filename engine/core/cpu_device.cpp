@@ -4,6 +4,13 @@
 
 namespace engine {
 
+namespace {
+
+/// One to two microseconds where a pause takes 20-60 ns.
+constexpr int lingering_pauses = 32;
+
+}  // namespace
+
 CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine)
     : Device(std::move(name), lanes),
       machine_(machine),
@@ -125,10 +132,34 @@ void CpuDevice::give_back_seats(int seats) {
 
 void CpuDevice::drive(Lane& lane, Run* mine) {
   Task task;
-  while (!(mine != nullptr && mine->done()) && !seats_.gate_closed() && queue_.pop(task)) {
-    wake(1);
-    if (!run_from(lane, task, mine)) return;
+  do {
+    while (may_stay(mine) && queue_.pop(task)) {
+      wake(1);
+      if (!run_from(lane, task, mine)) return;
+    }
+  } while (linger(mine));
+}
+
+/// Whether a seat holder may take another node.
+bool CpuDevice::may_stay(const Run* mine) const noexcept {
+  return !(mine != nullptr && mine->done()) && !seats_.gate_closed();
+}
+
+/// Waits for nodes with the seat in hand, for a microsecond or two; returns whether there are any.
+/// Whoever pushes meanwhile counts on us as on a spinner, and need not wake another thread while
+/// we are on our way from the seat to the spinning.
+bool CpuDevice::linger(const Run* mine) {
+  if (!machine_.spins()) return false;
+  // seq_cst, both: as in spin(); whoever counted on us in vain is made up for by leave()
+  spinners_.fetch_add(1, std::memory_order_seq_cst);
+  bool ready = false;
+  for (int i = 0; i < lingering_pauses && !ready && may_stay(mine); ++i) {
+    if (machine_.budget().exceeded()) break;
+    cpu_relax();
+    ready = queue_.maybe_ready();
   }
+  spinners_.fetch_sub(1, std::memory_order_seq_cst);
+  return ready;
 }
 
 /// Runs the task and whatever comes first after it, until the lane makes nothing ready. False: the
@@ -241,18 +272,25 @@ bool CpuDevice::collect_seats(int seats) {
     machine_.budget().remove_running(seats);
     return false;
   }
-  for (int taken = 0; taken < seats;) {
-    const EventCount::Key key = gate_parked_.prepare();
-    const int more = seats_.take_behind_gate(seats - taken);
-    taken += more;
-    if (more > 0)
-      gate_parked_.cancel();
-    else
-      gate_parked_.wait(key);
-  }
+  for (int taken = 0; taken < seats;) taken += await_seats(seats - taken);
   seats_.open_gate();
   wake(lanes());
   return true;
+}
+
+/// Behind the gate: takes what is free of `seats`, or waits a while for some; returns how many.
+int CpuDevice::await_seats(int seats) {
+  for (int i = 0; i < lingering_pauses; ++i) {
+    if (const int taken = seats_.take_behind_gate(seats); taken > 0) return taken;
+    cpu_relax();  // lanes without work leave at once
+  }
+  const EventCount::Key key = gate_parked_.prepare();
+  const int taken = seats_.take_behind_gate(seats);
+  if (taken > 0)
+    gate_parked_.cancel();
+  else
+    gate_parked_.wait(key);
+  return taken;
 }
 
 }  // namespace engine

@@ -64,6 +64,8 @@ class CpuDevice final : public Device {
   void leave(Lane& lane);
   void give_back_seats(int seats);
   void drive(Lane& lane, Run* mine);
+  [[nodiscard]] bool may_stay(const Run* mine) const noexcept;
+  bool linger(const Run* mine);
   bool run_from(Lane& lane, Task task, const Run* mine);
   void choose(Lane& lane, Task& task);
   bool run_node(Lane& lane, const Task& task);
@@ -81,6 +83,7 @@ class CpuDevice final : public Device {
   void flush(Lane& lane, Run& run);
   void empty_kept(Lane& lane);
   [[nodiscard]] bool collect_seats(int seats);
+  [[nodiscard]] int await_seats(int seats);
 
   Machine& machine_;
   const std::uint32_t executor_;

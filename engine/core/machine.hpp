@@ -43,7 +43,7 @@ struct DeviceParams {
 
 struct MachineParams {
   std::vector<DeviceParams> devices;
-  std::int64_t spin_ns = 50'000;  ///< how long a thread spins, budget allowing, before it parks
+  std::int64_t spin_ns = 200'000;  ///< how long a thread spins, budget allowing, before it parks
   int thread_budget = 0;          ///< 0: the cores of the process
 };
 
@@ -106,6 +106,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
     budget_.remove_running(1);
     return held;
   }
+  /// Whether threads may spin at all.
+  [[nodiscard]] bool spins() const noexcept { return spin_ns_ != 0; }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
 
  private:

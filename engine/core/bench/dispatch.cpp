@@ -1,105 +1,88 @@
-// What the scheduler costs per node, as JSON: no-op and 1 us nodes, two shapes, 1 and 2 lanes.
-#include <algorithm>
+// What the scheduler costs per node beside another one: two shapes, no work and 1 us of it, one
+// lane and two. Rounds of all contenders in turn, as JSON: a row a round.
 #include <cstdio>
-#include <random>
+#include <cstdlib>
 #include <string>
-#include <vector>
 
+#include "graphs.hpp"
 #include "machine.hpp"
+#include "peer.hpp"
 #include "plan_builder.hpp"
 #include "run.hpp"
-#include "work_kernel.hpp"
+#include "series.hpp"
 
 namespace {
 
 using namespace engine;
-using PlanPtr = std::shared_ptr<const Plan>;
+using namespace engine::bench;
 
-MachineParams cpu(int lanes) {
+constexpr int node_count = 10'000;
+
+/// Burns a core for a while.
+class BurnKernel final : public Kernel {
+ public:
+  explicit BurnKernel(std::int64_t grain_ns) : grain_ns_(grain_ns) {}
+  void execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelToken*) const override {
+    burn(grain_ns_);
+  }
+
+ private:
+  const std::int64_t grain_ns_;
+};
+
+std::shared_ptr<const Plan> plan_of(const MachineOwner& machine, const Edges& edges,
+                                    std::int64_t grain_ns) {
+  const auto kernel = grain_ns == 0 ? nullptr : std::make_shared<const BurnKernel>(grain_ns);
+  PlanBuilder builder(machine.get());
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    builder.add_node({.name = std::to_string(i),
+                      .kernel = kernel,
+                      .after = edges[i],
+                      .rank = static_cast<std::int64_t>(i),
+                      .kind = NodeKind::work});
+  return builder.build();
+}
+
+double ours_ns(const Edges& edges, int lanes, std::int64_t grain_ns, int repeats) {
   MachineParams params;
   params.devices.push_back({.kind = "cpu", .name = "cpu", .lanes = lanes});
-  return params;
+  MachineOwner machine(params);
+  const auto plan = plan_of(machine, edges, grain_ns);
+  return median_ns(repeats, [&] { static_cast<void>(machine->run(*plan, {}, {}, 0)); });
 }
 
-NodeSpec work(int index, std::vector<int> after, const std::shared_ptr<const Kernel>& kernel) {
-  return {.name = "n" + std::to_string(index),
-          .kernel = kernel,
-          .after = std::move(after),
-          .rank = index,
-          .kind = NodeKind::work};
+double peer_ns(const Edges& edges, int threads, std::int64_t grain_ns, int repeats) {
+  double found_ns = 0;
+  with_peer(edges, threads, grain_ns,
+            [&](const std::function<void()>& run) { found_ns = median_ns(repeats, run); });
+  return found_ns;
 }
 
-PlanPtr fork_join(Machine& machine, int node_count, const std::shared_ptr<const Kernel>& kernel) {
-  PlanBuilder builder(machine.shared_from_this());
-  builder.add_node(work(0, {}, kernel));
-  std::vector<int> branches;
-  for (int i = 1; i < node_count - 1; ++i)
-    branches.push_back(builder.add_node(work(i, {0}, kernel)));
-  builder.add_node(work(node_count - 1, branches, kernel));
-  return builder.build();
-}
-
-/// Each node waits for one to three of the 100 before it.
-PlanPtr random_dag(Machine& machine, int node_count, const std::shared_ptr<const Kernel>& kernel) {
-  std::mt19937 random(7);
-  PlanBuilder builder(machine.shared_from_this());
-  for (int i = 0; i < node_count; ++i) {
-    std::vector<int> after;
-    for (unsigned k = 0; i > 0 && k < 1 + random() % 3; ++k)
-      after.push_back(i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, 100))));
-    builder.add_node(work(i, after, kernel));
+void round(const char* shape, const Edges& edges, std::int64_t grain_ns, bool last) {
+  const int repeats = 20;
+  double per_node_ns[4] = {};
+  for (int lanes = 1; lanes <= 2; ++lanes) {
+    per_node_ns[lanes - 1] = ours_ns(edges, lanes, grain_ns, repeats) / node_count;
+    per_node_ns[lanes + 1] = peer_ns(edges, lanes, grain_ns, repeats) / node_count;
   }
-  return builder.build();
-}
-
-void measure(const char* shape, int node_count, int lanes, std::int64_t grain_ns, int repeats) {
-  MachineOwner machine(cpu(lanes));
-  const auto kernel = grain_ns == 0 ? nullptr : std::make_shared<const WorkKernel>(grain_ns, false);
-  const PlanPtr plan = std::string(shape) == "fork_join"
-                           ? fork_join(*machine.get(), node_count, kernel)
-                           : random_dag(*machine.get(), node_count, kernel);
-  std::vector<double> per_node_ns;
-  for (int i = 0; i < repeats; ++i) {
-    const std::int64_t start_ns = now_ns();
-    static_cast<void>(machine->run(*plan, {}, {}, 0));
-    per_node_ns.push_back(static_cast<double>(now_ns() - start_ns) / node_count);
-  }
-  std::sort(per_node_ns.begin(), per_node_ns.end());
   std::printf(
-      "  {\"shape\": \"%s\", \"nodes\": %d, \"lanes\": %d, \"grain_ns\": %lld, "
-      "\"min_ns_per_node\": %.1f, \"median_ns_per_node\": %.1f},\n",
-      shape, node_count, lanes, static_cast<long long>(grain_ns), per_node_ns.front(),
-      per_node_ns[per_node_ns.size() / 2]);
-}
-
-/// A plan of one no-op node: what a synchronous query pays besides its kernel.
-void measure_single(int lanes, int repeats) {
-  MachineOwner machine(cpu(lanes));
-  PlanBuilder builder(machine.get());
-  builder.add_node(work(0, {}, nullptr));
-  const PlanPtr plan = builder.build();
-  std::vector<double> per_run_ns;
-  for (int i = 0; i < repeats; ++i) {
-    const std::int64_t start_ns = now_ns();
-    for (int k = 0; k < 100; ++k) static_cast<void>(machine->run(*plan, {}, {}, 0));
-    per_run_ns.push_back(static_cast<double>(now_ns() - start_ns) / 100);
-  }
-  std::sort(per_run_ns.begin(), per_run_ns.end());
-  std::printf(
-      "  {\"shape\": \"single\", \"nodes\": 1, \"lanes\": %d, \"grain_ns\": 0, "
-      "\"min_ns_per_node\": %.1f, \"median_ns_per_node\": %.1f}%s\n",
-      lanes, per_run_ns.front(), per_run_ns[per_run_ns.size() / 2], lanes == 2 ? "" : ",");
+      "  {\"graph\": \"%s\", \"grain_ns\": %lld, \"ours_ns\": [%.1f, %.1f], "
+      "\"peer_ns\": [%.1f, %.1f]}%s\n",
+      shape, static_cast<long long>(grain_ns), per_node_ns[0], per_node_ns[1], per_node_ns[2],
+      per_node_ns[3], last ? "" : ",");
 }
 
 }  // namespace
 
-int main() {
-  std::printf("[\n");
-  for (const char* shape : {"fork_join", "random"})
-    for (const int lanes : {1, 2}) measure(shape, 10'000, lanes, 0, 200);
-  for (const char* shape : {"fork_join", "random"})
-    for (const int lanes : {1, 2}) measure(shape, 1'000, lanes, 1'000, 200);
-  measure_single(1, 200);
-  measure_single(2, 200);
-  std::printf("]\n");
+/// Argument: rounds, 15 if left out.
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
+  const Edges layers = fork_join(node_count), random = random_dag(node_count);
+  std::printf("{\"nodes\": %d, \"peer\": \"%s\", \"rounds\": [\n", node_count, peer_name().c_str());
+  for (int i = 0; i < rounds; ++i)
+    for (const std::int64_t grain_ns : {0, 1'000}) {
+      round("fork-join", layers, grain_ns, false);
+      round("random", random, grain_ns, i == rounds - 1 && grain_ns != 0);
+    }
+  std::printf("]}\n");
 }
