@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.pipeline.example_inputs import example_inputs
     from engine.pipeline.load import LoadParams, tune_with
     from engine.pipeline.stages import read_model
-    from engine.pipeline.tuning import TuneParams
+    from engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)
     params = LoadParams(

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.pipeline.stages import check_policy
-from engine.pipeline.tuning import TuneParams
+from engine.pipeline.tune_params import TuneParams
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.runtime.machines import EmulationParams
 

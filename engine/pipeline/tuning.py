@@ -12,55 +12,19 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from engine.errors import ConfigError
 from engine.pipeline.lessons import Lessons
 from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
 from engine.pipeline.stages import ProgressCallback, no_progress
+from engine.pipeline.tune_params import TuneParams
 from engine.pipeline.tuning_report import Round, Tried, TuningReport
-from engine.runtime.contest import Clock, Contender, Contest, ContestParams, Turn
+from engine.runtime.contest import Clock, Contender, Contest, Turn
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 
 C = TypeVar("C", bound=Contender)
-
-
-@dataclass(frozen=True)
-class TuneParams:
-    """How long and how widely to look.
-
-    Parameters
-    ----------
-    time_s : float
-        For building, measuring and thinking together; what is begun is finished.
-    challengers : int
-        Most plans that a round builds, fewer where queries are long.
-    patience : int
-        Rounds without a gain before giving up.
-    contest : ContestParams
-        How plans are compared.
-    fixed_devices : frozenset of int
-        Devices whose times are given (emulated ones), so that there is nothing to learn.
-
-    Raises
-    ------
-    ConfigError
-        If a number is out of range.
-    """
-
-    time_s: float = 20.0
-    challengers: int = 4
-    patience: int = 2
-    contest: ContestParams = field(default_factory=ContestParams)
-    fixed_devices: frozenset[int] = frozenset()
-
-    def __post_init__(self) -> None:
-        if not 0 < self.time_s < float("inf"):
-            raise ConfigError(f"the time to tune must be > 0 seconds, got {self.time_s}")
-        if self.challengers < 1 or self.patience < 1:
-            raise ConfigError("challengers and patience must be >= 1")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.runtime.contest import Interval, Verdict
+from engine.runtime.intervals import Interval, Verdict
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,18 @@ rounds so does the slower half of those still open (successive halving).
 
 References
 ----------
-The interval of a median by order statistics (the sign test): Conover, Practical Nonparametric
-Statistics, 3rd edition, section 3.2. Halving: Jamieson and Talwalkar, AISTATS 2016, Algorithm 1;
-there with a fixed budget for each step, here the rounds double.
+Halving: Jamieson and Talwalkar, AISTATS 2016, Algorithm 1; there with a fixed budget for each step,
+here the rounds double.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
+from engine.runtime.intervals import Interval, Verdict, interval
 from placement.timeline import Timeline
 
 Clock = Callable[[], int]
@@ -60,14 +58,6 @@ class Contender(Protocol):
         """Answer once; return what that took, without what reading the spans takes."""
 
 
-class Verdict(StrEnum):
-    """What a comparison has shown so far."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    OPEN = "open"
-
-
 @dataclass(frozen=True)
 class ContestParams:
     """How long to compare.
@@ -94,58 +84,8 @@ class ContestParams:
     most_runs: int = 16
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Median of ratios with its confidence interval; rounds counts the ratios."""
-
-    low: float
-    median: float
-    high: float
-    rounds: int
-
-    def verdict(self, min_gain: float) -> Verdict:
-        """Whether a ratio below 1 is shown, or shown to be out of reach."""
-        if self.high < 1:
-            return Verdict.FASTER
-        return Verdict.SLOWER if self.low > 1 - min_gain else Verdict.OPEN
-
-
-_FEW_ROUNDS_MARGIN = 0.05
-"""Added to both ends where too few rounds were played for the confidence asked for: the extremes
-of three ratios enclose their median in three cases of four only."""
-
-
 _SURELY_LONG = 20
 """A first query of so many blocks is no effect of cold caches."""
-
-
-def interval(ratios: Sequence[float], confidence: float) -> Interval:
-    """Median and its confidence interval by order statistics.
-
-    Raises
-    ------
-    ValueError
-        If there is no ratio.
-    """
-    if not ratios:
-        raise ValueError("interval: no ratios")
-    ordered, count = sorted(ratios), len(ratios)
-    median = statistics.median(ordered)
-    outside = 0
-    # How many of the lowest and the highest may be left out, at (1 - confidence) / 2 each.
-    while _tail(count, outside) <= (1 - confidence) / 2:
-        outside += 1
-    if outside:
-        return Interval(ordered[outside - 1], median, ordered[count - outside], count)
-    if count < 3:
-        return Interval(0.0, median, math.inf, count)
-    margin = 1 + _FEW_ROUNDS_MARGIN
-    return Interval(ordered[0] / margin, median, ordered[-1] * margin, count)
-
-
-def _tail(count: int, most: int) -> float:
-    """Probability of at most ``most`` heads in ``count`` throws of a fair coin."""
-    return sum(math.comb(count, k) for k in range(most + 1)) / 2.0**count
 
 
 def _nothing() -> None:

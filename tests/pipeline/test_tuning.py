@@ -9,7 +9,8 @@ from tuning_world import GUESS, LINEAR, SHORTEST_NS, TRUTH, FakeContender, Machi
 
 from engine.errors import ConfigError
 from engine.pipeline.proposals import Key, key_of
-from engine.pipeline.tuning import Tuned, TuneParams, Tuner
+from engine.pipeline.tune_params import TuneParams
+from engine.pipeline.tuning import Tuned, Tuner
 from engine.segmentation.segmenter import Candidate
 
 

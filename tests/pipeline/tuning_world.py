@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.pipeline.tuning import Tuned, TuneParams, Tuner
+from engine.pipeline.tune_params import TuneParams
+from engine.pipeline.tuning import Tuned, Tuner
 from engine.runtime.contest import Turn
 from engine.segmentation.coarse import predict
 from engine.segmentation.segmenter import Candidate, segment
