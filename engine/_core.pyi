@@ -252,7 +252,7 @@ class Machine:
     """Queues, lanes and threads of the devices of a process."""
 
     def __init__(
-        self, devices: Sequence[DeviceOptions], spin_ns: int = 50000, thread_budget: int = 0
+        self, devices: Sequence[DeviceOptions], spin_ns: int = 200000, thread_budget: int = 0
     ) -> None: ...
     def close(self) -> None:
         """Cancels the runs in flight, waits for their end and joins all threads."""

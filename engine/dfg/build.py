@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import onnx
 from engine.dfg.captures import captures, reads
 from engine.dfg.constants import constant_bytes, tensors_of_node
 from engine.dfg.graph import Dim, Graph, Task, Tensor, ValueKind
+from engine.dfg.node_order import depth_first
 
 _SHAPE_READERS = {"Shape", "Size"}
 
@@ -24,7 +25,7 @@ _KINDS = {
 
 
 def build(name: str, model: onnx.ModelProto, model_path: Path, source_hash: str) -> Graph:
-    """The graph of a model whose nodes are in topological order.
+    """The graph of a model, its tasks in the order of node_order.py.
 
     Parameters
     ----------
@@ -33,12 +34,13 @@ def build(name: str, model: onnx.ModelProto, model_path: Path, source_hash: str)
     model_path : Path
         The model's own file; its folder holds the external weights.
     """
-    names = _Names.of(model.graph)
+    nodes = depth_first(model.graph)
+    names = _Names.of(model.graph, nodes)
     indices = {value: i for i, value in enumerate(names.tensors)}
     return Graph(
         name=name,
-        tasks=_tasks(model.graph, indices, names.constants),
-        tensors=_tensors(model.graph, names),
+        tasks=_tasks(nodes, indices, names.constants),
+        tensors=_tensors(model.graph, nodes, names),
         inputs=tuple(indices[n] for n in names.inputs),
         outputs=tuple(indices[v.name] for v in model.graph.output),
         model=model,
@@ -61,24 +63,24 @@ class _Names:
     tensors: tuple[str, ...]
 
     @staticmethod
-    def of(graph: onnx.GraphProto) -> _Names:
+    def of(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> _Names:
         inputs = tuple(dict.fromkeys(value.name for value in graph.input))
         sizes = {tensor.name: constant_bytes(tensor) for tensor in graph.initializer}
         for sparse in graph.sparse_initializer:
             size = constant_bytes(sparse.values) + constant_bytes(sparse.indices)
             sizes[sparse.values.name] = size
         constants = {n: size for n, size in sizes.items() if n not in set(inputs)}
-        made = (name for node in graph.node for name in node.output if name)
+        made = (name for node in nodes for name in node.output if name)
         ends = (value.name for value in graph.output)
         return _Names(inputs, sizes, constants, tuple(dict.fromkeys([*inputs, *made, *ends])))
 
 
 def _tasks(
-    graph: onnx.GraphProto, indices: dict[str, int], constants: dict[str, int]
+    nodes: Sequence[onnx.NodeProto], indices: dict[str, int], constants: dict[str, int]
 ) -> tuple[Task, ...]:
     used: set[str] = set()
     tasks = []
-    for node in graph.node:
+    for node in nodes:
         names = reads(node)
         held = tuple(n for n in names if n in constants)
         inner = sum(constant_bytes(tensor) for tensor in tensors_of_node(node))
@@ -105,13 +107,15 @@ def _unique(node: onnx.NodeProto, used: set[str]) -> str:
     return name
 
 
-def _tensors(graph: onnx.GraphProto, names: _Names) -> tuple[Tensor, ...]:
+def _tensors(
+    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], names: _Names
+) -> tuple[Tensor, ...]:
     types = {v.name: v.type for v in (*graph.value_info, *graph.output, *graph.input)}
     types.update(_constant_types(graph, names))
-    producer = {n: i for i, node in enumerate(graph.node) for n in node.output if n}
+    producer = {n: i for i, node in enumerate(nodes) for n in node.output if n}
     consumers: dict[str, list[int]] = {}
     content_read: set[str] = set()
-    for index, node in enumerate(graph.node):
+    for index, node in enumerate(nodes):
         for name in reads(node):
             consumers.setdefault(name, []).append(index)
         content_read.update(_reads_content(node))

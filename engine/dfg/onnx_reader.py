@@ -21,7 +21,7 @@ from engine.native import load_runtime
 
 _log = logging.getLogger(__name__)
 
-_FORMAT = 1
+_FORMAT = 2
 """Counts up when what is stored in the cache changes its meaning."""
 
 
