@@ -1,6 +1,6 @@
 """How long a ready node waits for another lane: a chain that alternates between two lanes.
 
-A lane that waits spins for 50 µs, then parks; both are measured, the latter with spinning off.
+A lane that waits spins for a while, then parks; both are measured, the latter with spinning off.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from engine.runtime.inputs import (
     output_specs,
 )
 from engine.runtime.lowering import computed_outputs, lower
-from engine.runtime.measured import Traced, traced_query
+from engine.runtime.measured import Recording, Traced, traced_query
 from engine.segmentation.plan import Plan
 from engine.values import from_value, to_value
 from placement.timeline import Timeline
@@ -66,7 +66,7 @@ class Model:
         self._computed = computed_outputs(graph)
         self._query = _plain_query(self)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        self._last_traced: Traced | None = None
+        self._last_traced: Traced | tuple[Recording, list[int]] | None = None
 
     def run(
         self,
@@ -114,7 +114,7 @@ class Model:
         result = self._finish(run, outputs)
         if traced:
             moments.append(time.monotonic_ns())
-            self._last_traced = traced_query(self.plan, run, self.lanes, moments)
+            self._last_traced = (Recording.of(run), moments)
         return result
 
     def submit(
@@ -187,9 +187,17 @@ class Model:
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 
     def _traced(self) -> Traced:
-        if self._last_traced is None:
+        """The last traced run, made spans of on the first look: queries do not pay for that."""
+        last = self._last_traced
+        if last is None:
             raise EngineError("no traced run yet: call run(..., traced=True) first")
-        return self._last_traced
+        if isinstance(last, Traced):
+            return last
+        recording, moments = last
+        found = traced_query(self.plan, recording, self.lanes, moments)
+        if self._last_traced is last:
+            self._last_traced = found
+        return found
 
     def _values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None

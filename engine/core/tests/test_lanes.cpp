@@ -108,3 +108,22 @@ TEST(thousands_of_nodes_may_be_ready_at_once) {
   CHECK(executed == 6'000);
   CHECK(machine->stats().devices[0].queued == 0);
 }
+
+TEST(spinners_make_room_for_wide_nodes) {
+  // A wide node's kernel brings threads of its own, which spin too; nobody else may meanwhile.
+  MachineParams params = machine_of({cpu(lanes)});
+  params.thread_budget = lanes;
+  params.spin_ns = 3'600'000'000'000;
+  MachineOwner machine(params);
+  std::atomic<int> refused{0};
+  PlanBuilder builder(machine.get());
+  builder.add_node({.name = "wide",
+                    .kernel = call([&] {
+                      while (machine->budget().exceeded()) std::this_thread::yield();
+                      if (!machine->budget().try_spin()) ++refused;
+                    }),
+                    .width = lanes});
+  const PlanPtr plan = builder.build();
+  for (int i = 0; i < 50; ++i) CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
+  CHECK(refused == 50);
+}
