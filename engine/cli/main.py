@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from engine.cli import convert, inspect, models, optimum, place, profile, run, serve, tune
+from engine.cli import convert, inspect, memory, models, optimum, place, profile, run, serve, tune
 from engine.cli.parser import Parser
 from engine.errors import EngineError
 
@@ -22,6 +22,7 @@ VERBS: tuple[ModuleType, ...] = (
     models,
     convert,
     tune,
+    memory,
 )
 
 _INTERNAL_ERROR = 70

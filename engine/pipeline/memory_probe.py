@@ -1,0 +1,121 @@
+"""Measures a model's memory in a process of its own: ``python -m engine.pipeline.memory_probe``.
+
+Reads a pickled ``ProbeParams`` from stdin and prints JSON. What the process holds before it loads
+the model (interpreter, libraries, inputs) is the base; everything else is above it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine import native
+from engine.errors import ExecutionError
+from engine.pipeline.load import load_with
+from engine.pipeline.load_params import LoadParams
+from engine.runtime.machines import machine_for
+from engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
+from engine.values import to_value
+
+_OWN_ARENA = {"session.use_env_allocators": "0"}
+
+
+@dataclass(frozen=True)
+class ProbeParams:
+    """What to measure.
+
+    Parameters
+    ----------
+    path : Path
+        The ONNX file.
+    inputs : dict
+        Example inputs by name.
+    queries : int
+        How many to run before the steady state.
+    load : LoadParams or None
+        How to load it; None is a plain ONNX Runtime session of the file.
+    threads : int
+        Intra-op threads of the plain session.
+    """
+
+    path: Path
+    inputs: dict[str, Any]
+    queries: int
+    load: LoadParams | None = None
+    threads: int = 1
+
+
+def probe_apart(params: ProbeParams) -> dict[str, Any]:
+    """``probe`` in a new process.
+
+    Raises
+    ------
+    ExecutionError
+        If that fails; the message is its last line.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.pipeline.memory_probe"],
+        input=pickle.dumps(params),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()
+        raise ExecutionError(f"measuring memory failed: {reason[-1] if reason else 'killed'}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def probe(params: ProbeParams) -> dict[str, Any]:
+    """Memory above the base after loading and after queries, the peak, and mapped weights."""
+    native.load_runtime()
+    if params.load is not None:
+        machine_for(params.load.specs(), params.load.emulation)
+    base = _base()
+    query, folder = _plain(params) if params.load is None else _planned(params, params.load)
+    loaded = ProcessMemory.now().minus(base)
+    for _ in range(params.queries):
+        query()
+    steady = ProcessMemory.now().minus(base)
+    weights = None if folder is None else MappedFiles.below(folder)
+    return {
+        "base": base.to_dict(),
+        "loaded": loaded.to_dict(),
+        "steady": steady.to_dict(),
+        "weights": None if weights is None else vars(weights),
+        "threads": thread_count(),
+    }
+
+
+def _base() -> ProcessMemory:
+    reset_peak()
+    return ProcessMemory.now()
+
+
+def _planned(params: ProbeParams, load: LoadParams) -> tuple[Callable[[], object], Path]:
+    model = load_with(params.path, load, params.inputs)
+    return lambda: model.run(params.inputs), model.graph.folder
+
+
+def _plain(params: ProbeParams) -> tuple[Callable[[], object], None]:
+    session = native.open_session(str(params.path), width=params.threads, config=_OWN_ARENA)
+    kinds = {name: kind for name, _, kind, _ in session.input_info}
+    values = {n: to_value(a, kinds.get(n) or None) for n, a in params.inputs.items()}
+    return lambda: session.run(values), None
+
+
+def main() -> int:
+    """Answer what stdin asks."""
+    params = pickle.load(sys.stdin.buffer)
+    print(json.dumps(probe(params)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

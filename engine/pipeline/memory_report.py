@@ -1,0 +1,66 @@
+"""A model's memory: what its plan needs and holds, beside a plain ONNX Runtime session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.pipeline.load import load_with
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.memory_probe import ProbeParams, probe_apart
+from engine.runtime.activations import planned_activations
+
+_QUERIES = 10
+
+
+def memory_report(
+    path: Path, params: LoadParams, inputs: Mapping[str, Any], queries: int = _QUERIES
+) -> dict[str, Any]:
+    """Load once to make and keep the plan, then measure it and a plain session, each apart.
+
+    Returns
+    -------
+    dict
+        ``plan`` (what it is), ``weights`` (where they are), ``activations`` (predicted),
+        ``planned`` and ``plain`` (measured, bytes above each process's base), ``ratio``.
+
+    Raises
+    ------
+    EngineError
+        If the model cannot be loaded or run.
+    """
+    model = load_with(path, params, inputs)
+    graph, plan = model.graph, model.plan
+    del model
+    width = max((segment.width for segment in plan.segments), default=1)
+    planned = probe_apart(ProbeParams(path, dict(inputs), queries, load=params))
+    plain = probe_apart(ProbeParams(path, dict(inputs), queries, threads=width))
+    return {
+        "model": graph.name,
+        "plan": {"name": plan.name, "segments": len(plan.segments), "widest": width},
+        "weights": _weights(graph) | planned.pop("weights"),
+        "activations": asdict(planned_activations(graph, plan, inputs)),
+        "planned": planned,
+        "plain": {key: plain[key] for key in ("base", "loaded", "steady", "threads")},
+        "ratio": {
+            "peak": _ratio(planned, plain, "peak_bytes"),
+            "resident": _ratio(planned, plain, "resident_bytes"),
+        },
+    }
+
+
+def _weights(graph: Graph) -> dict[str, int]:
+    """Bytes of the model's constants, and of those that ONNX Runtime keeps in another form."""
+    rewritten = [file.stat().st_size for file in graph.folder.glob("weight-*.bin")]
+    return {
+        "original_bytes": sum(f.stat().st_size for f in graph.folder.glob("weights.bin")),
+        "rewritten_files": len(rewritten),
+        "rewritten_bytes": sum(rewritten),
+    }
+
+
+def _ratio(planned: Mapping[str, Any], plain: Mapping[str, Any], field: str) -> float:
+    return float(planned["steady"][field] / max(1, plain["steady"][field]))
