@@ -257,6 +257,10 @@ class Machine:
     def close(self) -> None:
         """Cancels the runs in flight, waits for their end and joins all threads."""
 
+    @property
+    def runs_in_flight(self) -> int:
+        """Runs that were started and have not ended, of all plans."""
+
     def stats(self) -> dict[str, Any]:
         """Per device lanes, executed, queued; live values and bytes, runs in flight."""
 

@@ -208,6 +208,10 @@ void bind_machine(nb::module_& m) {
           "close", [](const PyMachine& self) { self.owner->get()->close(); },
           nb::call_guard<nb::gil_scoped_release>(),
           "Cancels the runs in flight, waits for their end and joins all threads.")
+      .def_prop_ro(
+          "runs_in_flight",
+          [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },
+          "Runs that were started and have not ended, of all plans.")
       .def("stats", &stats);
 }
 

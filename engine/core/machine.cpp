@@ -153,7 +153,7 @@ Machine::Stats Machine::stats() const {
     stats.live_values += meter->values();
     stats.live_bytes += meter->bytes();
   }
-  stats.runs_in_flight = in_flight_.load(std::memory_order_relaxed);  // relaxed: a statistic
+  stats.runs_in_flight = runs_in_flight();
   return stats;
 }
 

@@ -44,7 +44,7 @@ struct DeviceParams {
 struct MachineParams {
   std::vector<DeviceParams> devices;
   std::int64_t spin_ns = 200'000;  ///< how long a thread spins, budget allowing, before it parks
-  int thread_budget = 0;          ///< 0: the cores of the process
+  int thread_budget = 0;           ///< 0: the cores of the process
 };
 
 /// Thread-safe. close() before the last reference goes (MachineOwner does).
@@ -108,6 +108,10 @@ class Machine : public std::enable_shared_from_this<Machine> {
   }
   /// Whether threads may spin at all.
   [[nodiscard]] bool spins() const noexcept { return spin_ns_ != 0; }
+  /// Runs that were started and have not ended; a hint.
+  [[nodiscard]] std::uint64_t runs_in_flight() const noexcept {
+    return in_flight_.load(std::memory_order_relaxed);  // relaxed: a hint
+  }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
 
  private:

@@ -20,6 +20,7 @@ from engine.errors import (
     InputError,
 )
 from engine.runtime.blame import Blame, blame
+from engine.runtime.busy_plan import BusyPlan, narrow_plan
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
 from engine.runtime.future import Future as Future
@@ -50,6 +51,8 @@ class Model:
     """A graph, its plan and the core's form of it. Thread-safe.
 
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
+    While more queries overlap than there are lanes, each runs on a lane of its own
+    (busy_plan.py); traced ones always follow ``plan``.
     """
 
     def __init__(self, graph: Graph, plan: Plan, machine: _core.Machine) -> None:
@@ -64,8 +67,9 @@ class Model:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _constants(graph)
         self._computed = computed_outputs(graph)
-        self._query = _plain_query(self)
+        self._query = self._plain_query(self.native)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
+        self._busy = self._busy_plan(machine)
         self._last_traced: Traced | tuple[Recording, list[int]] | None = None
 
     def run(
@@ -97,8 +101,10 @@ class Model:
         ExecutionError
             If a segment failed; other queries are not affected.
         """
-        if self._query and outputs is None and timeout is None and not traced:
-            answer = self._query.answer(inputs) if type(inputs) is dict else None
+        busy = None if self._busy is None or traced else self._busy.now()
+        query = self._query if busy is None else busy.query
+        if query and outputs is None and timeout is None and not traced:
+            answer = query.answer(inputs) if type(inputs) is dict else None
             if isinstance(answer, dict):
                 return answer
             if answer is not None:
@@ -107,7 +113,8 @@ class Model:
         values = self._values(inputs, outputs)
         moments.append(time.monotonic_ns())
         try:
-            run = self.native.execute(values, -1.0 if timeout is None else timeout, traced)
+            native = self.native if busy is None else busy.native
+            run = native.execute(values, -1.0 if timeout is None else timeout, traced)
         except TimeoutError as error:
             raise DeadlineError(f"query not done after {timeout} s") from error
         moments.append(time.monotonic_ns())
@@ -136,7 +143,8 @@ class Model:
             Queries of a higher priority go first.
         """
         values = self._values(inputs, outputs)
-        run = self.native.submit(values, deadline_ns=deadline_ns, priority=priority, traced=traced)
+        native = self.native if traced else self._plan_now()
+        run = native.submit(values, deadline_ns=deadline_ns, priority=priority, traced=traced)
         return Future(self, run, outputs)
 
     async def infer(
@@ -148,8 +156,9 @@ class Model:
     ) -> dict[str, Array]:
         """``submit`` for an event loop: awaits without a thread; cancelling cancels the run."""
         values = self._values(inputs, outputs)
+        native = self._plan_now()
         run = await completions().wait(
-            lambda queue, tag: self.native.submit(
+            lambda queue, tag: native.submit(
                 values,
                 deadline_ns=deadline_ns or 0,
                 priority=priority,
@@ -199,6 +208,26 @@ class Model:
             self._last_traced = found
         return found
 
+    def _busy_plan(self, machine: _core.Machine) -> BusyPlan | None:
+        lanes = self.lanes[self.plan.devices[0]]
+        plan = narrow_plan(self.graph, self.plan, lanes)
+        if plan is None:
+            return None
+        return BusyPlan(self.graph, plan, machine, lanes, self._plain_query)
+
+    def _plan_now(self) -> _core.Plan:
+        busy = None if self._busy is None else self._busy.now()
+        return self.native if busy is None else busy.native
+
+    def _plain_query(self, native: _core.Plan) -> _core.Query | None:
+        """The native path of ``run``, where every input and output is a tensor that numpy has."""
+        specs = (*self.inputs, *self.outputs)
+        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in specs)
+        if self._constants or not plain:
+            return None
+        inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
+        return _core.Query(native, np.ndarray, inputs, [s.name for s in self.outputs])
+
     def _values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None
     ) -> list[_core.Value | None]:
@@ -242,16 +271,6 @@ class Model:
             name: self._constants[name] if name in self._constants else from_value(values[name])
             for name in names
         }
-
-
-def _plain_query(model: Model) -> _core.Query | None:
-    """The native path of ``run``, where every input and output is a tensor that numpy has."""
-    specs = (*model.inputs, *model.outputs)
-    plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in specs)
-    if model._constants or not plain:
-        return None
-    inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in model.inputs]
-    return _core.Query(model.native, np.ndarray, inputs, [s.name for s in model.outputs])
 
 
 def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:

@@ -1,0 +1,116 @@
+"""A second plan of a model, for while queries overlap.
+
+The plan that answers one query soonest spends cores on hand-overs and on operators that two cores
+run hardly faster than one. Where there are queries enough for every lane, each lane does best
+with a query of its own: the whole model as one segment of one lane.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from engine import _core
+from engine.dfg.extract import boundary_inputs, boundary_outputs
+from engine.dfg.graph import Graph
+from engine.errors import EngineError
+from engine.runtime.lowering import lay_out_plan, lower
+from engine.segmentation.plan import Plan, Segment
+from placement.timeline import Timeline
+
+_log = logging.getLogger(__name__)
+
+
+def narrow_plan(graph: Graph, plan: Plan, lanes: int) -> Plan | None:
+    """The whole model on one lane of the plan's CPU.
+
+    None where that is no other plan, or not the same devices' work: a plan of several devices
+    overlaps them, and a device of one lane has nothing to share.
+    """
+    used = {segment.device for segment in plan.segments}
+    one = len(plan.segments) == 1 and plan.segments[0].width == 1
+    if lanes < 2 or one or used != {0} or not plan.devices[0].startswith("cpu"):
+        return None
+    tasks = tuple(range(len(graph.tasks)))
+    whole = Segment(
+        name=f"{graph.tasks[0].name} +{len(tasks) - 1}",
+        device=0,
+        width=1,
+        tasks=tasks,
+        inputs=tuple(boundary_inputs(graph, tasks)),
+        outputs=tuple(boundary_outputs(graph, tasks)),
+        rank=0,
+        service_ns=sum(segment.service_ns * segment.width for segment in plan.segments),
+    )
+    return replace(
+        plan,
+        name="busy",
+        segments=(whole,),
+        copies=(),
+        predicted=Timeline((), plan.predicted.origin),
+        bound_ns=0,
+    )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan of the core, and its path for plain arrays where the model has one."""
+
+    native: _core.Plan
+    query: _core.Query | None
+
+
+class BusyPlan:
+    """Says when the second plan is to be used, and prepares it when that is first so.
+
+    Parameters
+    ----------
+    lanes : int
+        Of the CPU: with so many queries in flight already, a further one has no lane to gain.
+    query : callable
+        Makes the native path of plain arrays for a prepared plan.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        machine: _core.Machine,
+        lanes: int,
+        query: Callable[[_core.Plan], _core.Query | None],
+    ) -> None:
+        self._graph = graph
+        self._plan = plan
+        self._machine = machine
+        self._lanes = lanes
+        self._query = query
+        self._lock = threading.Lock()
+        self._started = False
+        self._prepared: Prepared | None = None
+
+    def now(self) -> Prepared | None:
+        """The second plan, if queries overlap and it is there."""
+        if self._machine.runs_in_flight < self._lanes:
+            return None
+        if not self._started:
+            self._start()
+        return self._prepared
+
+    def prepare(self) -> None:
+        """Open its session; takes as long as loading the model."""
+        try:
+            lay_out_plan(self._graph, self._plan)
+            native = lower(self._graph, self._plan, self._machine)
+            self._prepared = Prepared(native, self._query(native))
+        except EngineError as error:
+            _log.warning("no second plan for overlapping queries: %s", error)
+
+    def _start(self) -> None:
+        """Prepare beside the queries, which go on with the first plan until it is there."""
+        with self._lock:
+            if self._started:
+                return
+            self._started = True
+        threading.Thread(target=self.prepare, name="busy plan").start()

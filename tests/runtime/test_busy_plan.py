@@ -1,0 +1,114 @@
+"""The second plan: used while queries overlap, by every way to ask, with the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from constant_costs import constant_problem, plan_of_groups
+from runtime_models import ADD, NEVER_NS, model_of, read_text
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.errors import CancelledError
+from engine.profiling.devices import parse_devices
+from engine.runtime.busy_plan import narrow_plan
+from engine.runtime.future import Future
+from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.model import Model
+from engine.segmentation.plan import Plan
+from engine.segmentation.segmenter import per_task
+from placement.placement import Placement
+
+DEVICES = "cpu:2,emulated:gpu"
+OWN = EmulationParams(submit_ns=14_321)
+INPUTS = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
+WANT = -INPUTS["x"] + INPUTS["shift"]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    return read_text(ADD, tmp_path_factory.mktemp("busy"))
+
+
+@pytest.fixture
+def machine() -> _core.Machine:
+    return machine_for(parse_devices(DEVICES), OWN)
+
+
+def plan_on(graph: Graph, device_of: tuple[int, ...]) -> Plan:
+    problem = constant_problem(graph, parse_devices(DEVICES))
+    placement = Placement(device_of, tuple(range(len(device_of))), "test")
+    return plan_of_groups(graph, per_task(problem, placement), "test")
+
+
+def crowd(graph: Graph, queries: int) -> list[Future]:
+    """Queries of another model that stay in flight until they are cancelled."""
+    blocker = model_of(graph, DEVICES, service_ns=NEVER_NS, emulation=OWN)
+    return [blocker.submit(INPUTS) for _ in range(queries)]
+
+
+def disperse(queries: list[Future]) -> None:
+    for query in queries:
+        query.cancel()
+        with pytest.raises(CancelledError):
+            query.result()
+
+
+def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
+    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    assert model._busy is not None
+    assert model._busy.now() is None
+    others = crowd(graph, 2)
+    model._busy._started = True  # prepared here instead of beside the queries
+    model._busy.prepare()
+
+    def executed_by(ask) -> int:
+        before = machine.stats()["devices"][0]["executed"]
+        np.testing.assert_array_equal(ask()["y"], WANT)
+        return machine.stats()["devices"][0]["executed"] - before
+
+    asked = [
+        lambda: model.run(INPUTS),
+        lambda: model.run(INPUTS, timeout=60),
+        lambda: model.submit(INPUTS).result(),
+        lambda: asyncio.run(model.infer(INPUTS)),
+    ]
+    assert [executed_by(ask) for ask in asked] == [1, 1, 1, 1]
+    assert executed_by(lambda: model.run(INPUTS, traced=True)) == 2
+    assert len(list(model.timeline())) == 2
+    disperse(others)
+    assert executed_by(asked[0]) == 2
+
+
+def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
+    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    others = crowd(graph, 2)
+    assert model._busy is not None
+    while model._busy.now() is None:
+        np.testing.assert_array_equal(model.run(INPUTS)["y"], WANT)
+    disperse(others)
+
+
+def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
+    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    others = crowd(graph, 1)
+    assert model._busy is not None
+    model._busy.prepare()
+    assert model._busy.now() is None
+    disperse(others)
+
+
+def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
+    assert narrow_plan(graph, plan_on(graph, (0, 0)), lanes=1) is None
+    assert narrow_plan(graph, plan_on(graph, (0, 1)), lanes=2) is None
+    assert narrow_plan(graph, plan_on(graph, (1, 1)), lanes=2) is None
+    narrow = narrow_plan(graph, plan_on(graph, (0, 0)), lanes=2)
+    assert narrow is not None
+    assert [(s.width, s.tasks) for s in narrow.segments] == [(1, (0, 1))]
+    assert narrow_plan(graph, narrow, lanes=2) is None
+    wide = replace(narrow, segments=(replace(narrow.segments[0], width=2),))
+    assert narrow_plan(graph, wide, lanes=2) is not None
