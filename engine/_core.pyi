@@ -392,3 +392,11 @@ class Query:
         Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
         element type and shape. What is not plain needs the careful path, which also says why.
         """
+
+    def submit(
+        self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, priority: int = 0
+    ) -> Run | None:
+        """Plan.submit of plain arrays; None where an input is not plain."""
+
+    def outputs(self, run: Run) -> dict[str, numpy.ndarray]:
+        """Outputs by name of a run that ended well, of any plan of the same model."""

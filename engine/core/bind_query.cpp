@@ -77,10 +77,27 @@ class PyQuery {
     if (!collect(inputs, values)) return nb::none();
     PyRun done = execute(plan_, values, -1.0, false);
     if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
+    return outputs(done);
+  }
+
+  /// The run, started; None if the inputs are not plain.
+  [[nodiscard]] nb::object submit(const nb::dict& inputs, std::int64_t deadline_ns,
+                                  int priority) const {
+    std::vector<ValuePtr> values;
+    if (!collect(inputs, values)) return nb::none();
+    release_deferred_buffers();
+    const RunOptions options{.deadline_ns = deadline_ns, .priority = priority};
+    return nb::cast(PyRun{plan_.owner, plan_.plan->machine().submit(*plan_.plan, values, options)});
+  }
+
+  /// The outputs by name of a run that ended well.
+  [[nodiscard]] nb::dict outputs(const PyRun& done) const {
     nb::dict result;
-    const std::vector<ValuePtr> outputs = done.run->outputs();
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      result[outputs_[i]] = value_to_numpy(nb::cast(PyValue{outputs[i]}));
+    const std::vector<ValuePtr> values = done.run->outputs();
+    if (values.size() != outputs_.size())
+      throw nb::value_error("the run is not one of this query's model");
+    for (std::size_t i = 0; i < values.size(); ++i)
+      result[outputs_[i]] = value_to_numpy(nb::cast(PyValue{values[i]}));
     return result;
   }
 
@@ -138,7 +155,14 @@ All inputs and outputs are tensors of types that numpy has.)")
            R"(Outputs by name; the run where it failed; None where an input is not plain.
 
 Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
-element type and shape. What is not plain needs the careful path, which also says why.)");
+element type and shape. What is not plain needs the careful path, which also says why.)")
+      .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0,
+           nb::sig("def submit(self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, "
+                   "priority: int = 0) -> Run | None"),
+           "Plan.submit of plain arrays; None where an input is not plain.")
+      .def("outputs", &PyQuery::outputs, "run"_a,
+           nb::sig("def outputs(self, run: Run) -> dict[str, numpy.ndarray]"),
+           "Outputs by name of a run that ended well, of any plan of the same model.");
 }
 
 }  // namespace engine

@@ -142,8 +142,14 @@ class Model:
         priority : int
             Queries of a higher priority go first.
         """
+        busy = None if self._busy is None or traced else self._busy.now()
+        query = self._query if busy is None else busy.query
+        if query and outputs is None and not traced and type(inputs) is dict:
+            started = query.submit(inputs, deadline_ns, priority)
+            if started is not None:
+                return Future(self, started, None)
         values = self._values(inputs, outputs)
-        native = self.native if traced else self._plan_now()
+        native = self.native if busy is None else busy.native
         run = native.submit(values, deadline_ns=deadline_ns, priority=priority, traced=traced)
         return Future(self, run, outputs)
 
@@ -265,6 +271,8 @@ class Model:
     def _finish(self, run: _core.Run, wanted: Sequence[str] | None) -> dict[str, Array]:
         if run.status != "ok":
             _raise(run.status, run.error)
+        if wanted is None and self._query is not None:
+            return self._query.outputs(run)
         values = dict(zip(self._computed, run.outputs(), strict=True))
         names = self._output_names if wanted is None else wanted
         return {

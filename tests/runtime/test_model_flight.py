@@ -263,3 +263,23 @@ def test_weights_that_are_external(tmp_path: Path) -> None:
     graph = read_text(text + " { y = Mul(x, w) }", tmp_path)
     x = np.ones(64, np.float32)
     assert model_of(graph).run({"x": x})["y"].tolist() == [2.0] * 64
+
+
+def test_plain_submissions_give_what_careful_ones_give(graph: Graph, ours: Ours) -> None:
+    """Arrays take the native path; what is not plain, chosen outputs and traces do not."""
+    model = ours.model()
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    plain = model.submit({"x": x, "shift": SHIFT}).result()
+    careful = model.submit({"x": x[:, ::-1][:, ::-1].tolist(), "shift": SHIFT}).result()
+    chosen = model.submit({"x": x, "shift": SHIFT}, ["y"]).result()
+    for answer in (careful, chosen):
+        assert list(answer) == ["y"]
+        np.testing.assert_array_equal(answer["y"], plain["y"])
+    np.testing.assert_array_equal(plain["y"], SHIFT - x)
+
+
+def test_plain_submissions_have_deadlines(graph: Graph, ours: Ours) -> None:
+    model = ours.model(service_ns=NEVER_NS)
+    inputs = {"x": np.ones((1, 3), np.float32), "shift": SHIFT}
+    with pytest.raises(DeadlineError):
+        model.submit(inputs, deadline_ns=time.monotonic_ns() + 1_000_000).result()
