@@ -1,7 +1,11 @@
 #include "ort_kernel.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "ort_output_pool.hpp"
@@ -159,6 +163,50 @@ class OrtKernel final : public Kernel {
   std::vector<bool> optional_;  // of each output: whether it may hold nothing
 };
 
+/// Kernels by what they are made of, as long as somebody holds them. Never destroyed.
+struct Kernels {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const Kernel>> all;
+};
+
+Kernels& kernels() {
+  static Kernels* const instance = new Kernels;
+  return *instance;
+}
+
+/// What tells one kernel from another: the file as it is now, names, width, options.
+std::string key_of(const ort::SessionParams& params, const std::vector<std::string>& input_names,
+                   const std::vector<std::string>& output_names) {
+  struct stat file{};
+  if (::stat(params.model.c_str(), &file) != 0) return {};  // opening it will say what is wrong
+  std::string key = params.model;
+  const auto add = [&key](const std::string& part) { (key += '\0') += part; };
+  add(std::to_string(file.st_dev) + ' ' + std::to_string(file.st_ino) + ' ' +
+      std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + ' ' +
+      std::to_string(file.st_mtim.tv_nsec) + ' ' + std::to_string(params.width) + ' ' +
+      std::to_string(input_names.size()));
+  add(params.level);
+  for (const std::string& name : input_names) add(name);
+  for (const std::string& name : output_names) add(name);
+  for (const auto& [name, value] : params.config) {
+    add(name);
+    add(value);
+  }
+  return key;
+}
+
+std::shared_ptr<const Kernel> find_kernel(const std::string& key) {
+  const std::lock_guard lock(kernels().mutex);
+  const auto found = kernels().all.find(key);
+  return found == kernels().all.end() ? nullptr : found->second.lock();
+}
+
+void keep_kernel(const std::string& key, const std::shared_ptr<const Kernel>& kernel) {
+  const std::lock_guard lock(kernels().mutex);
+  std::erase_if(kernels().all, [](const auto& entry) { return entry.second.expired(); });
+  kernels().all[key] = kernel;
+}
+
 }  // namespace
 
 std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_bytes, bool is_bytes,
@@ -171,7 +219,14 @@ std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_b
                                   .width = width,
                                   .level = level,
                                   .config = config};
-  return std::make_shared<OrtKernel>(params, input_names, output_names);
+  const std::string key = is_bytes ? std::string() : key_of(params, input_names, output_names);
+  if (!key.empty()) {
+    if (auto kernel = find_kernel(key)) return kernel;
+  }
+  std::shared_ptr<const Kernel> kernel =
+      std::make_shared<OrtKernel>(params, input_names, output_names);
+  if (!key.empty()) keep_kernel(key, kernel);
+  return kernel;
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

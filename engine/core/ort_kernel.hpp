@@ -10,9 +10,11 @@
 
 namespace engine {
 
-/// A kernel over a session of its own. `input_names` and `output_names` give the order of the
-/// values in execute(); they may leave out inputs that the model does not need. Values must come
-/// from the ort layer. Null inputs and absent optionals are left out of the run.
+/// A kernel over a session, which is that of another kernel of the same file, names, width and
+/// options while one lives: plans of a model that have a segment in common share it. `input_names`
+/// and `output_names` give the order of the values in execute(); they may leave out inputs that the
+/// model does not need. Values must come from the ort layer. Null inputs and absent optionals are
+/// left out of the run.
 ///
 /// Takes as long as the session takes to create. Throws std::runtime_error with ONNX Runtime's
 /// message when the model cannot be loaded or lacks a name, std::invalid_argument for a bad width

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+from collections.abc import Callable
 
 
 def release_free_memory() -> None:
@@ -11,6 +13,12 @@ def release_free_memory() -> None:
     Parsing a model or measuring candidate plans frees much at once, which glibc otherwise keeps
     for as long as the process lives. Other C libraries have no such call and need none.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = _trim()
     if trim is not None:
         trim(0)
+
+
+@functools.cache
+def _trim() -> Callable[[int], int] | None:
+    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return found

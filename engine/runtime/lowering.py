@@ -10,6 +10,7 @@ from engine import _core
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
+from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
 from engine.runtime.segment_store import stored
 from engine.segmentation.plan import Plan, Segment
@@ -44,6 +45,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
         )
     builder.set_inputs([slots.made(graph.tensors[i].name) for i in graph.inputs])
     builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
+    release_free_memory()  # ONNX Runtime copies large weights for a moment
     return builder.build()
 
 

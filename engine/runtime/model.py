@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -67,9 +67,10 @@ class Model:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _constants(graph)
         self._computed = computed_outputs(graph)
-        self._query = self._plain_query(self.native)
+        plain_query = _plain_query(self.inputs, self.outputs, bool(self._constants))
+        self._query = plain_query(self.native)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        self._busy = self._busy_plan(machine)
+        self._busy = self._busy_plan(machine, plain_query)
         self._last_traced: Traced | tuple[Recording, list[int]] | None = None
 
     def run(
@@ -214,25 +215,18 @@ class Model:
             self._last_traced = found
         return found
 
-    def _busy_plan(self, machine: _core.Machine) -> BusyPlan | None:
+    def _busy_plan(
+        self, machine: _core.Machine, query: Callable[[_core.Plan], _core.Query | None]
+    ) -> BusyPlan | None:
         lanes = self.lanes[self.plan.devices[0]]
         plan = narrow_plan(self.graph, self.plan, lanes)
         if plan is None:
             return None
-        return BusyPlan(self.graph, plan, machine, lanes, self._plain_query)
+        return BusyPlan(self.graph, plan, machine, lanes, query)
 
     def _plan_now(self) -> _core.Plan:
         busy = None if self._busy is None else self._busy.now()
         return self.native if busy is None else busy.native
-
-    def _plain_query(self, native: _core.Plan) -> _core.Query | None:
-        """The native path of ``run``, where every input and output is a tensor that numpy has."""
-        specs = (*self.inputs, *self.outputs)
-        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in specs)
-        if self._constants or not plain:
-            return None
-        inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
-        return _core.Query(native, np.ndarray, inputs, [s.name for s in self.outputs])
 
     def _values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None
@@ -279,6 +273,27 @@ class Model:
             name: self._constants[name] if name in self._constants else from_value(values[name])
             for name in names
         }
+
+
+def _plain_query(
+    inputs: Sequence[IoSpec], outputs: Sequence[IoSpec], has_constants: bool
+) -> Callable[[_core.Plan], _core.Query | None]:
+    """Makes the native path of ``run``, where all inputs and outputs are tensors that numpy has.
+
+    Holds no model: one that holds itself would keep its sessions until the garbage is collected.
+    """
+    plain = all(
+        s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in (*inputs, *outputs)
+    )
+    ports = [(s.name, s.elem_type, _extents(s.shape)) for s in inputs]
+    names = [s.name for s in outputs]
+
+    def query(native: _core.Plan) -> _core.Query | None:
+        if has_constants or not plain:
+            return None
+        return _core.Query(native, np.ndarray, ports, names)
+
+    return query
 
 
 def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:

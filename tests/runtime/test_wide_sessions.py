@@ -11,13 +11,17 @@ from constant_costs import constant_problem, whole_plan
 from runtime_models import read_text
 
 from engine import _core
+from engine.atomic_file import write_atomic
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
 from engine.profiling.devices import available_cores, parse_devices
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 
-SOFTMAX = "soft (float[64, 256] x) => (float[64, 256] y) { t = Softmax(x)  y = Relu(t) }"
+SOFTMAX = """soft (float[64, 256] x) => (float[64, 256] y) {{
+  t = Softmax(x)
+  y = LeakyRelu<alpha = {alpha}>(t)
+}}"""
 INPUT = {"x": np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)}
 SPECS = parse_devices("cpu:2")
 MANY = 60
@@ -27,6 +31,15 @@ def threads() -> int:
     return len(list(Path("/proc/self/task").iterdir()))
 
 
+def graphs(folder: Path, count: int) -> list[Graph]:
+    """Different models of the same answers: what they would change is never negative."""
+    made = []
+    for index in range(count):
+        (folder / str(index)).mkdir()
+        made.append(read_text(SOFTMAX.format(alpha=(index + 1) / 1000), folder / str(index)))
+    return made
+
+
 def wide_model(graph: Graph) -> Model:
     plan = whole_plan(graph, constant_problem(graph, SPECS))
     segments = (replace(plan.segments[0], width=2),)
@@ -34,9 +47,8 @@ def wide_model(graph: Graph) -> Model:
 
 
 def test_few_wide_models_have_a_pool_each(tmp_path: Path) -> None:
-    graph = read_text(SOFTMAX, tmp_path)
     before = _core.wide_sessions()
-    models = [wide_model(graph) for _ in range(2)]
+    models = [wide_model(graph) for graph in graphs(tmp_path, 2)]
     after = _core.wide_sessions()
     assert after["sessions"] == before["sessions"] + 2
     assert after["own_threads"] == before["own_threads"] + 2
@@ -44,33 +56,54 @@ def test_few_wide_models_have_a_pool_each(tmp_path: Path) -> None:
     assert _core.wide_sessions()["own_threads"] == before["own_threads"]
 
 
+def test_plans_with_the_same_segment_share_its_session(tmp_path: Path) -> None:
+    (graph,) = graphs(tmp_path, 1)
+    before = _core.wide_sessions()
+    models = [wide_model(graph) for _ in range(3)]
+    assert _core.wide_sessions()["sessions"] == before["sessions"] + 1
+    answers = {model.run(INPUT)["y"].tobytes() for model in models}
+    del models[:2]
+    assert {model.run(INPUT)["y"].tobytes() for model in models} == answers
+    models.clear()
+    assert _core.wide_sessions() == before
+
+
+def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    first, second = graphs(tmp_path, 2)
+    before = _core.wide_sessions()["sessions"]
+    models = [wide_model(first)]
+    write_atomic(first.model_path, second.model_path.read_bytes())
+    models.append(wide_model(first))
+    assert _core.wide_sessions()["sessions"] == before + 2
+
+
 def test_many_wide_models_share_one_pool_and_answer_the_same_bits(tmp_path: Path) -> None:
-    graph = read_text(SOFTMAX, tmp_path)
     machine_for(SPECS)
     before = threads()
-    first = wide_model(graph)
-    expected = first.run(INPUT)["y"].tobytes()
-    models = [wide_model(graph) for _ in range(MANY)]
+    first, *others = graphs(tmp_path, MANY)
+    models = [wide_model(first)]
+    expected = models[0].run(INPUT)["y"].tobytes()
+    models += [wide_model(graph) for graph in others]
     stats = _core.wide_sessions()
     assert stats["own_threads"] <= max(1, available_cores() - 1)
     assert threads() <= before + 2 * (available_cores() - 1)
-    assert {m.run(INPUT)["y"].tobytes() for m in (first, *models)} == {expected}
+    assert {m.run(INPUT)["y"].tobytes() for m in models} == {expected}
 
 
 def test_queries_in_flight_do_not_notice_that_their_session_moves(tmp_path: Path) -> None:
-    graph = read_text(SOFTMAX, tmp_path)
+    graph, *others = graphs(tmp_path, MANY)
     first = wide_model(graph)
     expected = first.run(INPUT)["y"].tobytes()
     futures = []
     models = []
-    for _ in range(MANY):
+    for other in others:
         futures.append(first.submit(INPUT))
-        models.append(wide_model(graph))
+        models.append(wide_model(other))
     assert {future.result()["y"].tobytes() for future in futures} == {expected}
 
 
 def test_a_wide_model_that_cannot_open_leaves_no_trace(tmp_path: Path) -> None:
-    graph = read_text(SOFTMAX, tmp_path)
+    (graph,) = graphs(tmp_path, 1)
     before = _core.wide_sessions()
     graph.model_path.write_bytes(b"no model")
     with pytest.raises(ExecutionError):
