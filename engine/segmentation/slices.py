@@ -1,0 +1,74 @@
+"""Cuts long segments into slices, so that queries of other models need not wait for their end.
+
+A segment is never interrupted: while one runs, whatever is more urgent waits. Slices follow one
+another and a device takes its most urgent node between any two of them, which is preemption at
+the boundaries, as VELTAIR's layer blocks have it (ASPLOS'22, section 4). Each boundary costs
+something, and what operators lose that were fused across it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.service import ServiceTimes
+from placement.problem import Problem
+
+_WINDOW = 0.25
+"""Share of a slice by which a cut may move to where less crosses it."""
+
+
+def sliced(graph: GroupGraph, service: ServiceTimes, slice_ns: int) -> GroupGraph:
+    """Cut every group that takes longer than ``slice_ns`` into about equal slices.
+
+    A slice is a stretch of the group's tasks in their topological order, so the groups stay
+    acyclic. Cuts move to where the fewest bytes cross them.
+
+    Raises
+    ------
+    ValueError
+        If ``slice_ns`` is not positive.
+    """
+    if slice_ns <= 0:
+        raise ValueError(f"slice_ns must be > 0, got {slice_ns}")
+    groups: list[Group] = []
+    for group in graph.groups:
+        groups += _slices(graph.problem, group, service, slice_ns)
+    return GroupGraph(graph.problem, groups)
+
+
+def _slices(problem: Problem, group: Group, service: ServiceTimes, slice_ns: int) -> list[Group]:
+    count = min(-(-service.of_group(group) // slice_ns), len(group.tasks))
+    if count < 2:
+        return [group]
+    row = service.task_ns[group.device, group.width]
+    ends_ns = list(accumulate(row[task] or 0 for task in group.tasks))
+    crossing = _crossing_bytes(problem, group)
+    share_ns = ends_ns[-1] / count
+    cuts = [0]
+    for index in range(1, count):
+        ideal_ns = index * share_ns
+        near = [
+            place
+            for place in range(cuts[-1] + 1, len(group.tasks))
+            if abs(ends_ns[place - 1] - ideal_ns) <= _WINDOW * share_ns
+        ]
+        if near:
+            cuts.append(min(near, key=lambda p: (crossing[p], abs(ends_ns[p - 1] - ideal_ns))))
+    cuts.append(len(group.tasks))
+    return [
+        Group(group.tasks[first:last], group.device, group.width) for first, last in pairwise(cuts)
+    ]
+
+
+def _crossing_bytes(problem: Problem, group: Group) -> list[int]:
+    """Bytes made before each place in the group's tasks and read by it from there on."""
+    place_of = {task: place for place, task in enumerate(group.tasks)}
+    change = [0] * (len(group.tasks) + 1)
+    for tensor in problem.tensors:
+        made = place_of.get(tensor.producer)
+        read = [place_of[task] for task in tensor.consumers if task in place_of]
+        if made is not None and read:
+            change[made + 1] += tensor.size_bytes
+            change[max(read) + 1] -= tensor.size_bytes
+    return list(accumulate(change))
