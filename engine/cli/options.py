@@ -79,6 +79,18 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_slices(parser: argparse.ArgumentParser) -> None:
+    """Add --slice-ms."""
+    parser.add_argument(
+        "--slice-ms",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="cut segments that take longer, so that more urgent queries need not wait for their"
+        " end (default: cut none)",
+    )
+
+
 def add_profile(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--profile."""
     parser.add_argument(

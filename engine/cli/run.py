@@ -29,6 +29,7 @@ def add_parser(verbs: Any) -> None:
     options.add_inputs(parser)
     options.add_devices(parser, "those of --profile, else every core")
     options.add_policy(parser)
+    options.add_slices(parser)
     add = parser.add_argument
     add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")
     options.add_profile(parser, required=False)
@@ -81,6 +82,7 @@ def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
         options=options.pairs(args.option),
         cache=args.cache,
         reuse=not args.fresh,
+        slice_ms=args.slice_ms,
     )
     if args.profile and not args.placement:
         raise ValueError("--profile goes with --placement; a policy measures for itself")

@@ -30,6 +30,7 @@ def add_parser(verbs: Any) -> None:
     options.add_cache(parser)
     options.add_devices(parser)
     options.add_policy(parser)
+    options.add_slices(parser)
     add(
         "--lazy",
         action="store_true",
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
+        slice_ms=args.slice_ms,
     )
     loading.specs()
     server = ServerParams(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.dfg.graph import Graph
@@ -22,15 +23,17 @@ from engine.pipeline.stages import (
 from engine.pipeline.tuning import Entrant, Tuner
 from engine.pipeline.tuning_report import TuningReport
 from engine.runtime import in_place
+from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.contest import Contest, ContestParams, Turn
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
-from engine.runtime.selection import ModelContender
+from engine.runtime.selection import ModelContender, refit
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate, single_segments
 from engine.segmentation.service import ServiceTimes
+from engine.segmentation.slices import sliced
 from placement.placement import Placement
 
 _log = logging.getLogger(__name__)
@@ -151,6 +154,28 @@ def tune(
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
+
+
+def slice_model(
+    model: Model, costs: Costs, policy: str, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model:
+    """The model with its long segments cut, and with the times of its slices in place.
+
+    Raises
+    ------
+    EngineError
+        If a device refuses a slice, or a query fails.
+    """
+    found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
+    measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
+    service = replace(costs.service, measured={**costs.service.measured, **measured})
+    graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
+    candidate = Candidate(f"{model.plan.name} sliced", graph, predict(graph, service))
+    plan = plan_of(model.graph, costs, candidate, policy)
+    machine = machine_for(params.specs(), params.emulation)
+    made = Model(model.graph, plan, machine, SecondPlan.NEVER)
+    made.plan = refit(made, graph, costs.service, inputs)
+    return made
 
 
 def whole_models(costs: Costs) -> list[Candidate]:

@@ -12,7 +12,7 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
 from engine.native import load_runtime
-from engine.pipeline.choice import choose, tune
+from engine.pipeline.choice import choose, slice_model, tune
 from engine.pipeline.example_inputs import check_inputs, example_inputs
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.placement_file import load_placement
@@ -178,11 +178,11 @@ def _given(
 
 
 def _path(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> Path:
-    return plan_path(graph, params.specs(), params.policy, params.options, inputs)
+    return plan_path(graph, params.specs(), params.policy, params.plan_options(), inputs)
 
 
 def _question(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> PlanQuestion:
-    return question_of(graph, params.specs(), params.policy, params.options, inputs)
+    return question_of(graph, params.specs(), params.policy, params.plan_options(), inputs)
 
 
 def _made(
@@ -203,6 +203,8 @@ def _made(
         model, report = tune(graph, costs, placement, params, inputs, progress, plan)
     else:
         model = choose(graph, costs, placement, params, inputs, progress)
+    if params.slice_ms:
+        model = slice_model(model, costs, placement.policy, params, inputs)
     if not params.reuse:
         return model, report, False
     stored = StoredPlan(model.plan, None if report is None else report.to_dict())
@@ -231,4 +233,5 @@ def _from_stored(
 def _laid_out(graph: Graph, plan: Plan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
     lay_out_plan(graph, plan)
-    return Model(graph, plan, machine_for(params.specs(), params.emulation))
+    machine = machine_for(params.specs(), params.emulation)
+    return Model(graph, plan, machine, params.second_plan())

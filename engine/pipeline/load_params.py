@@ -11,6 +11,7 @@ from engine.errors import ConfigError
 from engine.pipeline.stages import check_policy
 from engine.pipeline.tune_params import TuneParams
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import EmulationParams
 
 
@@ -34,6 +35,13 @@ class LoadParams:
         Most time for running them, three rounds apart.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
+    slice_ms : float
+        Longest time that queries of other models wait for a segment of this one; longer segments
+        are cut (engine/segmentation/slices.py). 0 cuts none.
+    same_bits : bool
+        Whether a query's answer must be the same bits whether or not it overlaps with others.
+        False lets plans of several segments give way to the whole model on one lane while
+        queries overlap: a higher throughput (engine/runtime/busy_plan.py).
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -51,6 +59,8 @@ class LoadParams:
     finalists: int = 3
     selection_ns: int = 1_500_000_000
     tune_s: float = 0.0
+    slice_ms: float = 0.0
+    same_bits: bool = True
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +69,8 @@ class LoadParams:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
         if self.selection_ns < 0:
             raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
+        if not 0 <= self.slice_ms < float("inf"):
+            raise ConfigError(f"slice_ms must be >= 0, got {self.slice_ms}")
         if self.tune_s != 0:
             TuneParams(self.tune_s)
 
@@ -71,6 +83,16 @@ class LoadParams:
             Naming the device that is not understood.
         """
         return parse_devices(self.devices or f"cpu:{available_cores()}")
+
+    def plan_options(self) -> dict[str, Any]:
+        """What a stored plan depends on beside devices and policy."""
+        return {**self.options, **({"slice_ms": self.slice_ms} if self.slice_ms else {})}
+
+    def second_plan(self) -> SecondPlan:
+        """What may run while queries overlap. Slices stay: they are there for other models."""
+        if self.slice_ms:
+            return SecondPlan.NEVER
+        return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""

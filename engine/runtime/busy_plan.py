@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from engine import _core
 from engine.dfg.extract import boundary_inputs, boundary_outputs
@@ -23,12 +24,28 @@ from placement.timeline import Timeline
 _log = logging.getLogger(__name__)
 
 
-def narrow_plan(graph: Graph, plan: Plan, lanes: int) -> Plan | None:
+class SecondPlan(StrEnum):
+    """Whether a model may have one.
+
+    A model as one segment gives the same bits on one lane as on all. Several segments need not:
+    ONNX Runtime fuses across their boundaries once they are one, and rounds otherwise.
+    """
+
+    NEVER = "never"
+    SAME_BITS = "same bits"
+    ALWAYS = "always"
+
+
+def narrow_plan(
+    graph: Graph, plan: Plan, lanes: int, allowed: SecondPlan = SecondPlan.ALWAYS
+) -> Plan | None:
     """The whole model on one lane of the plan's CPU.
 
-    None where that is no other plan, or not the same devices' work: a plan of several devices
-    overlaps them, and a device of one lane has nothing to share.
+    None where that is not allowed, no other plan, or not the same devices' work: a plan of
+    several devices overlaps them, and a device of one lane has nothing to share.
     """
+    if allowed is SecondPlan.NEVER or (allowed is SecondPlan.SAME_BITS and len(plan.segments) > 1):
+        return None
     used = {segment.device for segment in plan.segments}
     one = len(plan.segments) == 1 and plan.segments[0].width == 1
     if lanes < 2 or one or used != {0} or not plan.devices[0].startswith("cpu"):

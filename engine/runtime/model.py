@@ -20,7 +20,7 @@ from engine.errors import (
     InputError,
 )
 from engine.runtime.blame import Blame, blame
-from engine.runtime.busy_plan import BusyPlan, narrow_plan
+from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
 from engine.runtime.future import Future as Future
@@ -52,10 +52,16 @@ class Model:
 
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
-    (busy_plan.py); traced ones always follow ``plan``.
+    (busy_plan.py), as far as ``second_plan`` allows; traced ones always follow ``plan``.
     """
 
-    def __init__(self, graph: Graph, plan: Plan, machine: _core.Machine) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        machine: _core.Machine,
+        second_plan: SecondPlan = SecondPlan.SAME_BITS,
+    ) -> None:
         self.graph = graph
         self.plan = plan
         self.native = lower(graph, plan, machine)
@@ -70,7 +76,7 @@ class Model:
         plain_query = _plain_query(self.inputs, self.outputs, bool(self._constants))
         self._query = plain_query(self.native)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        self._busy = self._busy_plan(machine, plain_query)
+        self._busy = self._busy_plan(machine, plain_query, second_plan)
         self._last_traced: Traced | tuple[Recording, list[int]] | None = None
 
     def run(
@@ -216,10 +222,13 @@ class Model:
         return found
 
     def _busy_plan(
-        self, machine: _core.Machine, query: Callable[[_core.Plan], _core.Query | None]
+        self,
+        machine: _core.Machine,
+        query: Callable[[_core.Plan], _core.Query | None],
+        allowed: SecondPlan,
     ) -> BusyPlan | None:
         lanes = self.lanes[self.plan.devices[0]]
-        plan = narrow_plan(self.graph, self.plan, lanes)
+        plan = narrow_plan(self.graph, self.plan, lanes, allowed)
         if plan is None:
             return None
         return BusyPlan(self.graph, plan, machine, lanes, query)

@@ -43,6 +43,22 @@ def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.Monk
     assert all(np.array_equal(right[name], again[name]) for name in right)
 
 
+def test_slices_answer_the_same_and_are_stored(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _load(subject)
+    sliced = _load(subject, slice_ms=0.001)
+    assert len(sliced.plan.segments) > len(whole.plan.segments)
+    want, got = whole.run(subject.inputs), sliced.run(subject.inputs)
+    for name in want:
+        np.testing.assert_allclose(got[name], want[name], rtol=1e-5)
+    monkeypatch.setattr(module, "measure", _no_measuring)
+    assert _load(subject, slice_ms=0.001).plan.segments == sliced.plan.segments
+    assert _load(subject).plan.segments == whole.plan.segments
+    with pytest.raises(ConfigError, match="slice_ms must be >= 0"):
+        _load(subject, slice_ms=-1)
+
+
 @pytest.mark.parametrize(
     "changed",
     [{"devices": "cpu:1"}, {"policy": "heft"}, {"alpha_ns": 5}, {"reuse": False}],

@@ -15,7 +15,7 @@ from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import CancelledError
 from engine.profiling.devices import parse_devices
-from engine.runtime.busy_plan import narrow_plan
+from engine.runtime.busy_plan import SecondPlan, narrow_plan
 from engine.runtime.future import Future
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Model
@@ -59,7 +59,7 @@ def disperse(queries: list[Future]) -> None:
 
 
 def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
     assert model._busy is not None
     assert model._busy.now() is None
     others = crowd(graph, 2)
@@ -85,7 +85,7 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
 
 
 def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
     others = crowd(graph, 2)
     assert model._busy is not None
     while model._busy.now() is None:
@@ -94,7 +94,7 @@ def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
 
 
 def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine)
+    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
     others = crowd(graph, 1)
     assert model._busy is not None
     model._busy.prepare()
@@ -110,5 +110,9 @@ def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
     assert narrow is not None
     assert [(s.width, s.tasks) for s in narrow.segments] == [(1, (0, 1))]
     assert narrow_plan(graph, narrow, lanes=2) is None
+    cut = plan_on(graph, (0, 0))
+    assert narrow_plan(graph, cut, 2, SecondPlan.SAME_BITS) is None
+    assert narrow_plan(graph, cut, 2, SecondPlan.NEVER) is None
     wide = replace(narrow, segments=(replace(narrow.segments[0], width=2),))
-    assert narrow_plan(graph, wide, lanes=2) is not None
+    assert narrow_plan(graph, wide, 2, SecondPlan.SAME_BITS) is not None
+    assert narrow_plan(graph, wide, 2, SecondPlan.NEVER) is None
