@@ -1,0 +1,50 @@
+"""Memory that queries take, measured in processes of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from engine.errors import ExecutionError
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.memory_probe import ProbeParams, probe_apart
+
+SIZE = 1 << 20
+TENSOR_BYTES = 4 * SIZE
+FORK = f"""<ir_version: 9, opset_import: ["" : 18]>
+fork (float[{SIZE}] x) => (float[{SIZE}] y) {{
+  a = Neg(x)
+  b = Exp(a)
+  c = Abs(a)
+  y = Add(b, c)
+}}"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "fork.onnx"
+    onnx.save(onnx.parser.parse_model(FORK), file)
+    return file
+
+
+def grown_bytes(path: Path, load: LoadParams | None) -> int:
+    """What four queries add to the private memory."""
+    inputs = {"x": np.ones(SIZE, np.float32)}
+    found = probe_apart(ProbeParams(path, inputs, queries=4, load=load))
+    return int(found["steady"]["private_bytes"] - found["loaded"]["private_bytes"])
+
+
+def test_large_tensors_are_held_once(path: Path, tmp_path: Path) -> None:
+    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    grown_bytes(path, load)  # makes the plan, which takes runs
+    # Alive at once are a, b and c, of which the runtime computes one in place of a.
+    assert grown_bytes(path, load) < 3.5 * TENSOR_BYTES
+
+
+def test_a_model_that_cannot_run_is_an_error(path: Path) -> None:
+    wrong = {"z": np.ones(SIZE, np.float32)}
+    with pytest.raises(ExecutionError, match="measuring memory failed"):
+        probe_apart(ProbeParams(path, wrong, queries=1))
