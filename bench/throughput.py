@@ -29,9 +29,9 @@ from bench.built_models import FOLDER, built
 from bench.timing import SETTLE_S
 
 IN_FLIGHT = 8
-ROUNDS = 5
+ROUNDS = 4
 QUERIES_PER_SLICE = 24
-LONGEST_SLICE_S = 12.0
+LONGEST_SLICE_S = 6.0
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def main() -> None:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows.append(json.loads(done.stdout.splitlines()[-1]))
         result_file.show(name, rows[-1:])
-    if not args.names:
-        result_file.write("throughput", {"in flight": IN_FLIGHT, "rounds": ROUNDS}, rows)
+        if not args.names:
+            result_file.write("throughput", {"in flight": IN_FLIGHT, "rounds": ROUNDS}, rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-FEWEST_ROUNDS = 7
+FEWEST_ROUNDS = 5
 SETTLE_S = 0.07
 """Pause before each block: ONNX Runtime's idle threads spin for 50 ms after a run (measured),
 and would take a core from whoever comes next."""
