@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from constant_costs import constant_problem, plan_of_groups
-from runtime_models import ADD, NEVER_NS, model_of, read_text
+from runtime_models import ADD, NEVER_NS, read_text
 
 from engine import _core
 from engine.dfg.graph import Graph
@@ -24,7 +25,7 @@ from engine.segmentation.segmenter import per_task
 from placement.placement import Placement
 
 DEVICES = "cpu:2,emulated:gpu"
-OWN = EmulationParams(submit_ns=14_321)
+_UNUSED_SUBMIT_NS = iter(range(14_000, 15_000))
 INPUTS = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
 WANT = -INPUTS["x"] + INPUTS["shift"]
 
@@ -35,8 +36,12 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 
 @pytest.fixture
-def machine() -> _core.Machine:
-    return machine_for(parse_devices(DEVICES), OWN)
+def machine() -> Iterator[_core.Machine]:
+    """One of the test's own, so that no other test's queries are in flight on it."""
+    own = EmulationParams(submit_ns=next(_UNUSED_SUBMIT_NS))
+    made = machine_for(parse_devices(DEVICES), own)
+    yield made
+    made.close()
 
 
 def plan_on(graph: Graph, device_of: tuple[int, ...]) -> Plan:
@@ -45,9 +50,11 @@ def plan_on(graph: Graph, device_of: tuple[int, ...]) -> Plan:
     return plan_of_groups(graph, per_task(problem, placement), "test")
 
 
-def crowd(graph: Graph, queries: int) -> list[Future]:
-    """Queries of another model that stay in flight until they are cancelled."""
-    blocker = model_of(graph, DEVICES, service_ns=NEVER_NS, emulation=OWN)
+def crowd(graph: Graph, machine: _core.Machine, queries: int) -> list[Future]:
+    """Queries of another model, all on the other device, in flight until they are cancelled."""
+    plan = plan_on(graph, (1, 1))
+    endless = tuple(replace(segment, service_ns=NEVER_NS) for segment in plan.segments)
+    blocker = Model(graph, replace(plan, segments=endless), machine)
     return [blocker.submit(INPUTS) for _ in range(queries)]
 
 
@@ -62,7 +69,7 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
     model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
     assert model._busy is not None
     assert model._busy.now() is None
-    others = crowd(graph, 2)
+    others = crowd(graph, machine, 2)
     model._busy._started = True  # prepared here instead of beside the queries
     model._busy.prepare()
 
@@ -86,7 +93,7 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
 
 def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
     model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
-    others = crowd(graph, 2)
+    others = crowd(graph, machine, 2)
     assert model._busy is not None
     while model._busy.now() is None:
         np.testing.assert_array_equal(model.run(INPUTS)["y"], WANT)
@@ -95,7 +102,7 @@ def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
 
 def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
     model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
-    others = crowd(graph, 1)
+    others = crowd(graph, machine, 1)
     assert model._busy is not None
     model._busy.prepare()
     assert model._busy.now() is None
