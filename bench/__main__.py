@@ -16,6 +16,7 @@ TABLES = (
     "co_run",
     "prediction",
     "memory",
+    "many_models",
     "sir_tables",
     "optimum",
     "serving",

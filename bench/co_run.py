@@ -34,8 +34,8 @@ from loadgen.stats import summarise
 
 PAIRS = (("resnet50", "squeezenet"), ("ssd", "dlrm"))
 SHARE = 0.4
-ROUNDS = 4
-SLICE_S = 8.0
+ROUNDS = 3
+SLICE_S = 6.0
 SLICE_MS = 2.0
 """Longest segment of the engine's plans; the tiny model has the higher priority."""
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Sequence
+from itertools import pairwise
 
-from engine.dfg.onnx_reader import read
+from engine.dfg.graph import Graph
 from engine.profiling.devices import parse_devices
+from engine.runtime.lowering import lay_out_plan
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import make_plan
+from engine.segmentation.plan import Plan, make_plan
 from engine.segmentation.service import ServiceTimes
 from placement import Device, Problem, Task, Tensor
 
 
-def cut_into(path: str, segments: int, cache: Path, probe: Callable[[], int]) -> tuple[int, Model]:
-    """Consecutive tasks in equal shares; ``probe`` is called before sessions are made."""
-    graph = read(path, cache)
+def cut_plan(graph: Graph, bounds: Sequence[int]) -> Plan:
+    """Consecutive tasks, cut before each of ``bounds``, one after another on one CPU lane."""
     problem = Problem(
         graph.name,
         (Device("cpu", 1),),
@@ -26,18 +26,16 @@ def cut_into(path: str, segments: int, cache: Path, probe: Callable[[], int]) ->
         tuple(Task(t.name, t.op_type, (1000,)) for t in graph.tasks),
         tuple(Tensor(t.name, t.producer, t.consumers, 0, t.is_output) for t in graph.tensors),
     )
-    share = -(-len(graph.tasks) // segments)
-    groups = GroupGraph(
-        problem,
-        [
-            Group(tuple(range(first, min(first + share, len(graph.tasks)))), 0)
-            for first in range(0, len(graph.tasks), share)
-        ],
-    )
+    ends = sorted({0, *bounds, len(graph.tasks)})
+    groups = GroupGraph(problem, [Group(tuple(range(a, b)), 0) for a, b in pairwise(ends)])
     service = ServiceTimes.of(problem)
-    plan = make_plan(
+    return make_plan(
         graph, groups, service, predict(groups, service), name="cut", policy="none", bound_ns=0
     )
-    machine = machine_for(parse_devices("cpu:1"))
-    before = probe()
-    return before, Model(graph, plan, machine)
+
+
+def cut_model(graph: Graph, bounds: Sequence[int]) -> Model:
+    """A model of ``cut_plan``'s plan, from laid-out files, which are made where they lack."""
+    plan = cut_plan(graph, bounds)
+    lay_out_plan(graph, plan)
+    return Model(graph, plan, machine_for(parse_devices("cpu:1")))

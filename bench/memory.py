@@ -1,7 +1,7 @@
-"""Memory of a plan of about 50 segments against the one session that the model is.
+"""Memory of every model beside ONNX Runtime's session, and of fifty plans beside one.
 
-Each is measured in a process of its own: resident memory after loading and ten queries, less
-what the process held before.
+``python -m bench.memory [NAME ...]`` measures some models only. Each figure comes from a process
+of its own, above what that process held before the model.
 """
 
 from __future__ import annotations
@@ -9,65 +9,117 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bench import result_file
 from bench.built_models import FOLDER, built
+from bench.cutting import cut_model, cut_plan
+from engine.dfg.onnx_reader import read
+from engine.native import load_runtime
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.memory_report import memory_report
+from engine.profiling.devices import parse_devices
+from engine.runtime.free_memory import release_free_memory
+from engine.runtime.lowering import lay_out_plan
+from engine.runtime.machines import machine_for
+from engine.runtime.memory import ProcessMemory, reset_peak
+from models import model_names
 
-PAGE_BYTES = 4096
+MIB = 2**20
+QUERIES = 10
+PLANS = 50
+PLAN_MODELS = ("resnet50", "bert_base", "faster_rcnn")
+_CHILD = "--plans"
 
 
-def resident_bytes() -> int:
-    """Resident memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
+def model_row(name: str) -> dict[str, Any]:
+    """A model's memory, planned and plain."""
+    path, inputs = built(name)
+    report = memory_report(path, LoadParams(cache=FOLDER / "cache"), inputs, QUERIES)
+    planned, plain = report["planned"], report["plain"]
+    return {
+        "model": name,
+        "plan": report["plan"]["name"],
+        "ONNX Runtime peak MiB": plain["steady"]["peak_bytes"] / MIB,
+        "peak MiB": planned["steady"]["peak_bytes"] / MIB,
+        "peak ratio": report["ratio"]["peak"],
+        "ONNX Runtime steady MiB": plain["steady"]["resident_bytes"] / MIB,
+        "steady MiB": planned["steady"]["resident_bytes"] / MIB,
+        "of it private MiB": planned["steady"]["private_bytes"] / MIB,
+        "idle MiB": planned["loaded"]["resident_bytes"] / MIB,
+    }
 
 
-def measure(path: str, segments: int) -> dict[str, Any]:
-    """Load a model cut into about ``segments`` segments (1: one session) and run it."""
-    import numpy as np
-
-    from bench.cutting import cut_into
-
-    with np.load(Path(path).with_suffix(".npz")) as arrays:
-        inputs = {name: arrays[name] for name in arrays.files}
-    before, model = cut_into(path, segments, FOLDER / "cache", resident_bytes)
-    for _ in range(10):
+def measure_plans(name: str, count: int, different: int) -> dict[str, int]:
+    """Memory of ``count`` plans of two segments, with so many different cuts, each run once."""
+    path, inputs = built(name)
+    load_runtime()
+    machine_for(parse_devices("cpu:1"))
+    graph = read(path, FOLDER / "cache")
+    cuts = [round(len(graph.tasks) * (i % different + 1) / (different + 1)) for i in range(count)]
+    for cut in set(cuts):
+        lay_out_plan(graph, cut_plan(graph, [cut]))
+    release_free_memory()
+    reset_peak()
+    base = ProcessMemory.now()
+    models = [cut_model(graph, [cut]) for cut in cuts]
+    for model in models:
         model.run(inputs)
-    return {"segments": len(model.plan.segments), "bytes": resident_bytes() - before}
+    return ProcessMemory.now().minus(base).to_dict()
 
 
-def main() -> None:
-    """Measure in sub-processes and store the table."""
-    if len(sys.argv) == 3:
-        print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))
-        return
-    rows = []
-    for name in ("resnet50", "inception_v3", "faster_rcnn"):
-        path, _ = built(name)
-        one, many = (_in_process(path, count) for count in (1, 50))
-        rows.append(
-            {
-                "model": name,
-                "segments": many["segments"],
-                "one session MiB": one["bytes"] / 2**20,
-                "segments MiB": many["bytes"] / 2**20,
-                "ratio": many["bytes"] / one["bytes"],
-            }
-        )
-    result_file.show("Memory of 50 segments", rows)
-    result_file.write("memory", {"queries": 10}, rows)
+def plans_row(name: str, different: int) -> dict[str, Any]:
+    """One plan and fifty, each in a process of its own; twice, since the first makes files."""
+    built(name)
+    _apart(name, PLANS, different)
+    one, many = (_apart(name, count, different) for count in (1, PLANS))
+    return {
+        "model": name,
+        "plans": PLANS,
+        "different cuts": different,
+        "one plan MiB": one["share_bytes"] / MIB,
+        "all plans MiB": many["share_bytes"] / MIB,
+        "ratio": many["share_bytes"] / one["share_bytes"],
+        "private KiB a plan": (many["private_bytes"] - one["private_bytes"]) / PLANS / 1024,
+        "RSS, each mapping counted MiB": many["resident_bytes"] / MIB,
+    }
 
 
-def _in_process(path: Path, segments: int) -> dict[str, Any]:
+def _apart(name: str, *counts: int) -> dict[str, int]:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.memory", str(path), str(segments)],
+        [sys.executable, "-m", "bench.memory", _CHILD, name, *map(str, counts)],
         capture_output=True,
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def main() -> None:
+    """Measure in sub-processes and store the tables."""
+    if _CHILD in sys.argv:
+        print(json.dumps(measure_plans(sys.argv[2], *map(int, sys.argv[3:]))))
+        return
+    names = sys.argv[1:] or model_names()
+    rows = []
+    for name in names:
+        rows.append(model_row(name))
+        print(f"{name}: {rows[-1]['peak ratio']:.2f}", file=sys.stderr, flush=True)
+    ratios = [row["peak ratio"] for row in rows]
+    worst = {"worst peak ratio": max(ratios), "median peak ratio": float(np.median(ratios))}
+    result_file.show("Memory beside ONNX Runtime", rows)
+    result_file.write("memory", {"queries": QUERIES, **worst}, rows)
+    plans = [
+        plans_row(name, different)
+        for name in PLAN_MODELS
+        if name in names
+        for different in (5, PLANS)
+    ]
+    result_file.show("Memory of fifty plans", plans)
+    result_file.write("memory_plans", {"segments": 2}, plans)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def row(name: str, rounds: int, tune_s: float) -> dict[str, object]:
     settings = peer.ALL if wide else peer.BOTH
     runners = peer.runners(path, inputs, settings)
     contenders = {"engine": lambda: model.run(inputs), **runners}
-    times = interleaved(contenders, rounds, budget_ns=12_000_000_000)
+    times = interleaved(contenders, rounds, budget_ns=8_000_000_000)
     best = strongest(times)
     ours, one = times["engine"], times[peer.Setting(1).name]
     return {

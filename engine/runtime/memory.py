@@ -65,6 +65,8 @@ class MappedFiles:
         Sum of the mapped files' sizes, each once.
     resident_bytes : int
         Their pages that are present, each mapping counted.
+    distinct_bytes : int
+        The same, mappings of one part of one file counted once, by the fullest.
     private_bytes : int
         Of these, pages that were written to and are this process's own: 0 for weights.
     """
@@ -73,6 +75,7 @@ class MappedFiles:
     mappings: int
     file_bytes: int
     resident_bytes: int
+    distinct_bytes: int
     private_bytes: int
 
     @staticmethod
@@ -83,23 +86,30 @@ class MappedFiles:
 
 def mapped_files(smaps: str, folder: Path) -> MappedFiles:
     """``MappedFiles.below`` of a text as /proc/PID/smaps has it."""
-    paths: list[Path] = []
-    resident = private = 0
+    mappings: list[tuple[Path, int]] = []
+    resident: dict[tuple[Path, int], list[int]] = {}
+    private = 0
     inside = False
-    prefix = f"{folder}/"
     for line in smaps.splitlines():
         key, _, value = line.partition(":")
         if " " in key:  # a mapping's first line begins with its addresses
-            name = line.split(maxsplit=5)[5] if len(line.split(maxsplit=5)) == 6 else ""
-            inside = name.startswith(prefix)
-            paths += [Path(name)] * inside
+            fields = line.split(maxsplit=5)
+            inside = len(fields) == 6 and fields[5].startswith(f"{folder}/")
+            if inside:
+                mappings.append((Path(fields[5]), int(fields[2], 16)))
         elif inside and key == "Rss":
-            resident += _bytes(value)
+            resident.setdefault(mappings[-1], []).append(_bytes(value))
         elif inside and key == "Anonymous":
             private += _bytes(value)
-    files = set(paths)
-    sizes = (path.stat().st_size for path in files if path.exists())
-    return MappedFiles(len(files), len(paths), sum(sizes), resident, private)
+    files = {path for path, _ in mappings}
+    return MappedFiles(
+        files=len(files),
+        mappings=len(mappings),
+        file_bytes=sum(path.stat().st_size for path in files if path.exists()),
+        resident_bytes=sum(map(sum, resident.values())),
+        distinct_bytes=sum(map(max, resident.values())),
+        private_bytes=private,
+    )
 
 
 def reset_peak() -> None:
