@@ -8,6 +8,7 @@ something, and what operators lose that were fused across it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from engine.segmentation.groups import Group, GroupGraph
@@ -47,18 +48,28 @@ def _slices(problem: Problem, group: Group, service: ServiceTimes, slice_ns: int
     share_ns = ends_ns[-1] / count
     cuts = [0]
     for index in range(1, count):
-        ideal_ns = index * share_ns
-        near = [
-            place
-            for place in range(cuts[-1] + 1, len(group.tasks))
-            if abs(ends_ns[place - 1] - ideal_ns) <= _WINDOW * share_ns
-        ]
-        if near:
-            cuts.append(min(near, key=lambda p: (crossing[p], abs(ends_ns[p - 1] - ideal_ns))))
+        cut = _cut_near(index * share_ns, _WINDOW * share_ns, ends_ns, crossing)
+        if cut > cuts[-1]:
+            cuts.append(cut)
     cuts.append(len(group.tasks))
     return [
         Group(group.tasks[first:last], group.device, group.width) for first, last in pairwise(cuts)
     ]
+
+
+def _cut_near(
+    ideal_ns: float, window_ns: float, ends_ns: Sequence[int], crossing: Sequence[int]
+) -> int:
+    """Where the least crosses within the window, or the nearest place if there is none in it."""
+
+    def distance_ns(place: int) -> float:
+        return abs(ends_ns[place - 1] - ideal_ns)
+
+    places = range(1, len(ends_ns))
+    near = [place for place in places if distance_ns(place) <= window_ns]
+    if not near:
+        return min(places, key=distance_ns)
+    return min(near, key=lambda place: (crossing[place], distance_ns(place)))
 
 
 def _crossing_bytes(problem: Problem, group: Group) -> list[int]:

@@ -35,6 +35,13 @@ def test_a_chain_is_cut_where_the_least_crosses() -> None:
     assert [group.tasks for group in found.groups] == [(0, 1, 2), (3, 4, 5, 6, 7)]
 
 
+def test_long_operators_are_slices_of_their_own() -> None:
+    # Places are 500 µs apart and slices 100: every place is the nearest one of some cut.
+    made = chain([500, 500, 20, 500], [1] * 4)
+    found = sliced(GroupGraph(made, [Group((0, 1, 2, 3), 0)]), ServiceTimes.of(made), 100 * US)
+    assert [group.tasks for group in found.groups] == [(0,), (1,), (2,), (3,)]
+
+
 def test_short_groups_and_single_tasks_stay() -> None:
     made = chain([100, 5_000], [1, 1])
     groups = GroupGraph(made, [Group((0,), 0), Group((1,), 0)])
