@@ -37,7 +37,12 @@ def test_mappings_are_summed_by_folder(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(256 * 1024))
     found = mapped_files(SMAPS.format(folder=tmp_path), tmp_path)
     assert found == MappedFiles(
-        files=1, mappings=2, file_bytes=256 << 10, resident_bytes=72 << 10, private_bytes=4 << 10
+        files=1,
+        mappings=2,
+        file_bytes=256 << 10,
+        resident_bytes=72 << 10,
+        distinct_bytes=64 << 10,
+        private_bytes=4 << 10,
     )
 
 
