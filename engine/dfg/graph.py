@@ -13,6 +13,8 @@ from pathlib import Path
 
 import onnx
 
+from engine.dfg.empty_reductions import doubtful_ranks
+
 Dim = int | str | None
 """A fixed size, a named dynamic dimension, or one that nothing is known of."""
 
@@ -156,6 +158,11 @@ class Graph:
     def sparse_initializers(self) -> dict[str, onnx.SparseTensorProto]:
         """Sparse constants by name."""
         return {tensor.values.name: tensor for tensor in self.model.graph.sparse_initializer}
+
+    @cached_property
+    def doubtful_ranks(self) -> frozenset[int]:
+        """Tensors that may have another rank than is stated, where a query is empty."""
+        return doubtful_ranks(self)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import onnx
 
+from engine.dfg.empty_reductions import is_doubtful
 from engine.dfg.graph import Dim, Graph
 
 
@@ -58,7 +59,8 @@ def joined_names(names: Iterable[str], joins: Iterable[PartialJoin]) -> list[str
 def joined_type(graph: Graph, join: PartialJoin) -> onnx.TypeProto:
     """Element type and, as far as it is known, shape of a partial join."""
     tensors = [graph.tensors[graph.tensor_index[name]] for name in join.tensors]
-    shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
+    known = not any(is_doubtful(graph, name) for name in join.tensors)
+    shapes = [tensor.shape for tensor in tensors if known and tensor.shape is not None]
     shape = None if len(shapes) < len(tensors) else _joined_shape(shapes, _axis(graph, join.task))
     return onnx.helper.make_tensor_type_proto(tensors[0].elem_type, shape)
 

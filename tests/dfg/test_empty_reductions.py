@@ -11,10 +11,11 @@ from engine.dfg.empty_reductions import declared_type
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.dfg.onnx_reader import read
+from engine.dfg.partial_join import PartialJoin, joined_type
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 14]>
-g (float[n, 4] x, float[2, 4] z) => (float[n, 4] y, float[2, 1] fixed) {
+g (float[n, 4] x, float[2, 4] z) => (float[n, 4] y, float[2, 1] fixed, float[n, 2] flat) {
     mean = ReduceMean <axes = [-1]> (x)
     root = Sqrt(mean)
     wide = Sub(x, root)
@@ -23,6 +24,14 @@ g (float[n, 4] x, float[2, 4] z) => (float[n, 4] y, float[2, 1] fixed) {
     y = Add(wide, chosen)
     sum = ReduceMax <axes = [-1]> (z)
     fixed = Neg(sum)
+    dropped = ReduceMean <axes = [-1], keepdims = 0> (x)
+    after = Exp(dropped)
+    column = Constant <value_ints = [-1, 1]> ()
+    standing = Reshape(after, column)
+    twice = Concat <axis = 1> (standing, standing)
+    flat = Neg(twice)
+    whole = ReduceMax <axes = [-1], keepdims = 0> (z)
+    size = Shape(after)
 }
 """
 
@@ -49,10 +58,30 @@ def _dims(kind: onnx.TypeProto | None) -> list[int | str | None]:
         ("chosen", ["n", None]),
         ("x", ["n", 4]),
         ("sum", [2, 1]),  # never empty
+        ("whole", [2]),
+        ("size", [1]),
     ],
 )
 def test_declared_extents(graph: Graph, name: str, dims: list[int | str | None]) -> None:
     assert _dims(declared_type(graph, name)) == dims
+
+
+@pytest.mark.parametrize("name", ["dropped", "after"])
+def test_ranks_are_not_declared_behind_dropped_axes(graph: Graph, name: str) -> None:
+    kind = declared_type(graph, name)
+    assert kind is not None
+    assert kind.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    assert not kind.tensor_type.HasField("shape")
+
+
+def test_a_reshape_has_the_rank_that_it_says(graph: Graph) -> None:
+    assert len(_dims(declared_type(graph, "standing"))) == 2
+
+
+@pytest.mark.parametrize("name", ["mean", "dropped"])
+def test_partial_joins_do_not_declare_them(graph: Graph, name: str) -> None:
+    kind = joined_type(graph, PartialJoin("part", 0, (name, name)))
+    assert not kind.tensor_type.HasField("shape")
 
 
 def test_segments_declare_them(graph: Graph) -> None:
