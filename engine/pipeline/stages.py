@@ -17,6 +17,7 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
 from engine.profiling.store import cache_folder
+from engine.segmentation.best_case import best_case
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan, make_plan
 from engine.segmentation.segmenter import Candidate, SegmentationParams, segment
@@ -153,7 +154,7 @@ def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Pl
         candidate.predicted,
         name=candidate.name,
         policy=policy,
-        bound_ns=lower_bounds(_best_case(costs)).makespan_ns,
+        bound_ns=lower_bounds(best_case(costs.problem, costs.service)).makespan_ns,
     )
 
 
@@ -177,29 +178,3 @@ def check_memory(groups: GroupGraph) -> None:
             raise PlacementError(
                 f"device {device.name!r}: weights need {need} bytes of {device.memory_bytes}"
             )
-
-
-def _best_case(costs: Costs) -> Problem:
-    """The problem with each task at its fastest width, fused as the whole model is.
-
-    Segments are fused and may be wide, which ``costs.problem`` knows nothing of: its own bound can
-    lie above what a plan takes.
-    """
-    service = costs.service
-
-    def least_ns(task: int, device: int) -> int | None:
-        times = [
-            (service.task_ns[device, width][task], service.fusion.get((device, width), 1.0))
-            for width in service.widths(device)
-        ]
-        # Rounded down: a segment rounds once, and a bound must not add up what its tasks rounded.
-        return min(
-            (int(ns * min(1.0, fusion)) for ns, fusion in times if ns is not None), default=None
-        )
-
-    devices = range(len(costs.problem.devices))
-    tasks = tuple(
-        replace(task, service_ns=tuple(least_ns(index, device) for device in devices), widths=())
-        for index, task in enumerate(costs.problem.tasks)
-    )
-    return replace(costs.problem, tasks=tasks)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.runtime.contest import Turn
+from engine.segmentation.best_case import bound_in_place_ns
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
@@ -86,7 +87,8 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
 
     Measured in place counts what the segments cost each other (caches, memory bandwidth), which
     no isolated measurement shows. Segments of an emulated device keep what they are charged. The
-    prediction starts with the time that a query spends outside of the core.
+    prediction starts with the time that a query spends outside of the core. The bound is computed
+    again from the same times, so that it stays below the prediction.
 
     Parameters
     ----------
@@ -106,7 +108,12 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     }
     ranks = [segment.rank for segment in segments]
     predicted = predict(graph, service, measured_ns=total_ns, order=ranks)
-    return replace(plan, segments=segments, predicted=_later(predicted, outside_ns(turns)))
+    return replace(
+        plan,
+        segments=segments,
+        predicted=_later(predicted, outside_ns(turns)),
+        bound_ns=bound_in_place_ns(graph, service, total_ns),
+    )
 
 
 def _later(timeline: Timeline, delay_ns: int) -> Timeline:

@@ -44,7 +44,7 @@ def check_plan(graph: Graph, plan: Plan, lanes: Sequence[int]) -> None:
 
 def violations(graph: Graph, plan: Plan, lanes: Sequence[int]) -> list[str]:
     """What is wrong with a plan, one line each; empty for a good one."""
-    found = [*_shape(graph, plan, lanes)]
+    found = [*_shape(graph, plan, lanes), *_bound(plan)]
     if not found:
         found += [*_joins(graph, plan), *_boundaries(graph, plan)]
         found += [*_copies(graph, plan), *_ranks(plan)]
@@ -73,6 +73,12 @@ def _shape(graph: Graph, plan: Plan, lanes: Sequence[int]) -> Iterator[str]:
             yield f"segment {segment.name!r} is on device {segment.device}"
         elif not 1 <= segment.width <= lanes[segment.device]:
             yield f"segment {segment.name!r} takes {segment.width} lanes"
+
+
+def _bound(plan: Plan) -> Iterator[str]:
+    """A lower bound of all plans holds for this one."""
+    if not 0 <= plan.bound_ns <= plan.predicted.makespan_ns:
+        yield f"bound {plan.bound_ns} ns, predicted {plan.predicted.makespan_ns} ns"
 
 
 def _joins(graph: Graph, plan: Plan) -> Iterator[str]:

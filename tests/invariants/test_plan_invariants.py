@@ -23,9 +23,10 @@ from random_plans import (
     random_service,
 )
 
-from engine.pipeline.stages import Costs, _best_case, candidates, plan_of
+from engine.pipeline.stages import Costs, candidates, plan_of
 from engine.profiling.devices import DeviceSpec, parse_devices
-from engine.segmentation.coarse import coarse_problem
+from engine.segmentation.best_case import best_case, bound_in_place_ns
+from engine.segmentation.coarse import coarse_problem, predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.plan import Plan, Segment
 from engine.segmentation.segmenter import per_task
@@ -72,8 +73,25 @@ def test_every_candidate_can_run_and_keeps_its_bound(
     for candidate in ranked if graph.tasks else ():
         plan = plan_of(graph, costs, candidate, "random")
         check_plan(graph, plan, lanes_of(specs))
-        assert 0 <= plan.bound_ns <= plan.predicted.makespan_ns
         check(*coarse_problem(candidate.graph, costs.service), plan.predicted)
+
+
+@ANY
+@given(model=random_models(), text=devices, seed=seeds)
+def test_bounds_hold_for_times_measured_in_place(
+    read: Reader, model: onnx.ModelProto, text: str, seed: int
+) -> None:
+    graph, specs, random = read(model), parse_devices(text), Random(seed)
+    costs = random_costs(graph, specs, random)
+    for candidate in candidates(costs, random_devices_of(costs.problem, random)):
+        groups = candidate.graph
+        measured_ns = {
+            index: round(costs.service.of_group(group) * random.choice([0, 0.3, 1, 2]))
+            for index, group in enumerate(groups.groups)
+        }
+        predicted = predict(groups, costs.service, measured_ns)
+        bound_ns = bound_in_place_ns(groups, costs.service, measured_ns)
+        assert 0 <= bound_ns <= predicted.makespan_ns
 
 
 def problems() -> st.SearchStrategy[Problem]:
@@ -133,7 +151,7 @@ def test_the_bound_holds_where_rounding_adds_up(fusion: float) -> None:
     costs = Costs(problem, service)
     placement = random_devices_of(problem, Random(0))
     for candidate in candidates(costs, placement):
-        bound = lower_bounds(_best_case(costs)).makespan_ns
+        bound = lower_bounds(best_case(costs.problem, costs.service)).makespan_ns
         assert bound <= candidate.predicted.makespan_ns
 
 
@@ -183,6 +201,10 @@ DAMAGE: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "a copy from elsewhere": (
         lambda p: replace(p, copies=tuple(replace(c, source=c.target) for c in p.copies)),
         "does not lead away",
+    ),
+    "a bound above its time": (
+        lambda p: replace(p, bound_ns=p.predicted.makespan_ns + 1),
+        "bound ",
     ),
     "ranks against the data": (
         lambda p: replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
@@ -114,7 +115,17 @@ def test_a_prediction_repeats_the_typical_turn(host: tuple[GroupGraph, Plan]) ->
     assert [s.service_ns for s in fitted.segments] == [100, 140, 45]
     assert fitted.predicted.makespan_ns == 200 + 12
     assert min(span.start_ns for span in fitted.predicted) == 12
-    assert (fitted.name, fitted.copies, fitted.bound_ns) == (plan.name, plan.copies, plan.bound_ns)
+    assert (fitted.name, fitted.copies) == (plan.name, plan.copies)
+
+
+def test_the_bound_is_of_the_times_in_place(host: tuple[GroupGraph, Plan]) -> None:
+    groups, plan = host
+    profiled = replace(plan, bound_ns=20_000)  # two tasks of 10 us, one after the other
+    timeline = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
+    service = ServiceTimes.of(groups.problem)
+    fitted = refit_turns(profiled, groups, service, [_turn(timeline)])
+    # The longer branch with its hand-over, then the join with its own.
+    assert fitted.bound_ns == 150 + 50 == fitted.predicted.makespan_ns
 
 
 def test_an_emulated_device_keeps_what_it_is_charged(mixed: tuple[GroupGraph, Plan]) -> None:
