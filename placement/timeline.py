@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+NO_INDEX = -1
+
 
 class SpanKind(StrEnum):
     """What a span shows."""
@@ -28,9 +30,10 @@ class Span:
     kind : SpanKind
         Task, segment or copy.
     index : int
-        Index of the task or segment; of the tensor for a copy.
+        Index of the task or segment; of the tensor for a copy, in the problem that was
+        simulated, measured copies too. ``NO_INDEX`` if that has no such copy.
     name, category : str
-        Label, and operator type (or ``copy``) for colours and totals.
+        Label (the tensor's for a copy), and operator type (or ``copy``) for colours and totals.
     resource : str
         Device name, or the link's name for a copy.
     lanes : tuple of int

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from engine.report.palette import legend, palette
-from engine.report.tracks import heading, tracks
+from engine.report.tracks import heading, label_of, tracks
 from placement.timeline import Span, Timeline
 
 
@@ -45,7 +45,7 @@ def _panel(timeline: Timeline, order: Sequence[str]) -> dict[str, Any]:
 
 def _bar(span: Span, index: dict[str, int]) -> list[Any]:
     category = index[span.category]
-    return [span.start_ns, span.end_ns, category, span.name, span.queueing_ns, span.query]
+    return [span.start_ns, span.end_ns, category, label_of(span), span.queueing_ns, span.query]
 
 
 def _script_safe(data: object) -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.atomic_file import write_atomic
-from engine.report.tracks import heading, tracks
+from engine.report.tracks import heading, label_of, tracks
 from engine.runtime.blame import Blame, Piece
-from placement.timeline import Span, Timeline
+from placement.timeline import Span, SpanKind, Timeline
 
 _Event = dict[str, Any]
 
@@ -73,7 +73,9 @@ class _Process:
             yield from self._thread(self._threads, label, self._threads)
             for span in spans:
                 self._thread_of.setdefault(id(span), self._threads)
-                yield self._complete(self._threads, span.name, span.category, span, _details(span))
+                yield self._complete(
+                    self._threads, label_of(span), span.category, span, _details(span)
+                )
 
     def critical_path(self, blame: Blame) -> Iterator[_Event]:
         """Call after ``lanes`` of the same timeline: arrows lead from span to span."""
@@ -119,8 +121,10 @@ class _Process:
 
 
 def _details(span: Span) -> dict[str, Any]:
+    what = "tensor" if span.kind is SpanKind.COPY else span.kind.value
     return {
         "kind": span.kind.value,
+        what: span.name,
         "index": span.index,
         "query": span.query,
         "ready_us": span.ready_ns / 1e3,

@@ -45,3 +45,8 @@ def heading(timeline: Timeline) -> str:
     text = origin if known else f"predicted by {origin}"
     emulated = any("emulated" in span.resource for span in timeline)
     return f"{text} (emulated device)" if emulated and "emulated" not in text else text
+
+
+def label_of(span: Span) -> str:
+    """What a span is called where its row is not beside it."""
+    return f"copy {span.name}" if span.kind is SpanKind.COPY else span.name

@@ -12,8 +12,8 @@ import numpy as np
 from engine import _core
 from engine.errors import EngineError
 from engine.runtime.call_times import CallTimes
-from engine.segmentation.plan import Plan
-from placement.timeline import Span, SpanKind, Timeline
+from engine.segmentation.plan import Copy, Plan
+from placement.timeline import NO_INDEX, Span, SpanKind, Timeline
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ def measured_timeline(plan: Plan, run: _core.Run | Recording, lanes: Mapping[str
         raise EngineError("only a finished run that was submitted with traced=True has spans")
     segments = sorted(range(len(plan.segments)), key=lambda i: plan.segments[i].rank)
     categories = {s.index: s.category for s in plan.predicted if s.kind is not SpanKind.COPY}
+    copied = _copied(plan)
     spans: list[Span] = []
     for node, lane, ready, start, end in run.spans().tolist():
         if lane < 0:
@@ -107,7 +108,8 @@ def measured_timeline(plan: Plan, run: _core.Run | Recording, lanes: Mapping[str
             category = categories.get(index, "segment")
             spans.append(_segment_span(plan, index, category, lane, ready, start, end))
         else:
-            spans.append(_copy_span(plan, node - len(segments), ready, start, end))
+            copy = plan.copies[node - len(segments)]
+            spans.append(_copy_span(plan, copy, copied, ready, start, end))
     widths = {i: s.width for i, s in enumerate(plan.segments) if s.width > 1}
     return Timeline.of(_widened(spans, widths, lanes) if widths else spans, _origin(plan))
 
@@ -144,9 +146,17 @@ def _segment_span(
     return Span(SpanKind.SEGMENT, index, segment.name, category, device, (lane,), *times)
 
 
-def _copy_span(plan: Plan, index: int, ready: int, start: int, end: int) -> Span:
-    copy = plan.copies[index]
+def _copied(plan: Plan) -> dict[tuple[str, str], int]:
+    """Index of the tensor of each copy, by its name and link, as the prediction has it."""
+    return {(s.name, s.resource): s.index for s in plan.predicted if s.kind is SpanKind.COPY}
+
+
+def _copy_span(
+    plan: Plan, copy: Copy, copied: Mapping[tuple[str, str], int], ready: int, start: int, end: int
+) -> Span:
+    """A copy is known by its tensor, as in predictions; one of no bytes is in none."""
     link = f"{plan.memories[copy.source]}->{plan.memories[copy.target]}"
+    index = copied.get((copy.tensor, link), NO_INDEX)
     return Span(SpanKind.COPY, index, copy.tensor, "copy", link, (0,), ready, start, end)
 
 

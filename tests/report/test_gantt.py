@@ -69,6 +69,11 @@ def test_predicted_is_above_measured_in_the_same_colours(tmp_path, make_span):
     assert data["categories"] == ["Conv", "Relu"]
 
 
+def test_a_copy_is_called_by_its_tensor(tmp_path, make_span):
+    data = _data(_write(tmp_path, Timeline.of([make_span("features", 0, 5, "gpu->host")], "m")))
+    assert data["panels"][0]["rows"][0]["spans"][0][3] == "copy features"
+
+
 @pytest.mark.parametrize(
     "name",
     ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--DATA-->", "\u2028"],
@@ -79,7 +84,7 @@ def test_names_cannot_escape_into_the_page(tmp_path, make_span, name):
     assert page.tags.count("script") == 2
     assert "img" not in page.tags
     assert page.title == name
-    assert _data(page)["panels"][0]["rows"][0]["spans"][0][3] == name
+    assert _data(page)["panels"][0]["rows"][0]["spans"][0][3].removeprefix("copy ") == name
     assert _data(page)["panels"][0]["rows"][0]["label"] == name
 
 

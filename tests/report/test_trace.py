@@ -33,6 +33,7 @@ def test_a_span_in_full(make_span):
         "tid": 1,
         "args": {
             "kind": "task",
+            "task": "conv1",
             "index": 7,
             "query": 3,
             "ready_us": 1.0,
@@ -40,6 +41,14 @@ def test_a_span_in_full(make_span):
             "lanes": [0],
         },
     }
+
+
+def test_a_copy_is_called_by_its_tensor(make_span):
+    copy = make_span("features", 0, 5, "gpu->host", index=4)
+    (event,) = _complete(to_trace({"m": Timeline.of([copy], "measured")}))
+    assert event["name"] == "copy features"
+    assert event["args"]["tensor"] == "features"
+    assert event["args"]["index"] == 4
 
 
 def test_predicted_and_measured_are_processes_beside_each_other(make_span, detector_like):

@@ -21,7 +21,7 @@ from engine.errors import CancelledError, DeadlineError, EngineError, ExecutionE
 from engine.profiling.devices import parse_devices
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Future, Model
-from placement.timeline import SpanKind
+from placement.timeline import SpanKind, Timeline
 
 DEVICES = "cpu:2,emulated:gpu"
 SHIFT = np.ones(3, np.float32)
@@ -217,6 +217,10 @@ def test_loops_leave_no_descriptors(ours: Ours) -> None:
     assert max(descriptors() for _ in range(5)) <= before
 
 
+def _copies(timeline: Timeline) -> set[tuple[int, str, str]]:
+    return {(s.index, s.name, s.resource) for s in timeline if s.kind is SpanKind.COPY}
+
+
 def test_timeline(ours: Ours) -> None:
     model = ours.model()
     with pytest.raises(EngineError, match="no traced run yet"):
@@ -226,6 +230,7 @@ def test_timeline(ours: Ours) -> None:
     kinds = [span.kind for span in timeline]
     assert kinds.count(SpanKind.SEGMENT) == len(model.plan.segments)
     assert kinds.count(SpanKind.COPY) == len(model.plan.copies) > 0
+    assert _copies(timeline) == _copies(model.plan.predicted)  # indices as in the prediction
     assert timeline.origin == "measured (with an emulated device)"
     assert all(0 <= s.ready_ns <= s.start_ns <= s.end_ns for s in timeline)
     assert {s.resource for s in timeline if s.kind is SpanKind.SEGMENT} == set(model.plan.devices)
