@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from engine.convert.output_tree import distinct
 from engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
 from engine.convert.samples import draw
 from engine.convert.source import Array, ExportRequest, FinalError, ForwardError, Source
+from engine.convert.staging import staging
 from engine.convert.value_names import rename, strip
 from engine.dfg.constants import domains_used
 from engine.dfg.model_file import parse
@@ -113,9 +113,9 @@ def convert(source: Source, params: ConvertParams, path: Path) -> Conversion:
     names = _output_names(source, example, params)
     answered, notes = ask(source, params.inputs, params.seeds)
     asked = _Asked(source, params, example, names, answered)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        made = _first_that_works(asked, Path(folder), path.name)
-        inputs = _saved_inputs(example, Path(folder) / "inputs.npz", params, notes)
+    with staging(path) as folder:
+        made = _first_that_works(asked, folder, path.name)
+        inputs = _saved_inputs(example, folder / "inputs.npz", params, notes)
         publish(made.staged, made.data, inputs, path)
     return Conversion(
         model=path,
