@@ -12,6 +12,7 @@ from engine.dfg.graph import ValueKind
 from engine.errors import ModelError
 from engine.runtime.inputs import IoSpec
 from engine.runtime.model import Model
+from engine.runtime.queue_sample import QueueSample, rate_for
 from engine.serving.datatypes import datatype_of
 from engine.serving.executor import TensorSpec
 
@@ -29,6 +30,12 @@ class ModelExecutor:
         self.model = model
         self.inputs = tuple(tensor_spec(spec) for spec in model.inputs)
         self.outputs = tuple(tensor_spec(spec) for spec in model.outputs)
+        self._waits = QueueSample(rate_for(model.plan))
+
+    @property
+    def queued_ns(self) -> int:
+        """What queries answered so far waited for their first lane (queue_sample.py)."""
+        return self._waits.queued_ns
 
     async def infer(
         self,
@@ -42,7 +49,10 @@ class ModelExecutor:
         The protocol counts levels from 1, the most urgent, 0 being the default; the core runs
         higher priorities first.
         """
-        return await self.model.infer(inputs, outputs, deadline_ns, min(0, 1 - priority))
+        look = self._waits.look if self._waits.is_due() else None
+        answer = await self.model.infer(inputs, outputs, deadline_ns, min(0, 1 - priority), look)
+        self._waits.answered()
+        return answer
 
     def close(self) -> None:
         """Nothing to release: lanes are shared, sessions go with the model."""

@@ -166,8 +166,12 @@ class Model:
         outputs: Sequence[str] | None = None,
         deadline_ns: int | None = None,
         priority: int = 0,
+        look: Callable[[_core.Run], None] | None = None,
     ) -> dict[str, Array]:
-        """``submit`` for an event loop: awaits without a thread; cancelling cancels the run."""
+        """``submit`` for an event loop: awaits without a thread; cancelling cancels the run.
+
+        ``look`` is handed the run, traced, when it has ended well.
+        """
         values = self._values(inputs, outputs)
         native = self._plan_now()
         run = await completions().wait(
@@ -175,10 +179,13 @@ class Model:
                 values,
                 deadline_ns=deadline_ns or 0,
                 priority=priority,
+                traced=look is not None,
                 completions=queue,
                 tag=tag,
             )
         )
+        if look is not None and run.status == "ok":
+            look(run)
         return self._finish(run, outputs)
 
     def timeline(self) -> Timeline:

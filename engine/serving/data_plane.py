@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from engine.errors import (
     DeadlineError,
@@ -21,7 +22,9 @@ from engine.serving.executor import Array
 from engine.serving.in_flight import InFlight
 from engine.serving.model_table import ModelTable
 from engine.serving.served_model import ServedModel
+from engine.serving.statistics import Moments
 
+A = TypeVar("A")
 Clock = Callable[[], int]
 
 
@@ -111,13 +114,16 @@ class DataPlane:
         self._check_room(model)
         return model
 
-    async def infer(self, model: ServedModel, query: Query) -> dict[str, Array]:
+    async def infer(
+        self, model: ServedModel, query: Query, encode: Callable[[dict[str, Array]], A]
+    ) -> A:
         """Run a query on a model that :meth:`admit` gave.
 
-        Returns
-        -------
-        dict of str to array
-            The requested outputs in the order of the request.
+        Parameters
+        ----------
+        encode : callable
+            Makes the answer of the requested outputs, which come in the order of the request; its
+            time counts as the query's.
 
         Raises
         ------
@@ -130,7 +136,7 @@ class DataPlane:
         """
         self._check_room(model)
         try:
-            return await self._run(model, query)
+            return await self._run(model, query, encode)
         except BaseException:
             model.statistics.fail.add(self.clock_ns() - query.received_ns)
             raise
@@ -169,7 +175,9 @@ class DataPlane:
             model.statistics.fail.add(0)
             raise QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
 
-    async def _run(self, model: ServedModel, query: Query) -> dict[str, Array]:
+    async def _run(
+        self, model: ServedModel, query: Query, encode: Callable[[dict[str, Array]], A]
+    ) -> A:
         signature = model.signature
         inputs = signature.check_inputs(query.inputs)
         names = signature.check_outputs(query.outputs)
@@ -185,8 +193,10 @@ class DataPlane:
             raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
         finally:
             model.in_flight -= 1
-        answer = _ordered(model, names, outputs)
-        model.statistics.record_success(query.received_ns, started_ns, self.clock_ns())
+        ended_ns = self.clock_ns()
+        answer = encode(_ordered(model, names, outputs))
+        moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
+        model.statistics.record_success(moments, model.newly_queued_ns())
         return answer
 
     async def _execute(

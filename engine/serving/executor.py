@@ -47,6 +47,14 @@ class Executor(Protocol):
         """Signature of the outputs; constant."""
         ...
 
+    @property
+    def queued_ns(self) -> int:
+        """What the queries answered so far waited, in all, before their first operator began.
+
+        For statistics: never falls, and may be estimated.
+        """
+        ...
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -78,8 +78,9 @@ class GrpcFace:
         request, raw_inputs = split_infer_request(data)
         model = self._plane.admit(request.model_name, request.model_version)
         query = decode_query(request, raw_inputs, received_ns, context.time_remaining())
-        outputs = await self._plane.infer(model, query)
-        return encode_answer(model, request.id, outputs)
+        return await self._plane.infer(
+            model, query, lambda outputs: encode_answer(model, request.id, outputs)
+        )
 
     def server_live(self, request: Any) -> Any:
         """Whether the server answers at all."""
@@ -145,8 +146,10 @@ class GrpcFace:
                 inference_stats={
                     "success": _duration(counters.success),
                     "fail": _duration(counters.fail),
+                    "queue": _duration(counters.queue),
                     "compute_input": _duration(counters.compute_input),
                     "compute_infer": _duration(counters.compute_infer),
+                    "compute_output": _duration(counters.compute_output),
                 },
             )
         return response

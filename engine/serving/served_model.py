@@ -38,10 +38,12 @@ class ServedModel:
         self.statistics = ModelStatistics()
         self.in_flight = 0
         self._loaded: tuple[Executor, Signature] | None = None
+        self._queued_ns = 0
 
     def set_ready(self, executor: Executor) -> None:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
+        self._queued_ns = executor.queued_ns
         self.state, self.reason = ModelState.READY, ""
 
     def set_unavailable(self, reason: str) -> None:
@@ -69,6 +71,13 @@ class ServedModel:
             If the model is not ready; the message says why.
         """
         return self._ready()[1]
+
+    def newly_queued_ns(self) -> int:
+        """By how much the executor's waits have grown since the last call."""
+        if self._loaded is None:
+            return 0
+        before_ns, self._queued_ns = self._queued_ns, self._loaded[0].queued_ns
+        return self._queued_ns - before_ns
 
     def close(self) -> None:
         """Free the executor. Blocks as long as the executor's own close does."""

@@ -1,4 +1,8 @@
-"""Counters of a served model."""
+"""Counters of a served model, as Triton's statistics extension names them.
+
+A successful query's time falls into four parts, in their order: ``compute_input``, ``queue``,
+``compute_infer``, ``compute_output``; together they are its ``success`` time.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,22 @@ class Duration:
         self.total_ns += duration_ns
 
 
+@dataclass(frozen=True)
+class Moments:
+    """A successful query on one monotonic clock, in nanoseconds.
+
+    Parameters
+    ----------
+    received_ns, started_ns, ended_ns, answered_ns : int
+        When it came, when the executor got it and gave its outputs, when they were encoded.
+    """
+
+    received_ns: int
+    started_ns: int
+    ended_ns: int
+    answered_ns: int
+
+
 @dataclass
 class ModelStatistics:
     """What became of a model's queries; written by the event loop only.
@@ -25,23 +45,40 @@ class ModelStatistics:
     Parameters
     ----------
     success : Duration
-        Queries answered, from receipt to the outputs.
+        Queries answered, from receipt to the encoded answer.
     fail : Duration
         Queries that ended with an error, were turned away or cancelled.
     compute_input : Duration
-        From receipt to the executor: decoding and checks. Successful queries only.
-    compute_infer : Duration
-        In the executor, waiting for its devices included: executors queue inside, and many
-        queries share the devices at once. Successful queries only.
+        From receipt to the executor: decoding and checks. Successful queries only, as below.
+    queue : Duration
+        In the executor, until the first node started; may be estimated from some of them.
+    compute_output : Duration
+        From the outputs to the encoded answer.
     """
 
     success: Duration = field(default_factory=Duration)
     fail: Duration = field(default_factory=Duration)
     compute_input: Duration = field(default_factory=Duration)
-    compute_infer: Duration = field(default_factory=Duration)
+    queue: Duration = field(default_factory=Duration)
+    compute_output: Duration = field(default_factory=Duration)
+    _executing: Duration = field(default_factory=Duration)
 
-    def record_success(self, received_ns: int, started_ns: int, finished_ns: int) -> None:
-        """Count a query answered; times on one monotonic clock."""
-        self.success.add(finished_ns - received_ns)
-        self.compute_input.add(started_ns - received_ns)
-        self.compute_infer.add(finished_ns - started_ns)
+    @property
+    def compute_infer(self) -> Duration:
+        """From the first node's start to the outputs, later nodes' waits included."""
+        inside = self._executing
+        return Duration(inside.count, max(0, inside.total_ns - self.queue.total_ns))
+
+    def record_success(self, moments: Moments, queued_ns: int) -> None:
+        """Count a query answered.
+
+        Parameters
+        ----------
+        queued_ns : int
+            By how much the executor's waits have grown since the last one.
+        """
+        self.success.add(moments.answered_ns - moments.received_ns)
+        self.compute_input.add(moments.started_ns - moments.received_ns)
+        self.queue.add(queued_ns)
+        self._executing.add(moments.ended_ns - moments.started_ns)
+        self.compute_output.add(moments.answered_ns - moments.ended_ns)

@@ -122,7 +122,10 @@ def test_a_server_knows_the_signature_before_it_loads(path: Path, params: LoadPa
     assert not model.is_loaded
     answer = asyncio.run(executor.infer(INPUT, None, None))
     assert np.array_equal(answer["y"], -INPUT["x"])
+    waited_ns = executor.queued_ns
+    assert waited_ns > 0  # for the model
     executor.close()
+    assert executor.queued_ns == waited_ns
     assert not model.is_loaded
 
 

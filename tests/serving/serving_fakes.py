@@ -26,6 +26,7 @@ class Function:
         self.outputs = tuple(outputs)
         self.calls: list[tuple[tuple[str, ...] | None, int | None, int]] = []
         self.closed = False
+        self.queued_ns = 0
 
     async def infer(self, inputs, outputs, deadline_ns, priority=0):
         self.calls.append((outputs, deadline_ns, priority))

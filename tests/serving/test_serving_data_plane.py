@@ -13,6 +13,7 @@ from engine.errors import (
     UnknownModelError,
 )
 from engine.serving.data_plane import DataPlane, DataPlaneParams, Query
+from engine.serving.statistics import ModelStatistics, Moments
 
 ONE = np.ones((1, 4), np.float32)
 VECTOR = np.ones(3, np.float32)
@@ -29,7 +30,7 @@ def _query(*inputs, outputs=(), **options):
 
 
 async def _infer(plane, query):
-    return await plane.infer(plane.admit("m"), query)
+    return await plane.infer(plane.admit("m"), query, lambda outputs: outputs)
 
 
 def _run(plane, query):
@@ -137,9 +138,60 @@ def test_statistics_count_each_query_once():
             _run(plane, wrong)
     counters = plane.models.find("m").statistics
     assert (counters.success.count, counters.fail.count) == (1, 2)
-    assert counters.success.total_ns == (
-        counters.compute_input.total_ns + counters.compute_infer.total_ns
+
+
+def _told(*parts):
+    return [(part.count, part.total_ns) for part in parts]
+
+
+def test_a_querys_time_falls_into_its_parts():
+    moments = iter([100, 130, 170, 500, 520, 580])  # started, ended, answered, twice
+    plane = DataPlane(clock_ns=lambda: next(moments))
+    executor = identity()
+    model = plane.models.add("m")
+    executor.queued_ns = 1_000  # of earlier days
+    model.set_ready(executor)
+
+    async def query(received_ns, queued_ns):
+        executor.queued_ns += queued_ns
+        sent = Query([("x", VECTOR)], [], received_ns)
+        return await plane.infer(plane.admit("m"), sent, lambda outputs: outputs)
+
+    async def both():
+        await query(90, 5)
+        await query(430, 8)
+
+    asyncio.run(both())
+    counters = model.statistics
+    parts = (
+        counters.compute_input,
+        counters.queue,
+        counters.compute_infer,
+        counters.compute_output,
     )
+    assert _told(*parts) == [(2, 10 + 70), (2, 5 + 8), (2, 30 + 20 - 13), (2, 40 + 60)]
+    assert _told(counters.success) == [(2, 80 + 150)] == [(2, sum(p.total_ns for p in parts))]
+
+
+def test_an_estimate_of_waits_never_makes_times_negative():
+    counters = ModelStatistics()
+    counters.record_success(Moments(0, 10, 30, 31), queued_ns=50)
+    assert counters.compute_infer.total_ns == 0
+
+
+def test_an_answer_that_cannot_be_encoded_is_a_failure():
+    plane = _plane(identity())
+
+    def fail(outputs):
+        raise ExecutionError("no datatype")
+
+    async def query():
+        await plane.infer(plane.admit("m"), _query(("x", VECTOR)), fail)
+
+    with pytest.raises(ExecutionError, match="no datatype"):
+        asyncio.run(query())
+    counters = plane.models.find("m").statistics
+    assert (counters.success.count, counters.queue.count, counters.fail.count) == (0, 0, 1)
 
 
 def test_newest_ready_version_answers():

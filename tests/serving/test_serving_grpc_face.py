@@ -87,14 +87,20 @@ def test_repository_index_and_reasons(own_server):
 
 
 def test_statistics(served, client, fresh_name):
-    served.serve(fresh_name, identity())
+    executor = served.serve(fresh_name, identity())
+    executor.queued_ns = 3
     client.infer(fresh_name, _vector())
     _status(client.infer, fresh_name, [])
     (statistics,) = client.get_inference_statistics(fresh_name).model_stats
     assert (statistics.inference_count, statistics.execution_count) == (1, 1)
     assert statistics.inference_stats.success.count == 1
     assert statistics.inference_stats.fail.count == 1
-    assert statistics.inference_stats.success.ns > 0
+    parts = statistics.inference_stats
+    assert (parts.queue.count, parts.queue.ns) == (1, 3)
+    assert min(parts.compute_input.ns, parts.compute_infer.ns, parts.compute_output.ns) > 0
+    assert parts.success.ns == (
+        parts.compute_input.ns + parts.queue.ns + parts.compute_infer.ns + parts.compute_output.ns
+    )
     assert len(client.get_inference_statistics().model_stats) > 1
 
 
