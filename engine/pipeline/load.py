@@ -25,7 +25,13 @@ from engine.pipeline.stages import (
     place,
     read_model,
 )
-from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from engine.pipeline.stored_plan import (
+    StoredPlan,
+    plan_path,
+    read_plan,
+    remove_unused_files,
+    write_plan,
+)
 from engine.pipeline.tuning_report import TuningReport
 from engine.profiling.profile import Profile
 from engine.runtime.free_memory import release_free_memory
@@ -212,6 +218,8 @@ def _made(
     plan = model.plan
     del model  # before the next one opens its sessions
     laid_out = _laid_out(graph, plan, params)
+    if written:
+        remove_unused_files(graph)
     release_free_memory()
     return laid_out, report, written
 

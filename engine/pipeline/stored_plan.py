@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,11 +25,15 @@ from engine.native import runtime_version
 from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
-from engine.segmentation.plan import Plan
+from engine.runtime.unused_files import remove_unused
+from engine.segmentation.plan import Plan, Segment
 
 _log = logging.getLogger(__name__)
 
 FORMAT = "surplus-stored-plan/1"
+
+_MOST_PLANS = 64
+"""Of one model, for all devices, options, sizes and machines; of more the last used are kept."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,52 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
     return True
 
 
+def remove_unused_files(graph: Graph) -> None:
+    """Remove segments that no stored plan of the graph names, and plans beyond the newest ones.
+
+    Where a plan cannot be understood, its segments are not known and all stay.
+    """
+    try:
+        count = remove_unused(graph, lambda: _named(graph.folder))
+    except (OSError, PlacementError) as error:
+        _log.info("no unused segments are removed: %s", error)
+        return
+    _log.debug("%s: %d unused files removed", graph.folder, count)
+
+
+def _named(folder: Path) -> list[Segment]:
+    """Segments of all plans that are kept."""
+    plans = sorted(folder.glob("plan-*.json"), key=_age_ns)
+    for path in plans[_MOST_PLANS:]:
+        path.unlink(missing_ok=True)
+    return [segment for path in plans[:_MOST_PLANS] for segment in _segments_of(path)]
+
+
+def _age_ns(path: Path) -> int:
+    """Since it was stored, or last used; the newest is the least."""
+    try:
+        return -path.stat().st_mtime_ns
+    except OSError:  # just replaced or removed
+        return 0
+
+
+def _segments_of(path: Path) -> tuple[Segment, ...]:
+    """Of a stored plan, whatever it was made for; none of a damaged one, which nobody will use.
+
+    Raises
+    ------
+    PlacementError
+        If it is of another format.
+    """
+    try:
+        raw = _document(path)
+    except (FileNotFoundError, UnicodeError, _DamagedError):
+        return ()
+    if raw.get("format") != FORMAT:
+        raise PlacementError(f"{path.name} is of another format")
+    return Plan.from_json(json.dumps(raw.get("plan"))).segments
+
+
 def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | None:
     """Read a file; what speaks against it goes to the log."""
     try:
@@ -103,11 +155,8 @@ def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | N
 
 
 def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
-    digest, _, text = path.read_text().partition("\n")
-    if hashlib.sha256(text.encode()).hexdigest() != digest:
-        raise PlacementError("plan: damaged")
+    raw = _document(path)
     try:
-        raw = json.loads(text)
         found, made_for, plan = raw["format"], dict(raw["made_for"]), raw["plan"]
         tuning = raw["tuning"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -117,9 +166,28 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
     differences = question.differences(made_for)
     if differences:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
+    with suppress(OSError):  # the cache may not be ours to write
+        os.utime(path)
     stored = StoredPlan(Plan.from_json(json.dumps(plan)), tuning)
     _check(stored.plan, graph)
     return stored
+
+
+class _DamagedError(PlacementError):
+    """The file is not what was written."""
+
+
+def _document(path: Path) -> dict[str, Any]:
+    digest, _, text = path.read_text().partition("\n")
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        raise _DamagedError("plan: damaged")
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PlacementError(f"plan: malformed: {error}") from error
+    if not isinstance(raw, dict):
+        raise PlacementError("plan: malformed: not an object")
+    return raw
 
 
 def _check(plan: Plan, graph: Graph) -> None:

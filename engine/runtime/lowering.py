@@ -13,6 +13,7 @@ from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
 from engine.runtime.activations import planned_activations
+from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
 from engine.runtime.segment_store import stored
@@ -34,12 +35,14 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
     config = _allocation(graph, plan)
-    for segment in sorted(plan.segments, key=lambda s: s.rank):
-        file = segment_file(graph, segment, whole=len(plan.segments) == 1)
-        try:
-            _add(builder, slots, segment, _Source(file, config=config))
-        except RuntimeError as error:
-            raise ExecutionError(f"segment {segment.name!r} cannot be prepared: {error}") from error
+    with files_in_use(graph.folder):
+        for segment in sorted(plan.segments, key=lambda s: s.rank):
+            file = segment_file(graph, segment, whole=len(plan.segments) == 1)
+            try:
+                _add(builder, slots, segment, _Source(file, config=config))
+            except RuntimeError as error:
+                name = segment.name
+                raise ExecutionError(f"segment {name!r} cannot be prepared: {error}") from error
     for copy in plan.copies:
         builder.add_copy(
             f"copy {copy.tensor}",
@@ -108,8 +111,9 @@ def _add_session(
 
 def lay_out_plan(graph: Graph, plan: Plan) -> None:
     """Make the laid-out files of a plan's segments, for models that are made from now on."""
-    for segment in plan.segments:
-        lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
+    with files_in_use(graph.folder):
+        for segment in plan.segments:
+            lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
 
 
 def computed_outputs(graph: Graph) -> list[str]:
@@ -150,10 +154,14 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     delivered = {graph.tensors[i].name for i in graph.outputs}
     if whole and delivered.issuperset(segment.outputs):
         return graph.model_path
-    content = (segment.tasks, segment.outputs, segment.joins)
-    key = hashlib.sha256(repr(content).encode()).hexdigest()[:24]
     return stored(
         graph,
-        f"segment-{key}.onnx",
+        segment_file_name(segment),
         lambda: extract(graph, segment.tasks, segment.outputs, segment.joins).SerializeToString(),
     )
+
+
+def segment_file_name(segment: Segment) -> str:
+    """Name of the file of a segment that is cut out of its graph."""
+    content = (segment.tasks, segment.outputs, segment.joins)
+    return f"segment-{hashlib.sha256(repr(content).encode()).hexdigest()[:24]}.onnx"
