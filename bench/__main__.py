@@ -14,7 +14,6 @@ TABLES = (
     "models_cpu",
     "throughput",
     "co_run",
-    "prediction",
     "memory",
     "many_models",
     "sir_tables",

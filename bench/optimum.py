@@ -1,20 +1,19 @@
-"""How often placements of some 30 tasks are proven optimal within a minute, and how fast.
-
-``python -m bench.optimum [SEEDS [SOLVER ...]]``: two seeds by CP-SAT and HiGHS by default.
-"""
+"""How often placements of some 30 tasks are proven optimal within a minute, and how fast."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 
 from bench import result_file
+from bench.resumable import Key, Row, Table, fill
 from milp import SolveParams, solve
 from placement import Problem, validate
 from placement.random_graphs import DetectorParams, MachineParams, detector, inception
 
 TIME_LIMIT_S = 60.0
-DEFAULT_SOLVERS = ("cpsat", "highs")
+SOLVERS = "cpsat,highs"
+SEEDS = "0-1"
 DETECTOR = DetectorParams(backbone=5, level_tasks=1, branches=9, branch_tasks=2)
 
 
@@ -25,7 +24,19 @@ def problems(seed: int) -> Iterator[Problem]:
     yield inception(seed, blocks=4, width=4, depth=2)
 
 
-def row(problem: Problem, seed: int, solver: str) -> dict[str, object]:
+def numbers(text: str) -> list[int]:
+    """``0-4`` and ``0,2,7`` as numbers.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    first, dash, last = text.partition("-")
+    return list(range(int(first), int(last) + 1)) if dash else [int(n) for n in text.split(",")]
+
+
+def row(problem: Problem, seed: int, solver: str) -> Row:
     """Solve one problem; its plan has to pass the validator."""
     result = solve(problem, SolveParams(solver, TIME_LIMIT_S))
     assert result.placement is not None
@@ -45,18 +56,32 @@ def row(problem: Problem, seed: int, solver: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run and store the table."""
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-    solvers = tuple(sys.argv[2:]) or DEFAULT_SOLVERS
-    rows = [
-        row(problem, seed, solver)
-        for seed in range(seeds)
+    """Run and store the table, row by row."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--solvers", default=SOLVERS, metavar="NAME,...", help="(%(default)s)")
+    add("--seeds", default=SEEDS, metavar="A-B", help="of the random problems (%(default)s)")
+    add("--anew", action="store_true", help="solve all again, not only what a stop left out")
+    args = parser.parse_args()
+    work: dict[Key, tuple[Problem, int, str]] = {
+        (problem.name, str(seed), str(problem.devices[0].lanes), solver): (problem, seed, solver)
+        for seed in numbers(args.seeds)
         for problem in problems(seed)
-        for solver in solvers
-    ]
+        for solver in args.solvers.split(",")
+    }
+    config = {
+        "time_limit_s": TIME_LIMIT_S,
+        "threads": SolveParams().threads,
+        "seeds": args.seeds,
+        "solvers": args.solvers,
+    }
+    columns = ("graph", "seed", "CPU lanes", "solver")
+    rows = fill(
+        Table("optimum", config, columns, anew=args.anew),
+        list(work),
+        lambda key: row(*work[key]),
+    )
     result_file.show(f"Placements proven within {TIME_LIMIT_S:g} s", rows)
-    config = {"time_limit_s": TIME_LIMIT_S, "threads": SolveParams().threads, "seeds": seeds}
-    result_file.write("optimum", config, rows)
 
 
 if __name__ == "__main__":

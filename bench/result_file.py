@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from engine.atomic_file import write_atomic
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -28,12 +30,33 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write(name: str, config: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Store the rows of one table."""
+def path_of(name: str) -> Path:
+    """Where the rows of a table are stored."""
+    return RESULTS / f"{name}.json"
+
+
+def write(
+    name: str,
+    config: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    where: Mapping[str, Any] | None = None,
+) -> Path:
+    """Store the rows of one table, whole or not at all.
+
+    Parameters
+    ----------
+    where : mapping, optional
+        As ``machine()``, which it is by default.
+    """
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    document = {"bench": name, "machine": machine(), "config": dict(config), "rows": list(rows)}
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    document = {
+        "bench": name.removesuffix(".part"),
+        "machine": dict(where or machine()),
+        "config": dict(config),
+        "rows": list(rows),
+    }
+    path = path_of(name)
+    write_atomic(path, (json.dumps(document, indent=1) + "\n").encode())
     return path
 
 

@@ -11,8 +11,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -23,17 +21,19 @@ from queue import SimpleQueue
 from typing import Any
 
 import engine
-from bench import peer, result_file
+from bench import peer
 from bench.built_models import FOLDER, built
+from bench.model_table import add_options, run_table
 from bench.timing import SETTLE_S
 
 IN_FLIGHT = 8
 NAMES = ("bert_base", "deepfm", "dlrm", "lenet", "mobilenet_v2", "random_wide", "resnet50", "ssd")
-"""Of each kind one; all models would take an hour."""
+"""Of each kind one; ``--models all`` takes about an hour."""
 
+BUDGET_S = 40.0
 ROUNDS = 3
 QUERIES_PER_SLICE = 24
-LONGEST_SLICE_S = 4.0
+SHORTEST_SLICE_S = 0.6
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def contenders(
     }
 
 
-def row(name: str) -> dict[str, object]:
-    """Measure one model."""
+def row(name: str, budget_s: float = BUDGET_S) -> dict[str, object]:
+    """Measure one model for about ``budget_s`` seconds."""
     cores = len(os.sched_getaffinity(0))
     path, inputs = built(name)
     model = engine.load(path, f"cpu:{cores}", cache=FOLDER / "cache", same_bits=False)
@@ -111,8 +111,8 @@ def row(name: str) -> dict[str, object]:
         model.run(inputs)
     seconds = (time.perf_counter() - start) / 2 * QUERIES_PER_SLICE
     engine_slice(model, inputs, 2.0)  # the second plan is prepared when queries first overlap
-    seconds = min(LONGEST_SLICE_S, max(0.6, seconds))
     runs = contenders(path, inputs, model, cores)
+    seconds = slice_s(seconds, budget_s, len(runs))
     slices: dict[str, list[Slice]] = {key: [] for key in runs}
     names = list(runs)
     for turn in range(ROUNDS):
@@ -121,6 +121,11 @@ def row(name: str) -> dict[str, object]:
             time.sleep(SETTLE_S)
             slices[key].append(runs[key](seconds))
     return _row(name, slices)
+
+
+def slice_s(wanted_s: float, budget_s: float, contenders: int) -> float:
+    """A turn's length: what its queries need, as far as all turns fit the budget."""
+    return max(SHORTEST_SLICE_S, min(wanted_s, budget_s / (ROUNDS * contenders)))
 
 
 def _row(name: str, slices: Mapping[str, Sequence[Slice]]) -> dict[str, object]:
@@ -148,20 +153,12 @@ def _p99(slices: Sequence[Slice]) -> float:
 def main() -> None:
     """Run and store the table, a process a model."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="models (default: one of each kind)")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    add_options(parser, ",".join(NAMES), BUDGET_S)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(row(args.one)))
+        print(json.dumps(row(args.one, args.budget)))
         return
-    rows = []
-    for name in args.names or NAMES:
-        command = [sys.executable, "-m", "bench.throughput", "--one", name]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
-        result_file.show(name, rows[-1:])
-        if not args.names:
-            result_file.write("throughput", {"in flight": IN_FLIGHT, "rounds": ROUNDS}, rows)
+    run_table("throughput", args, {"in flight": IN_FLIGHT, "rounds": ROUNDS})
 
 
 if __name__ == "__main__":

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 FEWEST_ROUNDS = 5
+BLOCK_NS = 25_000_000
+SHORT_NS = 10_000_000
+RUNS_FOR_P99 = 300
+"""So many runs of a contender that is shorter than ``SHORT_NS``, for a p99 that is more than the
+worst of a few: the third largest decides."""
 SETTLE_S = 0.07
 """Pause before each block: ONNX Runtime's idle threads spin for 50 ms after a run (measured),
 and would take a core from whoever comes next."""
@@ -46,40 +52,65 @@ class Times:
         )
 
 
+def block_for_p99_ns(run_ns: int, rounds: int) -> int:
+    """Length of a turn in which short runs make ``RUNS_FOR_P99`` in so many rounds."""
+    if run_ns >= SHORT_NS:
+        return BLOCK_NS
+    return max(BLOCK_NS, -(-RUNS_FOR_P99 // max(1, rounds)) * run_ns)
+
+
 def interleaved(
     contenders: Mapping[str, Callable[[], object]],
     rounds: int = 25,
-    block_ns: int = 25_000_000,
+    block_ns: int = BLOCK_NS,
     most_per_block: int = 100,
     budget_ns: int = 40_000_000_000,
+    least_runs: int = 0,
+    clock: Callable[[], int] = time.perf_counter_ns,
+    settle: Callable[[float], object] = time.sleep,
 ) -> dict[str, Times]:
     """Time contenders in turn, a block each a round; the first run of a block is not counted.
 
     A block warms what the contender before it cooled (caches, spinning threads); turns, each
     beginning with another contender, make a machine that drifts treat all alike; the pause lets
     the threads of the contender before it park.
+
+    Parameters
+    ----------
+    rounds, least_runs : int
+        Rounds go on until there are so many, and so many runs of each contender.
+    budget_ns : int
+        No round begins after it, but for the first ``FEWEST_ROUNDS``.
     """
     times: dict[str, list[tuple[int, ...]]] = {name: [] for name in contenders}
     names = list(contenders)
     for run in contenders.values():
         run()
-    began = time.perf_counter_ns()
-    for turn in range(rounds):
-        if turn >= FEWEST_ROUNDS and time.perf_counter_ns() - began > budget_ns:
+    end_ns = clock() + budget_ns
+    for turn in itertools.count():
+        if turn >= rounds and _fewest(times) >= least_runs:
+            break
+        if turn >= FEWEST_ROUNDS and clock() > end_ns:
             break
         for place in range(len(names)):
             name = names[(place + turn) % len(names)]
-            times[name].append(_block(contenders[name], block_ns, most_per_block))
+            settle(SETTLE_S)
+            times[name].append(_block(contenders[name], block_ns, most_per_block, clock))
     return {name: Times(tuple(row)) for name, row in times.items()}
 
 
-def _block(run: Callable[[], object], block_ns: int, most: int) -> tuple[int, ...]:
-    time.sleep(SETTLE_S)
+def _fewest(times: Mapping[str, list[tuple[int, ...]]]) -> int:
+    return min((sum(map(len, blocks)) for blocks in times.values()), default=0)
+
+
+def _block(
+    run: Callable[[], object], block_ns: int, most: int, clock: Callable[[], int]
+) -> tuple[int, ...]:
     run()
     found: list[int] = []
-    began = time.perf_counter_ns()
-    while len(found) < most and time.perf_counter_ns() - began < block_ns:
-        start = time.perf_counter_ns()
+    began = clock()
+    while len(found) < most and clock() - began < block_ns:
+        start = clock()
         run()
-        found.append(time.perf_counter_ns() - start)
+        found.append(clock() - start)
     return tuple(found)
