@@ -8,7 +8,7 @@ STAMPS := build/stamps
 NATIVE := CMakeLists.txt $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/CMakeLists.txt)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-EXTRAS := cpu solvers dev
+EXTRAS := cpu solvers http dev
 
 # What `make serve` serves: a wide demo model, unless told otherwise.
 MODEL ?= build/models/faster_rcnn.onnx

@@ -18,7 +18,7 @@
     ├── ConversionError       a torch module has no ONNX form, or one that answers otherwise
     └── ConfigError           a configuration file or option is wrong
 
-No transport codes live here: each face (CLI, gRPC) maps the tree once.
+No transport codes live here: each face (CLI, gRPC, HTTP) maps the tree once.
 """
 
 

@@ -1,4 +1,4 @@
-"""``engine serve``: answer queries over the Open Inference Protocol (gRPC)."""
+"""``engine serve``: answer queries over the Open Inference Protocol (gRPC, HTTP)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from engine.cli import options
 from engine.cli.parser import add_verb
 
-_SUMMARY = "answer queries over the Open Inference Protocol (gRPC)"
+_SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
-engine serve model.onnx --devices cpu:2 --port 8001
+engine serve model.onnx --devices cpu:2 --port 8001 --http-port 8000
 engine serve repository/ --policy comm_sd --lazy
 """
 
@@ -43,6 +43,12 @@ def add_parser(verbs: Any) -> None:
         default=8001,
         metavar="N",
         help="gRPC port (default %(default)s); 0 lets the system choose, and it is printed",
+    )
+    add(
+        "--http-port",
+        type=int,
+        metavar="N",
+        help="serve HTTP, too, on this port; 0 lets the system choose (needs aiohttp)",
     )
     add(
         "--max-in-flight",
@@ -78,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     server = ServerParams(
         host=args.host,
         grpc_port=args.port,
+        http_port=args.http_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
     )

@@ -52,6 +52,8 @@ async def serve(
     try:
         ready = await _load_all(served, loading, _lazy if lazy else _load)
         _announce(ready, address)
+        if server.http_port is not None:
+            print(f"HTTP: http://{_host(params.host)}:{server.http_port}/v2", flush=True)
     except BaseException:
         await server.stop()
         raise
@@ -105,6 +107,10 @@ def _load(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
         f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
     )
     return ModelExecutor(model)
+
+
+def _host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _announce(ready: Sequence[RepositoryEntry], address: str) -> None:

@@ -27,6 +27,8 @@ from engine.serving.statistics import Moments
 A = TypeVar("A")
 Clock = Callable[[], int]
 
+_LONGEST_TIMEOUT_NS = 366 * 24 * 3600 * 10**9  # keeps deadlines within 64 bits
+
 
 @dataclass(frozen=True)
 class DataPlaneParams:
@@ -68,6 +70,13 @@ class Query:
     received_ns: int
     deadline_ns: int | None = None
     priority: int = 0
+
+
+def deadline_after(received_ns: int, timeouts_ns: Sequence[int]) -> int | None:
+    """The earliest of the moments at which a query's timeouts pass; None if it has none."""
+    if not timeouts_ns:
+        return None
+    return received_ns + min(*timeouts_ns, _LONGEST_TIMEOUT_NS)
 
 
 class DataPlane:

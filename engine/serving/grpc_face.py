@@ -5,33 +5,21 @@ Requests reach us as bytes and are parsed here, so that malformed ones get a sta
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
 
-from engine.errors import InputError, UnknownModelError
+from engine.errors import InputError
+from engine.serving import descriptions
 from engine.serving.data_plane import DataPlane
-from engine.serving.datatypes import DATATYPES
-from engine.serving.executor import TensorSpec
+from engine.serving.descriptions import ServerIdentity
 from engine.serving.grpc_infer import decode_query, encode_answer
 from engine.serving.grpc_status import status_of
 from engine.serving.messages import SERVICE, message_type, request_types
-from engine.serving.served_model import BACKEND, PLATFORM, ModelState
-from engine.serving.statistics import Duration
 from engine.serving.wire import split_infer_request
 
-EXTENSIONS = ("model_configuration", "statistics")
 Handler = Callable[[bytes, Any], Awaitable[bytes]]
-
-
-@dataclass(frozen=True)
-class ServerIdentity:
-    """What ServerMetadata answers."""
-
-    name: str
-    version: str
 
 
 class GrpcFace:
@@ -92,82 +80,38 @@ class GrpcFace:
 
     def server_metadata(self, request: Any) -> Any:
         """Name, version and extensions of the server."""
-        return message_type("ServerMetadataResponse")(
-            name=self._identity.name, version=self._identity.version, extensions=EXTENSIONS
-        )
+        document = descriptions.server_metadata(self._identity, ())
+        return message_type("ServerMetadataResponse")(**document)
 
     def model_ready(self, request: Any) -> Any:
         """Whether a model is ready; false for one that is unknown, as Triton answers."""
-        try:
-            model = self._plane.models.find(request.name, request.version)
-            ready = model.state is ModelState.READY
-        except UnknownModelError:
-            ready = False
+        ready = self._plane.models.is_ready(request.name, request.version)
         return message_type("ModelReadyResponse")(ready=ready)
 
     def model_metadata(self, request: Any) -> Any:
         """Versions and signature of a model."""
-        model = self._plane.models.find(request.name, request.version)
-        signature = model.signature
-        return message_type("ModelMetadataResponse")(
-            name=model.name,
-            versions=list(self._plane.models.versions(model.name)),
-            platform=PLATFORM,
-            inputs=_tensor_metadata(signature.inputs.values()),
-            outputs=_tensor_metadata(signature.outputs.values()),
-        )
+        models = self._plane.models
+        model = models.find(request.name, request.version)
+        document = descriptions.model_metadata(model, models.versions(model.name))
+        return message_type("ModelMetadataResponse")(**document)
 
     def model_config(self, request: Any) -> Any:
-        """Signature of a model as a Triton configuration without a batch dimension."""
+        """Signature of a model as a Triton configuration."""
         model = self._plane.models.find(request.name, request.version)
-        signature = model.signature
-        config = message_type("ModelConfig")(
-            name=model.name,
-            platform=PLATFORM,
-            backend=BACKEND,
-            input=[
-                _config_tensor(spec) | {"optional": spec.optional}
-                for spec in signature.inputs.values()
-            ],
-            output=[_config_tensor(spec) for spec in signature.outputs.values()],
-        )
+        config = message_type("ModelConfig")(**descriptions.model_config(model))
         return message_type("ModelConfigResponse")(config=config)
 
     def model_statistics(self, request: Any) -> Any:
         """Counters of one model, of all its versions, or of all models."""
-        response = message_type("ModelStatisticsResponse")()
-        for model in self._plane.models.select(request.name, request.version):
-            counters = model.statistics
-            response.model_stats.add(
-                name=model.name,
-                version=model.version,
-                inference_count=counters.success.count,
-                execution_count=counters.success.count,
-                inference_stats={
-                    "success": _duration(counters.success),
-                    "fail": _duration(counters.fail),
-                    "queue": _duration(counters.queue),
-                    "compute_input": _duration(counters.compute_input),
-                    "compute_infer": _duration(counters.compute_infer),
-                    "compute_output": _duration(counters.compute_output),
-                },
-            )
-        return response
+        models = self._plane.models.select(request.name, request.version)
+        return message_type("ModelStatisticsResponse")(**descriptions.model_statistics(models))
 
     def repository_index(self, request: Any) -> Any:
         """State of every version of every model."""
         if request.repository_name:
             raise InputError("repository_name: the server has one repository, leave it empty")
-        response = message_type("RepositoryIndexResponse")()
-        for model in self._plane.models:
-            if model.state is ModelState.READY or not request.ready:
-                response.models.add(
-                    name=model.name,
-                    version=model.version,
-                    state=model.state.value,
-                    reason=model.reason,
-                )
-        return response
+        rows = descriptions.repository_index(self._plane.models, ready_only=request.ready)
+        return message_type("RepositoryIndexResponse")(models=rows)
 
 
 def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:
@@ -188,24 +132,3 @@ def _guarded(handler: Handler) -> Handler:
         raise AssertionError("abort raises")
 
     return handle
-
-
-def _tensor_metadata(specs: Iterable[TensorSpec]) -> list[dict[str, Any]]:
-    return [{"name": spec.name, "datatype": spec.dtype, "shape": _dims(spec)} for spec in specs]
-
-
-def _config_tensor(spec: TensorSpec) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "data_type": DATATYPES[spec.dtype].config_name,
-        "dims": _dims(spec),
-    }
-
-
-def _dims(spec: TensorSpec) -> tuple[int, ...]:
-    """Sizes of a tensor; the protocol cannot say that not even the rank is known."""
-    return (-1,) if spec.shape is None else spec.shape
-
-
-def _duration(duration: Duration) -> dict[str, int]:
-    return {"count": duration.count, "ns": duration.total_ns}

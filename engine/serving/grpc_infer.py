@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import ExecutionError, InputError
 from engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
-from engine.serving.data_plane import Query
+from engine.serving.data_plane import Query, deadline_after
 from engine.serving.datatypes import datatype_of
 from engine.serving.executor import Array
 from engine.serving.messages import message_type
@@ -15,7 +15,6 @@ from engine.serving.served_model import ServedModel
 from engine.serving.wire import join_infer_response
 
 _InferResponse = message_type("ModelInferResponse")
-_LONGEST_TIMEOUT_NS = 366 * 24 * 3600 * 10**9  # keeps deadlines within 64 bits
 _INTEGER_FIELDS = ("int64_param", "uint64_param")
 
 
@@ -45,12 +44,11 @@ def decode_query(
     timeout_us = _integer(parameters, "timeout")
     if timeout_us:  # 0 is Triton's "no timeout"
         timeouts_ns.append(timeout_us * 1000)
-    timeout_ns = min([*timeouts_ns, _LONGEST_TIMEOUT_NS])
     return Query(
         inputs=list(_decode_inputs(request, raw_inputs)),
         outputs=[_output_name(output) for output in request.outputs],
         received_ns=received_ns,
-        deadline_ns=received_ns + timeout_ns if timeouts_ns else None,
+        deadline_ns=deadline_after(received_ns, timeouts_ns),
         priority=_integer(parameters, "priority"),
     )
 

@@ -48,6 +48,13 @@ class ModelTable:
             raise UnknownModelError(f"model {name!r} has no version {version!r}; it has {known}")
         return versions[version]
 
+    def is_ready(self, name: str, version: str = "") -> bool:
+        """Whether the model that :meth:`find` gives is ready; False where it gives none."""
+        try:
+            return self.find(name, version).state is ModelState.READY
+        except UnknownModelError:
+            return False
+
     def versions(self, name: str) -> dict[str, ServedModel]:
         """Every version of a model.
 

@@ -7,12 +7,17 @@ import importlib.metadata
 import logging
 import signal
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import grpc
 
 from engine.errors import ConfigError
 from engine.serving.data_plane import DataPlane, DataPlaneParams
-from engine.serving.grpc_face import GrpcFace, ServerIdentity
+from engine.serving.descriptions import ServerIdentity
+from engine.serving.grpc_face import GrpcFace
+
+if TYPE_CHECKING:
+    from engine.serving.http_listener import HttpListener
 
 _LOG = logging.getLogger(__name__)
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -30,26 +35,31 @@ class ServerParams:
         Address to bind; only this machine by default.
     grpc_port : int
         0 lets the system choose.
+    http_port : int or None
+        The same for HTTP; None serves gRPC only.
     max_in_flight : int
         Queries of one model between admission and answer.
     drain_timeout_s : float
         How long a stopping server lets queries in flight finish.
     max_message_bytes : int
-        Largest request; a larger one gets RESOURCE_EXHAUSTED.
+        Largest request; a larger one gets RESOURCE_EXHAUSTED, or 413 over HTTP.
     name : str
         What ServerMetadata answers.
     """
 
     host: str = "127.0.0.1"
     grpc_port: int = 8001
+    http_port: int | None = None
     max_in_flight: int = 256
     drain_timeout_s: float = 30.0
     max_message_bytes: int = 1 << 30
     name: str = "surplus"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.grpc_port <= 65535:
-            raise ValueError(f"grpc_port is {self.grpc_port}, must be in 0..65535")
+        for name in ("grpc_port", "http_port"):
+            port = getattr(self, name)
+            if port is not None and not 0 <= port <= 65535:
+                raise ValueError(f"{name} is {port}, must be in 0..65535")
         if self.drain_timeout_s < 0:
             raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
         if not 0 < self.max_message_bytes <= _LARGEST_MESSAGE_BYTES:
@@ -60,7 +70,7 @@ class ServerParams:
 
 
 class Server:
-    """Serves a data plane over gRPC; one event loop, one start.
+    """Serves a data plane over gRPC, and over HTTP if wanted; one event loop, one start.
 
     Enter models in ``server.plane.models`` before or after the start, from that event loop.
     """
@@ -69,6 +79,7 @@ class Server:
         self._params = params or ServerParams()
         self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
         self._grpc: grpc.aio.Server | None = None
+        self._http: HttpListener | None = None
         self._stop = asyncio.Event()
 
     async def start(self) -> int:
@@ -77,26 +88,56 @@ class Server:
         Returns
         -------
         int
-            The port bound.
+            The port bound for gRPC; ``http_port`` is that of HTTP.
 
         Raises
         ------
         ConfigError
-            If the address cannot be bound, for example because the port is in use.
+            If an address cannot be bound, for example because the port is in use, or HTTP is
+            wanted and aiohttp is not installed.
         """
+        if self._params.http_port is not None:
+            self._http = await self._start_http(self._params.http_port)
+        try:
+            return await self._start_grpc()
+        except BaseException:
+            if self._http is not None:
+                await self._http.stop()
+            raise
+
+    @property
+    def http_port(self) -> int | None:
+        """The port bound for HTTP; None before the start, or if it is not served."""
+        return None if self._http is None else self._http.port
+
+    async def _start_grpc(self) -> int:
         server = grpc.aio.server(options=_options(self._params.max_message_bytes))
-        identity = ServerIdentity(self._params.name, _package_version())
-        server.add_generic_rpc_handlers((GrpcFace(self.plane, identity).service_handler(),))
+        face = GrpcFace(self.plane, self._identity())
+        server.add_generic_rpc_handlers((face.service_handler(),))
         address = _address(self._params.host, self._params.grpc_port)
         try:
             port: int = server.add_insecure_port(address)
         except RuntimeError as error:
-            raise ConfigError(
-                f"cannot listen on {address}: the port is in use or the address is not ours"
-            ) from error
+            raise _cannot_listen(address) from error
         await server.start()
         self._grpc = server
         return port
+
+    async def _start_http(self, port: int) -> HttpListener:
+        try:
+            from engine.serving.http_listener import listen
+        except ImportError as error:
+            raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
+        params, address = self._params, _address(self._params.host, port)
+        try:
+            return await listen(
+                self.plane, self._identity(), (params.host, port), params.max_message_bytes
+            )
+        except OSError as error:
+            raise _cannot_listen(address) from error
+
+    def _identity(self) -> ServerIdentity:
+        return ServerIdentity(self._params.name, _package_version())
 
     async def serve_until_stopped(self) -> bool:
         """Serve until SIGTERM, SIGINT or :meth:`request_stop`, then drain and close.
@@ -131,6 +172,8 @@ class Server:
         finished = await self.plane.drain(self._params.drain_timeout_s)
         if self._grpc is not None:
             await self._grpc.stop(_FLUSH_GRACE_S)
+        if self._http is not None:
+            await self._http.stop()
         await asyncio.to_thread(self.plane.close)
         _LOG.info("stopped")
         return finished
@@ -139,6 +182,11 @@ class Server:
         if self._stop.is_set():
             self.plane.abandon()
         self._stop.set()
+
+
+def _cannot_listen(address: str) -> ConfigError:
+    """What to tell who asked for an address."""
+    return ConfigError(f"cannot listen on {address}: the port is in use or the address is not ours")
 
 
 def _options(max_message_bytes: int) -> list[tuple[str, int]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
+import tritonclient.http as triton_http
 
 import models
 
@@ -98,6 +99,20 @@ def test_a_repository_with_a_broken_model(
         err = _stop(process)
     assert "broken: " in err
     assert "not an ONNX model" in err
+
+
+def test_http_beside_grpc(cli_folder: Path, image: np.ndarray) -> None:
+    words = (cli_folder / "lenet.onnx", "--http-port", "0")
+    with _served(cli_folder / "cache", *words) as (process, address, _):
+        assert process.stdout is not None
+        found = re.fullmatch(r"HTTP: http://(127\.0\.0\.1:\d+)/v2\n", process.stdout.readline())
+        assert found
+        with triton_http.InferenceServerClient(found[1]) as client:
+            query = triton_http.InferInput("image", image.shape, "FP32")
+            query.set_data_from_numpy(image)
+            logits = client.infer("lenet", [query]).as_numpy("logits")
+        assert np.array_equal(logits, _infer(address, "lenet", image))
+        _stop(process)
 
 
 def test_the_suggested_query_runs(cli_folder: Path, image: np.ndarray) -> None:

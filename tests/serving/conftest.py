@@ -16,7 +16,9 @@ from engine.serving.server import ServerParams
 @pytest.fixture(scope="session")
 def served() -> Iterator[ServerThread]:
     """A server with models ``identity`` and ``arithmetic``; tests add models of their own."""
-    thread = ServerThread(ServerParams(grpc_port=0, max_in_flight=64, max_message_bytes=8 << 20))
+    thread = ServerThread(
+        ServerParams(grpc_port=0, http_port=0, max_in_flight=64, max_message_bytes=8 << 20)
+    )
     thread.serve("identity", identity())
     thread.serve("arithmetic", arithmetic())
     yield thread
@@ -43,7 +45,9 @@ def fresh_name(_numbers: Iterator[int]) -> str:
 @pytest.fixture
 def own_server() -> Iterator[ServerThread]:
     """A server that the test may stop or fill."""
-    thread = ServerThread(ServerParams(grpc_port=0, max_in_flight=2, drain_timeout_s=30))
+    thread = ServerThread(
+        ServerParams(grpc_port=0, http_port=0, max_in_flight=2, drain_timeout_s=30)
+    )
     yield thread
     thread.stop()
 

@@ -116,6 +116,7 @@ class ServerThread:
         self.server: Server = self.run(self._make(params))
         self.port: int = self.run(self.server.start())
         self.url = f"127.0.0.1:{self.port}"
+        self.http_url = f"127.0.0.1:{self.server.http_port}"
 
     async def _make(self, params: ServerParams) -> Server:
         return Server(params)

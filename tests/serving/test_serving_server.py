@@ -1,5 +1,9 @@
 import asyncio
+import http.client
+import json
 import signal
+import socket
+import sys
 
 import numpy as np
 import pytest
@@ -23,9 +27,42 @@ def test_port_in_use_is_a_config_error(served, capfd):
         served.run(start())
 
 
+def test_http_port_in_use_stops_the_start(served):
+    port = served.server.http_port
+
+    async def start():
+        await Server(ServerParams(grpc_port=0, http_port=port)).start()
+
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: the port is in use"):
+        served.run(start())
+
+
+def test_http_stops_where_grpc_cannot_start(served):
+    server = Server(ServerParams(grpc_port=served.port, http_port=0))
+
+    async def start():
+        await server.start()
+
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{served.port}"):
+        served.run(start())
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.http_port), timeout=WAIT_S)
+
+
+def test_http_without_aiohttp_is_a_config_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "engine.serving.http_listener", None)
+
+    async def start():
+        await Server(ServerParams(grpc_port=0, http_port=0)).start()
+
+    with pytest.raises(ConfigError, match="pip install aiohttp"):
+        asyncio.run(start())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"http_port": -1}, "http_port is -1"),
         ({"grpc_port": 65536}, "grpc_port is 65536"),
         ({"drain_timeout_s": -1}, "drain_timeout_s is -1"),
         ({"max_message_bytes": 2**31}, "max_message_bytes is"),
@@ -63,6 +100,38 @@ def test_drain_over_grpc(own_server):
 
         assert own_server.run(finish())
     assert executor.closed
+
+
+def test_drain_over_http(own_server):
+    gate = own_server.gate("gate")
+    query = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [1]}]})
+    first = http.client.HTTPConnection(own_server.http_url, timeout=WAIT_S)
+    first.request("POST", "/v2/models/gate/infer", query)
+    assert gate.entered.acquire(timeout=WAIT_S)
+
+    async def begin_stop():
+        stopping = asyncio.create_task(own_server.server.stop())
+        await asyncio.sleep(0)
+        return stopping
+
+    async def finish():
+        return await stopping
+
+    stopping = own_server.run(begin_stop())
+    second = http.client.HTTPConnection(own_server.http_url, timeout=WAIT_S)
+    for path, status in (("health/live", 200), ("health/ready", 400), ("models/gate/ready", 200)):
+        second.request("GET", f"/v2/{path}")
+        answer = second.getresponse()
+        assert (answer.read(), answer.status) == (b"", status)
+    second.close()
+    own_server.call(gate.open.set)
+    answer = first.getresponse()
+    assert answer.status == 200
+    assert json.loads(answer.read())["outputs"][0]["data"] == [1.0]
+    first.close()
+    assert own_server.run(finish())
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", own_server.server.http_port), timeout=WAIT_S)
 
 
 def test_query_that_outlasts_the_drain_is_cancelled(own_server):

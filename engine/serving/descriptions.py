@@ -1,0 +1,128 @@
+"""What the server says of itself and its models, as plain documents that every face sends.
+
+Names and nesting are the protocol's: JSON as they are, and the fields of its gRPC messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.serving.datatypes import DATATYPES
+from engine.serving.executor import TensorSpec
+from engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
+from engine.serving.statistics import Duration
+
+EXTENSIONS = ("model_configuration", "statistics")
+"""Of the protocol, what every face has."""
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ServerIdentity:
+    """Who answers."""
+
+    name: str
+    version: str
+
+
+def server_metadata(identity: ServerIdentity, extensions: Sequence[str]) -> Document:
+    """Name, version and extensions of the server."""
+    return {
+        "name": identity.name,
+        "version": identity.version,
+        "extensions": [*EXTENSIONS, *extensions],
+    }
+
+
+def model_metadata(model: ServedModel, versions: Iterable[str]) -> Document:
+    """Versions and signature of a model.
+
+    Raises
+    ------
+    UnavailableError
+        If the model is not ready, as ``model_config`` does.
+    """
+    signature = model.signature
+    return {
+        "name": model.name,
+        "versions": list(versions),
+        "platform": PLATFORM,
+        "inputs": [_tensor(spec) for spec in signature.inputs.values()],
+        "outputs": [_tensor(spec) for spec in signature.outputs.values()],
+    }
+
+
+def model_config(model: ServedModel) -> Document:
+    """Signature of a model as a Triton configuration without a batch dimension."""
+    signature = model.signature
+    return {
+        "name": model.name,
+        "platform": PLATFORM,
+        "backend": BACKEND,
+        "max_batch_size": 0,
+        "input": [
+            _config_tensor(spec) | {"optional": spec.optional} for spec in signature.inputs.values()
+        ],
+        "output": [_config_tensor(spec) for spec in signature.outputs.values()],
+    }
+
+
+def model_statistics(models: Iterable[ServedModel]) -> Document:
+    """Counters of models, a row each."""
+    return {"model_stats": [_statistics(model) for model in models]}
+
+
+def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list[Document]:
+    """State of every version of every model."""
+    return [
+        {
+            "name": model.name,
+            "version": model.version,
+            "state": model.state.value,
+            "reason": model.reason,
+        }
+        for model in models
+        if model.state is ModelState.READY or not ready_only
+    ]
+
+
+def _statistics(model: ServedModel) -> Document:
+    counters = model.statistics
+    return {
+        "name": model.name,
+        "version": model.version,
+        "inference_count": counters.success.count,
+        "execution_count": counters.success.count,
+        "inference_stats": {
+            "success": _duration(counters.success),
+            "fail": _duration(counters.fail),
+            "queue": _duration(counters.queue),
+            "compute_input": _duration(counters.compute_input),
+            "compute_infer": _duration(counters.compute_infer),
+            "compute_output": _duration(counters.compute_output),
+        },
+    }
+
+
+def _tensor(spec: TensorSpec) -> Document:
+    return {"name": spec.name, "datatype": spec.dtype, "shape": _dims(spec)}
+
+
+def _config_tensor(spec: TensorSpec) -> Document:
+    return {
+        "name": spec.name,
+        "data_type": DATATYPES[spec.dtype].config_name,
+        "dims": _dims(spec),
+    }
+
+
+def _dims(spec: TensorSpec) -> list[int]:
+    """Sizes of a tensor; the protocol cannot say that not even the rank is known."""
+    return [-1] if spec.shape is None else list(spec.shape)
+
+
+def _duration(duration: Duration) -> dict[str, int]:
+    return {"count": duration.count, "ns": duration.total_ns}

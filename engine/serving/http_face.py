@@ -1,0 +1,145 @@
+"""The HTTP face: one thin handler a path of the Open Inference Protocol.
+
+As KServe's v2 protocol and Triton's extensions have them: health, metadata, model configuration,
+statistics, repository index, and inference with tensors in JSON or as bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from engine.errors import InputError
+from engine.serving import descriptions
+from engine.serving.data_plane import DataPlane
+from engine.serving.descriptions import ServerIdentity
+from engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
+from engine.serving.http_status import status_of
+from engine.serving.served_model import ServedModel
+
+_MODEL = "/v2/models/{name}"
+_VERSION = "/v2/models/{name}/versions/{version}"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class HttpFace:
+    """Handlers of the protocol's paths.
+
+    Parameters
+    ----------
+    plane : DataPlane
+        What answers.
+    identity : ServerIdentity
+        Who answers.
+    """
+
+    def __init__(self, plane: DataPlane, identity: ServerIdentity) -> None:
+        self._plane = plane
+        self._identity = identity
+
+    def application(self, max_body_bytes: int) -> web.Application:
+        """Application to run; a larger body gets 413, an unknown path 404."""
+        application = web.Application(middlewares=[_guarded], client_max_size=max_body_bytes)
+        add = application.router.add_route
+        add("GET", "/v2", self.server_metadata)
+        add("GET", "/v2/health/live", self.server_live)
+        add("GET", "/v2/health/ready", self.server_ready)
+        add("GET", "/v2/models/stats", self.model_statistics)
+        add("POST", "/v2/repository/index", self.repository_index)
+        for path in (_MODEL, _VERSION):
+            add("GET", path, self.model_metadata)
+            add("GET", f"{path}/ready", self.model_ready)
+            add("GET", f"{path}/config", self.model_config)
+            add("GET", f"{path}/stats", self.model_statistics)
+            add("POST", f"{path}/infer", self.model_infer)
+        return application
+
+    async def model_infer(self, request: web.Request) -> web.StreamResponse:
+        """Run a query; aiohttp cancels this task when the client goes away."""
+        model = self._plane.admit(*_names(request))
+        body = await request.read()
+        received_ns = self._plane.clock_ns()
+        asked = decode_request(body, request.headers.get(HEADER_LENGTH), received_ns)
+        answer = await self._plane.infer(
+            model, asked.query, lambda outputs: encode_answer(model, asked, outputs)
+        )
+        if answer.header_length is None:
+            return web.Response(body=answer.body, content_type="application/json")
+        return web.Response(
+            body=answer.body,
+            content_type="application/octet-stream",
+            headers={HEADER_LENGTH: str(answer.header_length)},
+        )
+
+    async def server_live(self, request: web.Request) -> web.StreamResponse:
+        """Whether the server answers at all."""
+        return web.Response()
+
+    async def server_ready(self, request: web.Request) -> web.StreamResponse:
+        """Whether every model is ready and queries are admitted."""
+        return _yes_or_no(self._plane.ready)
+
+    async def server_metadata(self, request: web.Request) -> web.StreamResponse:
+        """Name, version and extensions of the server."""
+        extensions = ("binary_tensor_data",)
+        return web.json_response(descriptions.server_metadata(self._identity, extensions))
+
+    async def model_ready(self, request: web.Request) -> web.StreamResponse:
+        """Whether a model is ready; not so one that is unknown."""
+        return _yes_or_no(self._plane.models.is_ready(*_names(request)))
+
+    async def model_metadata(self, request: web.Request) -> web.StreamResponse:
+        """Versions and signature of a model."""
+        model = self._model(request)
+        versions = self._plane.models.versions(model.name)
+        return web.json_response(descriptions.model_metadata(model, versions))
+
+    async def model_config(self, request: web.Request) -> web.StreamResponse:
+        """Signature of a model as a Triton configuration."""
+        return web.json_response(descriptions.model_config(self._model(request)))
+
+    async def model_statistics(self, request: web.Request) -> web.StreamResponse:
+        """Counters of one model, of all its versions, or of all models."""
+        models = self._plane.models.select(*_names(request))
+        return web.json_response(descriptions.model_statistics(models))
+
+    async def repository_index(self, request: web.Request) -> web.StreamResponse:
+        """State of every version of every model; a body may ask for those that are ready."""
+        body = await request.read()
+        try:
+            asked = json.loads(body or b"{}")
+            ready_only = asked.get("ready", False)
+        except (ValueError, AttributeError, RecursionError):
+            raise InputError("malformed request: not a JSON object") from None
+        rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
+        return web.json_response(rows)
+
+    def _model(self, request: web.Request) -> ServedModel:
+        return self._plane.models.find(*_names(request))
+
+
+@web.middleware
+async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Errors as the protocol has them: a status and ``{"error": ...}``."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        status, text = error.status, f"{request.method} {request.path}: {error.reason}"
+        headers: dict[str, Any] = {k: v for k, v in error.headers.items() if k == "Allow"}
+    except Exception as error:
+        status, text = status_of(error)
+        headers = {}
+    return web.json_response({"error": text}, status=status, headers=headers)
+
+
+def _names(request: web.Request) -> tuple[str, str]:
+    """Name and version of the path; empty where it has none."""
+    return request.match_info.get("name", ""), request.match_info.get("version", "")
+
+
+def _yes_or_no(yes: bool) -> web.Response:
+    return web.Response(status=200 if yes else 400)

@@ -1,0 +1,215 @@
+"""Inference requests in JSON to a query, and its outputs back.
+
+Binary tensor data extension: the body is a JSON document of ``Inference-Header-Content-Length``
+bytes, then the bytes of each tensor that has a ``binary_data_size``, in the order of the document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import ExecutionError, InputError
+from engine.serving.codec import Buffer, decode_raw, encode_raw
+from engine.serving.data_plane import Query, deadline_after
+from engine.serving.datatypes import datatype_of
+from engine.serving.executor import Array
+from engine.serving.json_values import decode_json, encode_json
+from engine.serving.served_model import ServedModel
+
+HEADER_LENGTH = "Inference-Header-Content-Length"
+
+_SIZE = "binary_data_size"
+_TYPES = {
+    str: "a string",
+    int: "an integer",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
+
+
+@dataclass(frozen=True)
+class InferRequest:
+    """A decoded request.
+
+    Parameters
+    ----------
+    query : Query
+        What the data plane runs.
+    request_id : str
+        To be sent back.
+    binary : bool
+        Whether outputs travel as bytes where the request says nothing of them.
+    binary_of : mapping of str to bool
+        What it says of some.
+    """
+
+    query: Query
+    request_id: str = ""
+    binary: bool = False
+    binary_of: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InferAnswer:
+    """A body, and the length of the JSON document in it if tensors follow that."""
+
+    body: bytes
+    header_length: int | None
+
+
+def decode_request(body: bytes, header_length: str | None, received_ns: int) -> InferRequest:
+    """Make a query of a request's body.
+
+    Parameters
+    ----------
+    header_length : str or None
+        The header of that name, if there is one.
+
+    Raises
+    ------
+    InputError
+        If the body is no such request; the message says where.
+    """
+    length = _header_length(header_length, len(body))
+    document = _document(body[:length])
+    parameters = _get(document, "parameters", dict, {})
+    outputs = [_object(row, "outputs") for row in _get(document, "outputs", list, [])]
+    timeout_us = _number(parameters, "timeout")
+    query = Query(
+        inputs=list(_inputs(document, memoryview(body)[length:])),
+        outputs=[_get(output, "name", str) for output in outputs],
+        received_ns=received_ns,
+        deadline_ns=deadline_after(received_ns, [timeout_us * 1000] if timeout_us else []),
+        priority=_number(parameters, "priority"),
+    )
+    return InferRequest(
+        query=query,
+        request_id=_get(document, "id", str, ""),
+        binary=_get(parameters, "binary_data_output", bool, False),
+        binary_of={output["name"]: found for output in outputs for found in _binary(output)},
+    )
+
+
+def encode_answer(
+    model: ServedModel, request: InferRequest, outputs: Mapping[str, Array]
+) -> InferAnswer:
+    """Serialise an answer, each output in JSON or as bytes, as the request wants.
+
+    Raises
+    ------
+    ExecutionError
+        If the protocol has no datatype for an output.
+    InputError
+        If JSON cannot carry an output that is wanted in it.
+    """
+    rows: list[dict[str, Any]] = []
+    tensors: list[Any] = []
+    for name, array in outputs.items():
+        row = _output(model, name, array)
+        if request.binary_of.get(name, request.binary):
+            tensors.append(encode_raw(array))
+            row["parameters"] = {_SIZE: len(tensors[-1])}
+        else:
+            row["data"] = encode_json(name, array)
+        rows.append(row)
+    document: dict[str, Any] = {"model_name": model.name, "model_version": model.version}
+    if request.request_id:
+        document["id"] = request.request_id
+    head = json.dumps({**document, "outputs": rows}, separators=(",", ":")).encode()
+    if not tensors:
+        return InferAnswer(head, None)
+    return InferAnswer(b"".join([head, *tensors]), len(head))
+
+
+def _output(model: ServedModel, name: str, array: Array) -> dict[str, Any]:
+    try:
+        return {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
+    except ValueError as error:
+        raise ExecutionError(f"{model}, output {name!r}: {error}") from error
+
+
+def _header_length(text: str | None, body_bytes: int) -> int:
+    if text is None:
+        return body_bytes
+    if not (text.isascii() and text.isdigit() and int(text) <= body_bytes):
+        raise InputError(f"{HEADER_LENGTH}: {text!r} of a body of {body_bytes} bytes")
+    return int(text)
+
+
+def _document(text: bytes) -> dict[str, Any]:
+    try:
+        return _object(json.loads(text), "the request")
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"malformed request: not JSON: {error}") from None
+
+
+def _inputs(document: dict[str, Any], raw: memoryview) -> Iterator[tuple[str, Array]]:
+    position = 0
+    for row in _get(document, "inputs", list):
+        tensor = _object(row, "inputs")
+        name, datatype = _get(tensor, "name", str), _get(tensor, "datatype", str)
+        shape = _shape(name, tensor)
+        parameters = _parameters(f"input {name!r}", tensor)
+        if _SIZE not in parameters:
+            yield name, decode_json(name, datatype, shape, tensor.get("data"))
+            continue
+        if "data" in tensor:
+            raise InputError(f"input {name!r}: both data and {_SIZE} are given")
+        size = _number(parameters, _SIZE)
+        data: Buffer = raw[position : position + size]
+        if len(data) < size:
+            raise InputError(f"input {name!r}: {_SIZE} is {size}, {len(data)} bytes are left")
+        position += size
+        yield name, decode_raw(name, datatype, shape, data)
+    if position != len(raw):
+        raise InputError(f"{len(raw) - position} bytes are left over after the inputs")
+
+
+def _shape(name: str, tensor: dict[str, Any]) -> list[int]:
+    shape: list[int] = _get(tensor, "shape", list)
+    if not all(type(size) is int and abs(size) < 2**63 for size in shape):
+        raise InputError(f"input {name!r}: shape must be a list of integers")
+    return shape
+
+
+def _binary(output: dict[str, Any]) -> Iterator[bool]:
+    """What an output's parameters say of its form, if anything."""
+    what = f"output {output['name']!r}"
+    parameters = _parameters(what, output)
+    if _number(parameters, "classification"):
+        raise InputError(f"{what}: classification is not supported")
+    if "binary_data" in parameters:
+        yield _get(parameters, "binary_data", bool)
+
+
+def _parameters(what: str, tensor: dict[str, Any]) -> dict[str, Any]:
+    parameters: dict[str, Any] = _get(tensor, "parameters", dict, {})
+    if "shared_memory_region" in parameters:
+        raise InputError(f"{what}: shared memory is not supported")
+    return parameters
+
+
+def _number(parameters: dict[str, Any], name: str) -> int:
+    """A non-negative integer; 0 if it is not there."""
+    value: int = _get(parameters, name, int, 0)
+    if value < 0:
+        raise InputError(f"parameter {name!r}: expected 0 or more, got {value}")
+    return value
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected an object")
+    return value
+
+
+def _get(document: dict[str, Any], name: str, kind: type, default: Any = None) -> Any:
+    """A member of that type; without a default it must be there."""
+    value = document.get(name, default)
+    if type(value) is not kind:
+        raise InputError(f"{name!r} must be {_TYPES[kind]}")
+    return value

@@ -1,0 +1,120 @@
+"""Tensors as lists in JSON, for clients that do not send and take them as bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.errors import InputError
+from engine.serving.datatypes import datatype_named
+from engine.serving.executor import Array
+
+_KINDS = {"b": "b", "u": "iu", "i": "iu", "O": "O"}
+"""Kinds of numpy's arrays of JSON values that an element type takes; floats take any number."""
+
+_NUMBERS = "iuf"
+
+
+def decode_json(name: str, datatype: str, shape: Sequence[int], data: Any) -> Array:
+    """Make an array of a list, nested as the shape says or flat, in row-major order.
+
+    Raises
+    ------
+    InputError
+        If the datatype is unknown, or the values do not fit datatype and shape.
+    """
+    dtype = datatype_named(datatype, name).dtype
+    if not isinstance(data, list):
+        raise InputError(f"input {name!r}: data must be a list")
+    found = _values(name, datatype, data)
+    if any(size < 0 for size in shape):
+        raise InputError(f"input {name!r}: negative size in shape {list(shape)}")
+    if found.size != math.prod(shape):
+        raise InputError(
+            f"input {name!r}: shape {list(shape)} takes {math.prod(shape)} values, got {found.size}"
+        )
+    if found.size and found.dtype.kind not in _KINDS.get(dtype.kind, _NUMBERS):
+        raise InputError(f"input {name!r}: values are not all of {datatype}")
+    try:
+        return _converted(name, datatype, found, dtype).reshape(tuple(shape))
+    except ValueError as error:  # too many dimensions
+        raise InputError(f"input {name!r}: shape of rank {len(shape)}: {error}") from None
+
+
+def encode_json(name: str, array: Array) -> list[Any]:
+    """The values of an output as a flat list, in row-major order.
+
+    Raises
+    ------
+    InputError
+        If JSON has no form for one of them; the client must ask for bytes.
+    """
+    if array.dtype.kind in "OSU":
+        return [_text(name, value) for value in array.reshape(-1).tolist()]
+    if array.dtype.kind not in "biu":
+        array = array.astype(np.float64)
+        if not np.isfinite(array).all():
+            raise InputError(f"output {name!r}: JSON has no infinity or NaN, ask for binary_data")
+    values: list[Any] = array.reshape(-1).tolist()
+    return values
+
+
+def _values(name: str, datatype: str, data: list[Any]) -> Array:
+    try:
+        if datatype == "UINT64":
+            return _checked(
+                data, lambda value: type(value) is int and 0 <= value < 2**64, np.uint64
+            )
+        if datatype == "BYTES":
+            return _checked(data, lambda text: type(text) is str, np.object_)
+        return np.asarray(data)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise InputError(f"input {name!r}: data is no list of {datatype} values") from None
+
+
+def _checked(data: list[Any], fits: Callable[[Any], bool], dtype: Any) -> Array:
+    """Value by value, where numpy would change them.
+
+    Numbers below and above 2 ** 63 together become floating point, zeros at the end of a string
+    go, and numbers beside strings become strings.
+    """
+    plain = np.asarray(data, dtype=object)
+    if not all(map(fits, plain.flat)):
+        raise ValueError("not all fit")
+    return plain.astype(dtype)
+
+
+def _converted(name: str, datatype: str, found: Array, dtype: np.dtype[Any]) -> Array:
+    flat = found.reshape(-1)
+    if dtype.kind == "O":
+        return _encoded(name, flat)
+    if dtype.kind in "iu" and flat.size:
+        bounds = np.iinfo(dtype)
+        if flat.min() < bounds.min or flat.max() > bounds.max:
+            raise InputError(f"input {name!r}: {datatype} holds {bounds.min} to {bounds.max}")
+    with np.errstate(over="ignore"):
+        converted: Array = flat.astype(dtype)
+    if dtype.kind not in "biu" and (np.isfinite(flat) & ~np.isfinite(converted)).any():
+        raise InputError(f"input {name!r}: a value is too large for {datatype}")
+    return converted
+
+
+def _encoded(name: str, flat: Array) -> Array:
+    strings = np.empty(flat.size, np.object_)
+    try:
+        strings[:] = [text.encode() for text in flat.tolist()]
+    except UnicodeEncodeError:
+        raise InputError(f"input {name!r}: a string holds half of a surrogate pair") from None
+    return strings
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return bytes(value).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"output {name!r}: a string is not UTF-8, ask for binary_data") from None
