@@ -1,5 +1,6 @@
 """The HTTP face, asked by Triton's own client and by plain requests."""
 
+import gzip
 import http.client
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -355,6 +356,13 @@ def test_body_over_the_limit(client, served):
     status, _ = _refused(client.infer, "identity", _vector(np.zeros(3 << 20, np.float32)))
     assert status == "413"
     client.infer("identity", _vector())
+
+
+def test_a_small_body_that_unpacks_to_a_large_one(served):
+    body = gzip.compress(bytes(64 << 20))  # 64 KB
+    status, answer, _ = _infer(served, body, headers={"Content-Encoding": "gzip"})
+    assert status == 413
+    assert answer["error"]
 
 
 def test_priority_and_timeout_reach_the_executor(served, client, fresh_name):
