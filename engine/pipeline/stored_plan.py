@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -168,9 +168,18 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    stored = StoredPlan(Plan.from_json(json.dumps(plan)), tuning)
+    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning)
     _check(stored.plan, graph)
     return stored
+
+
+def _bounded(plan: Plan) -> Plan:
+    """The plan, without its bound if that is of other times than its prediction.
+
+    So were those that were stored before bounds followed what was measured in place.
+    """
+    holds = 0 <= plan.bound_ns <= plan.predicted.makespan_ns
+    return plan if holds else replace(plan, bound_ns=0)
 
 
 class _DamagedError(PlacementError):

@@ -57,6 +57,17 @@ def stored(graph: Graph, plan: Plan, question: PlanQuestion, tmp_path: Path) -> 
     return path
 
 
+def test_a_bound_above_the_prediction_is_dropped(
+    graph: Graph, plan: Plan, question: PlanQuestion, stored: Path
+) -> None:
+    makespan_ns = plan.predicted.makespan_ns
+    for bound_ns, kept_ns in ((makespan_ns, makespan_ns), (makespan_ns + 1, 0)):
+        assert write_plan(stored, question, StoredPlan(replace(plan, bound_ns=bound_ns)))
+        found = read_plan(stored, graph, question)
+        assert found is not None
+        assert found.plan == replace(plan, bound_ns=kept_ns)
+
+
 def test_file_round_trip(graph: Graph, plan: Plan, question: PlanQuestion, stored: Path) -> None:
     assert read_plan(stored, graph, question) == StoredPlan(plan, {"stopped": "by hand"})
     assert [path.name for path in stored.parent.iterdir()] == [stored.name]
