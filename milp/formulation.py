@@ -8,6 +8,7 @@ from typing import Protocol
 
 from milp.copies import CopyPair
 from milp.decoded import Decoded
+from milp.memory import Room
 from milp.reductions import Reduced
 from placement.placement import Placement
 from placement.problem import Problem
@@ -41,7 +42,11 @@ class Formulation(Protocol):
 
 
 def formulate(
-    solver: str, problem: Problem, reduced: Reduced, copy_pairs: Iterable[CopyPair]
+    solver: str,
+    problem: Problem,
+    reduced: Reduced,
+    copy_pairs: Iterable[CopyPair],
+    room: Room = Room.NEEDED,
 ) -> Formulation:
     """Write a problem down for a solver.
 
@@ -50,12 +55,14 @@ def formulate(
     copy_pairs : iterable of CopyPair
         Copies that must not hold their link at once. An integer program lets the others
         overlap, a constraint program lets none.
+    room : Room
+        What has to fit into a memory at once.
     """
     # The modelling layer of integer programs is an optional dependency.
     if solver == "cpsat":
         from milp.cpsat.formulation import CpFormulation
 
-        return CpFormulation(problem, reduced)
+        return CpFormulation(problem, reduced, room)
     from milp.mip.formulation import MipFormulation
 
-    return MipFormulation(problem, reduced, copy_pairs)
+    return MipFormulation(problem, reduced, copy_pairs, room)

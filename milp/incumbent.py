@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import placement
 from milp.copies import Copy
 from milp.schedule import placement_of, schedule_in_order
 from placement import Placement, Problem, SpanKind, Timeline
+from placement.memory import binding_capacities
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,17 @@ def make_incumbent(
     origin: str,
     copy_starts: Mapping[Copy, float] | None = None,
 ) -> Incumbent:
-    """Decode planned starts: simulate, and where that is longer keep to the planned order."""
+    """Decode planned starts: simulate, and where that is longer keep to the planned order.
+
+    Of the two a timeline that the memories do not hold is taken only if neither fits.
+    """
     placed = placement_of(problem, device_of, starts, origin)
     dispatched = placement.simulate(problem, placed)
     planned = schedule_in_order(problem, placed, copy_starts)
-    timeline = dispatched if dispatched.makespan_ns <= planned.makespan_ns else planned
+    timeline = min(
+        (dispatched, planned),
+        key=lambda t: (not fits_memory(problem, placed, t), t.makespan_ns),
+    )
     return Incumbent(placed, timeline, dispatched.makespan_ns)
 
 
@@ -61,14 +69,17 @@ def known_incumbents(problem: Problem, warm_start: Placement | None) -> Iterator
     if warm_start is not None:
         warm_start.check(problem)
     for placed in _candidates(problem, warm_start):
-        if fits_memory(problem, placed.device_of):
-            timeline = placement.simulate(problem, placed)
-            yield Incumbent(placed, timeline, timeline.makespan_ns)
-            starts = [0] * len(problem.tasks)
-            for span in timeline:
-                if span.kind is SpanKind.TASK:
-                    starts[span.index] = span.start_ns
-            yield make_incumbent(problem, placed.device_of, starts, placed.policy)
+        timeline = placement.simulate(problem, placed)
+        starts = [0] * len(problem.tasks)
+        for span in timeline:
+            if span.kind is SpanKind.TASK:
+                starts[span.index] = span.start_ns
+        for found in (
+            Incumbent(placed, timeline, timeline.makespan_ns),
+            make_incumbent(problem, placed.device_of, starts, placed.policy),
+        ):
+            if fits_memory(problem, found.placement, found.timeline):
+                yield found
 
 
 def best_of(incumbents: Iterable[Incumbent]) -> Incumbent | None:
@@ -76,22 +87,19 @@ def best_of(incumbents: Iterable[Incumbent]) -> Incumbent | None:
     return min(incumbents, key=lambda i: (i.makespan_ns, i.dispatched_ns), default=None)
 
 
-def fits_memory(problem: Problem, device_of: Sequence[int]) -> bool:
-    """Whether the weights on each device fit into its memory."""
-    used = [0] * len(problem.devices)
-    for task, device in zip(problem.tasks, device_of, strict=True):
-        used[device] += task.weight_bytes
-    return all(
-        device.memory_bytes is None or bytes_ <= device.memory_bytes
-        for device, bytes_ in zip(problem.devices, used, strict=True)
-    )
+def fits_memory(problem: Problem, placed: Placement, timeline: Timeline) -> bool:
+    """Whether no memory ever holds more than it can."""
+    limits = binding_capacities(problem)
+    uses = placement.memory_use(problem, placed, timeline) if limits else {}
+    return all(use.peak_bytes <= limits.get(memory, use.peak_bytes) for memory, use in uses.items())
 
 
 def _candidates(problem: Problem, warm_start: Placement | None) -> Iterator[Placement]:
     if warm_start is not None:
         yield warm_start
     for name in placement.policy_names():
-        yield placement.make_policy(name).place(problem)
+        with suppress(placement.InfeasibleError):
+            yield placement.make_policy(name).place(problem)
     order = tuple(range(len(problem.tasks)))
     for index, device in enumerate(problem.devices):
         chosen = tuple(

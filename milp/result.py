@@ -21,7 +21,7 @@ class Status(StrEnum):
     BOUND_ONLY = "bound_only"
     """No plan was found."""
     INFEASIBLE = "infeasible"
-    """There is no plan: the weights fit into no combination of the devices' memories."""
+    """There is no plan: constants and data fit into no combination of the memories."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from milp.copies import CopyPair, overlaps
 from milp.decoded import Decoded
 from milp.formulation import Formulation, formulate
 from milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
+from milp.memory import Room
 from milp.mip.job import MipJob, MipReport, MipStatus
 from milp.mip.process import run_job
 from milp.params import Listener, Progress, SolveParams
@@ -18,6 +19,9 @@ from milp.reductions import reduce_problem
 from milp.result import Result, Status
 from milp.windows import eligible_devices, time_windows
 from placement import Problem, lower_bounds
+from placement.fit_memory import least_bytes
+from placement.memory import binding_capacities
+from placement.memory_words import bytes_in_words
 
 PROVEN_GAP = 2e-6
 """Relative gap that counts as none: twice what the bounds of integer programs are lowered by for
@@ -25,6 +29,10 @@ the tolerances of their solvers."""
 
 SOLVER_GAP = 1e-7
 """Relative gap at which a solver stops where the caller asked for none."""
+
+
+_BOUND_SHARE = 0.7
+"""Share of the time for the bound where memory is short; the rest is for a plan that fits."""
 
 
 class Search:
@@ -54,14 +62,22 @@ class Search:
     def run(self) -> None:
         """Ask the solver, unless the best known plan is good enough.
 
-        Copies that hold a link at once in its answer are told to queue, until none are left.
+        Where memory is short it is asked twice: for a bound that holds for all plans that fit,
+        then, if no known plan meets it, for a plan that fits in any order.
         """
         self._tell()
-        deadline_s = monotonic() + self._params.time_limit_s
+        begin_s, limit_s = monotonic(), self._params.time_limit_s
+        short = bool(binding_capacities(self._problem))
+        self._close(Room.NEEDED, begin_s + limit_s * (_BOUND_SHARE if short else 1))
+        if short and not self._infeasible:
+            self._close(Room.SAFE, begin_s + limit_s)
+
+    def _close(self, room: Room, deadline_s: float) -> None:
+        """Copies that hold a link at once in an answer are told to queue, until none are left."""
         copy_pairs: frozenset[CopyPair] = frozenset()
         with TemporaryDirectory(prefix="milp-") as folder:
             while not self.proven() and (left_s := deadline_s - monotonic()) > 0:
-                found = self._ask(Path(folder), copy_pairs, left_s)
+                found = self._ask(Path(folder), copy_pairs, left_s, room)
                 if found <= copy_pairs:
                     return
                 copy_pairs |= found
@@ -83,22 +99,27 @@ class Search:
         )
 
     def _ask(
-        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float
+        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float, room: Room
     ) -> frozenset[CopyPair]:
         """Solve once; returns the copies that overlap in the answer."""
         best = self._best
         upper_ns = best.makespan_ns if best else horizon_ns(self._problem)
         reduced = reduce_problem(self._problem, upper_ns)
-        model = formulate(self._params.solver, self._problem, reduced, copy_pairs)
+        model = formulate(self._params.solver, self._problem, reduced, copy_pairs, room)
         path = model.write(folder)
         start = model.start_values(best.placement, best.timeline) if best else {}
         job = self._job(path, start, time_limit_s)
-        report = run_job(job, lambda state: self._learn(state, model))
+        proves = room is Room.NEEDED
+        report = run_job(job, lambda state: self._learn(state, model) if proves else self._tell())
         self.message, self.proof = report.message, f"proven by {self._params.solver}"
         if report.status is MipStatus.INFEASIBLE:
-            self._no_plan(upper_ns)
+            if proves:
+                self._no_plan(upper_ns)
+            else:
+                self.message = "no shorter plan fits into the memories in any order"
             return frozenset()
-        self._learn(report, model)
+        if proves:
+            self._learn(report, model)
         decoded = model.decode(report.values) if report.values else None
         if decoded is not None:
             self._take(decoded)
@@ -130,9 +151,9 @@ class Search:
     def _take(self, decoded: Decoded) -> None:
         """Keep a solver's answer if it is better than what is known."""
         devices, origin = decoded.device_of, self._params.solver
-        if fits_memory(self._problem, devices):
-            copies = decoded.copy_starts_ns
-            found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
+        copies = decoded.copy_starts_ns
+        found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
+        if fits_memory(self._problem, found.placement, found.timeline):
             self.offer(found)
 
     def _learn(self, report: MipReport, model: Formulation) -> None:
@@ -153,12 +174,22 @@ class Search:
     def _no_plan(self, upper_ns: int) -> None:
         if self._best is None:
             self._infeasible = True
-            self.message = "the weights do not fit into the devices' memories"
+            self.message = (
+                "what the tasks need does not fit into the memories: constants, and the data of"
+                f" one task at a time; {self._least_in_words()}"
+            )
         else:
             self.message = (
                 f"the solver denies that a plan of {upper_ns} ns exists, but there is one: a"
                 " fault of solver or model"
             )
+
+    def _least_in_words(self) -> str:
+        return ", ".join(
+            f"{memory!r} has {bytes_in_words(limit)}, tasks that run only there need at least"
+            f" {bytes_in_words(least_bytes(self._problem, memory))}"
+            for memory, limit in sorted(binding_capacities(self._problem).items())
+        )
 
     def _status(self) -> Status:
         if self._best is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from milp.windows import ancestors, descendants
+from placement.memory import binding_capacities
 from placement.problem import Problem, Task, Tensor
 
 
@@ -34,7 +35,7 @@ class Block:
 def series_blocks(problem: Problem) -> list[Block]:
     """Blocks in the order in which they run; one if there is no cut or memory binds them."""
     cuts: list[int | None] = []
-    if all(device.memory_bytes is None for device in problem.devices):
+    if not binding_capacities(problem):
         cuts = list(_cuts(problem))
     before = ancestors(problem)
     blocks = []

@@ -7,24 +7,29 @@ to gain, ``placement_table`` compares. Importing the package registers all polic
 
 # Registered in the paper's order, which is that of every table.
 # isort: off
-from placement import baseline, qd, sd, comm_sd, heft
+from placement import baseline, qd, sd, comm_sd, heft, best
 
 # isort: on
 from placement.bounds import Bounds, lower_bounds
+from placement.fit_memory import InfeasibleError
+from placement.memory import MemoryUse, memory_use
 from placement.placement import Placement
 from placement.policy import Policy, make_policy, policy_names, policy_options, register
-from placement.problem import Device, Link, Problem, Task, Tensor
+from placement.problem import Blob, Device, Link, Problem, Task, Tensor
 from placement.simulator import SimulatorParams, simulate
 from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
 from placement.timeline import Span, SpanKind, Timeline
 from placement.validate import Rule, Violation, check, validate
 
 __all__ = [
+    "Blob",
     "Bounds",
     "CommonRow",
     "Device",
     "DeviceColumn",
+    "InfeasibleError",
     "Link",
+    "MemoryUse",
     "Placement",
     "PlacementRow",
     "Policy",
@@ -38,12 +43,14 @@ __all__ = [
     "Timeline",
     "Violation",
     "baseline",
+    "best",
     "check",
     "comm_sd",
     "common_table",
     "heft",
     "lower_bounds",
     "make_policy",
+    "memory_use",
     "placement_table",
     "policy_names",
     "policy_options",

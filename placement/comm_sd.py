@@ -15,12 +15,12 @@ Departures from Algorithm 1 as printed, each of which changes results:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from placement.communication import communication_ns
 from placement.ordering import Order, check_alpha, check_order, planned
-from placement.overflow import HOST, slowdown_overflow
+from placement.overflow import slowdown_overflow
 from placement.placement import Placement
 from placement.policy import register
 from placement.problem import Problem
@@ -143,23 +143,3 @@ def _fastest_device(problem: Problem, task: int) -> int:
     if spec.service_ns[spec.default_device] == least_ns:
         return spec.default_device
     return spec.service_ns.index(least_ns)
-
-
-def communication_ns(problem: Problem, devices: Sequence[int], task: int) -> int:
-    """Copies of all that ``task`` reads and makes, if tasks run on ``devices``.
-
-    An input costs one copy if its producer is in another memory, an output one copy for each
-    other memory that has a consumer, or the host where it is an output of the graph.
-    """
-    here = devices[task]
-    total_ns = 0
-    for index in problem.inputs_of[task]:
-        tensor = problem.tensors[index]
-        source = HOST if tensor.producer < 0 else devices[tensor.producer]
-        total_ns += problem.copy_ns(source, here, tensor.size_bytes)
-    for index in problem.outputs_of[task]:
-        tensor = problem.tensors[index]
-        readers = [devices[consumer] for consumer in tensor.consumers]
-        targets = {problem.devices[d].memory: d for d in readers + [HOST] * tensor.is_output}
-        total_ns += sum(problem.copy_ns(here, d, tensor.size_bytes) for d in targets.values())
-    return total_ns

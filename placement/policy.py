@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
+from placement.fitting import Fitting
 from placement.placement import Placement
 from placement.problem import Problem
 
@@ -14,7 +15,13 @@ class Policy(Protocol):
     """Maps a problem to a placement; a pure function of its parameters and the problem."""
 
     def place(self, problem: Problem) -> Placement:
-        """Choose a device and a start rank for every task."""
+        """Choose a device and a start rank for every task.
+
+        Raises
+        ------
+        InfeasibleError
+            If no placement was found that the memories hold.
+        """
         ...
 
 
@@ -69,7 +76,7 @@ def policy_options(name: str) -> tuple[str, ...]:
 
 
 def make_policy(name: str, **options: Any) -> Policy:
-    """Build a policy.
+    """Build a policy, whose placements all limited memories hold (``fitting``).
 
     Raises
     ------
@@ -79,8 +86,8 @@ def make_policy(name: str, **options: Any) -> Policy:
     entry = _entry(name)
     try:
         if entry.params is None:
-            return entry.factory(**options)
-        return entry.factory(entry.params(**options))
+            return Fitting(entry.factory(**options))
+        return Fitting(entry.factory(entry.params(**options)))
     except (TypeError, ValueError) as error:
         raise ValueError(f"policy {name!r}: {error}") from error
 

@@ -16,7 +16,9 @@ from placement.json_records import read_record
 from placement.problem_check import check_problem
 
 T = TypeVar("T")
-FORMAT = "surplus-problem/1"
+FORMAT = "surplus-problem/2"
+_READABLE = (FORMAT, "surplus-problem/1")
+"""Version 1 had no blobs; all else is as it was."""
 _FIELDS = ("name", "devices", "links", "tasks", "tensors")
 
 
@@ -33,7 +35,8 @@ class Device:
     memory : str
         The memory space that its tasks read and write. Devices may share one.
     memory_bytes : int or None
-        Capacity for tensors and weights; None means unlimited.
+        Capacity of its memory space for tensors and weights; None means unlimited. Of devices
+        that share a memory the least counts.
     """
 
     name: str
@@ -44,6 +47,8 @@ class Device:
     def __post_init__(self) -> None:
         if self.lanes < 1:
             raise ValueError(f"device {self.name!r}: lanes must be >= 1, got {self.lanes}")
+        if self.memory_bytes is not None and self.memory_bytes < 0:
+            raise ValueError(f"device {self.name!r}: memory_bytes is negative")
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,26 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Blob:
+    """Constant data that several tasks may hold; it lies once in each memory of their devices.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the problem.
+    size_bytes : int
+        >= 0.
+    """
+
+    name: str
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.size_bytes < 0:
+            raise ValueError(f"blob {self.name!r}: size_bytes is negative")
+
+
+@dataclass(frozen=True)
 class Task:
     """A unit of work.
 
@@ -97,7 +122,10 @@ class Task:
     default_device : int
         Where today's runtime would put it (the ``single`` policy).
     weight_bytes : int
-        Constant data that must lie in the memory of the device that runs it.
+        All constant data that must lie in the memory of the device that runs it, that of
+        ``blobs`` included; what is in no blob is its own.
+    blobs : tuple of int
+        Indices of the blobs that it holds, distinct and ascending.
     """
 
     name: str
@@ -106,6 +134,7 @@ class Task:
     widths: tuple[int, ...] = ()
     default_device: int = 0
     weight_bytes: int = 0
+    blobs: tuple[int, ...] = ()
 
     def width(self, device: int) -> int:
         """Lanes occupied on ``device``."""
@@ -151,6 +180,7 @@ class Problem:
     tasks: tuple[Task, ...]
     tensors: tuple[Tensor, ...]
     notes: Mapping[str, str] = field(default_factory=dict)
+    blobs: tuple[Blob, ...] = ()
 
     def __post_init__(self) -> None:
         check_problem(self)
@@ -227,13 +257,13 @@ class Problem:
             raw = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"problem is not JSON: {error}") from error
-        if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
+        if not isinstance(raw, dict) or raw.pop("format", None) not in _READABLE:
             raise ValueError(f"problem: field 'format' must be {FORMAT!r}")
         for name in _FIELDS:
             if name not in raw:
                 raise ValueError(f"problem: field {name!r} is missing")
         for name in raw:
-            if name not in (*_FIELDS, "notes"):
+            if name not in (*_FIELDS, "notes", "blobs"):
                 raise ValueError(f"problem: field {name!r} is unknown")
         if not isinstance(raw["name"], str):
             raise ValueError(f"problem: field 'name' must be a string, got {raw['name']!r}")
@@ -244,6 +274,7 @@ class Problem:
             _records(Task, raw, "tasks"),
             _records(Tensor, raw, "tensors"),
             _read_notes(raw.get("notes", {})),
+            _records(Blob, {"blobs": [], **raw}, "blobs"),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from placement.problem import Device, Problem, Task, Tensor
+    from placement.problem import Blob, Device, Problem, Task, Tensor
 
 
 def check_problem(problem: Problem) -> None:
@@ -17,6 +17,7 @@ def check_problem(problem: Problem) -> None:
         ("task", [t.name for t in problem.tasks]),
         ("tensor", [t.name for t in problem.tensors]),
         ("link", [link.name for link in problem.links]),
+        ("blob", [blob.name for blob in problem.blobs]),
     ):
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
@@ -29,6 +30,7 @@ def check_problem(problem: Problem) -> None:
                 raise ValueError(f"problem: no link from memory {a!r} to memory {b!r}")
     for task in problem.tasks:
         _check_task(task, problem.devices)
+        _check_blobs(task, problem.blobs)
     for tensor in problem.tensors:
         _check_tensor(tensor, len(problem.tasks))
 
@@ -58,6 +60,16 @@ def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
                 f"task {task.name!r}: width {task.width(index)} exceeds the"
                 f" {device.lanes} lanes of {device.name!r} or is below 1"
             )
+
+
+def _check_blobs(task: Task, blobs: tuple[Blob, ...]) -> None:
+    if list(task.blobs) != sorted(set(task.blobs)):
+        raise ValueError(f"task {task.name!r}: blobs must be distinct and ascending")
+    for index in task.blobs:
+        if not 0 <= index < len(blobs):
+            raise ValueError(f"task {task.name!r}: blob {index} is unknown")
+    if sum(blobs[index].size_bytes for index in task.blobs) > task.weight_bytes:
+        raise ValueError(f"task {task.name!r}: its blobs exceed its weight_bytes")
 
 
 def _check_tensor(tensor: Tensor, task_count: int) -> None:

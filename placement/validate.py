@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from placement.memory import binding_capacities, capacities, memory_use
+from placement.memory_words import excess_in_words
 from placement.placement import Placement
 from placement.problem import Link, Problem
 from placement.timeline import Span, SpanKind, Timeline
@@ -42,6 +44,8 @@ class Rule(StrEnum):
     """Two copies hold a link at once."""
     PRECEDENCE = "precedence"
     """A start before the inputs are there."""
+    MEMORY = "memory"
+    """More in a memory at once than it holds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,19 @@ def validate(
     found = [v for spans in by_query.values() or [[]] for v in judge.query(spans)]
     found += judge.lanes(s for s in timeline if s.kind is not SpanKind.COPY)
     found += judge.links(s for s in timeline if s.kind is SpanKind.COPY)
+    found += _memory(problem, placement, timeline)
     return found
+
+
+def _memory(problem: Problem, placement: Placement, timeline: Timeline) -> Iterator[Violation]:
+    """Memories that hold more than they can at some time, all queries together."""
+    alone = len({span.query for span in timeline}) == 1
+    limits = binding_capacities(problem) if alone else capacities(problem)
+    uses = memory_use(problem, placement, timeline) if limits else {}
+    for memory, use in uses.items():
+        if use.peak_bytes > limits.get(memory, use.peak_bytes):
+            text = excess_in_words(problem, placement, use, limits[memory])
+            yield Violation(Rule.MEMORY, text)
 
 
 class _Judge:

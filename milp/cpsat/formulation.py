@@ -9,6 +9,7 @@ from milp.copies import Copy, copies_of
 from milp.cpsat import names
 from milp.cpsat.instance import Instance
 from milp.decoded import Decoded
+from milp.memory import Room
 from milp.reductions import Reduced
 from milp.windows import service_ns
 from placement.placement import Placement
@@ -30,13 +31,15 @@ class CpFormulation:
         What is to be placed.
     reduced : Reduced
         Its windows under the upper bound.
+    room : Room
+        What has to fit into a memory at once.
     """
 
     tolerance_ns = 0.0
 
-    def __init__(self, problem: Problem, reduced: Reduced) -> None:
+    def __init__(self, problem: Problem, reduced: Reduced, room: Room = Room.NEEDED) -> None:
         unit_ns = max(1, -(-reduced.upper_ns // SPAN_MAX))
-        self._instance = Instance(problem, reduced.upper_ns, unit_ns)
+        self._instance = Instance(problem, reduced.upper_ns, unit_ns, room)
         self._problem = problem
         self._windows = reduced.windows
         self.unit_ns = float(unit_ns)

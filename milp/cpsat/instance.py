@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from milp.memory import Room
 from placement.problem import Problem
 
 
@@ -25,11 +26,14 @@ class Instance:
     unit_ns : int
         The program's unit of time, >= 1. All times are rounded down to it, which keeps every
         schedule: the rounded ends of a sum of times are at least the sum of the rounded times.
+    room : Room
+        What has to fit into a memory at once.
     """
 
     problem: Problem
     upper_ns: int
     unit_ns: int
+    room: Room = Room.NEEDED
 
     def scaled(self, time_ns: int) -> int:
         """A time in whole units, rounded down."""
@@ -37,11 +41,18 @@ class Instance:
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""
-        problem = self.problem.to_json()
-        return json.dumps({"upper_ns": self.upper_ns, "unit_ns": self.unit_ns, "problem": problem})
+        return json.dumps(
+            {
+                "upper_ns": self.upper_ns,
+                "unit_ns": self.unit_ns,
+                "room": self.room,
+                "problem": self.problem.to_json(),
+            }
+        )
 
     @staticmethod
     def from_json(text: str) -> Instance:
         """Read an instance."""
         raw = json.loads(text)
-        return Instance(Problem.from_json(raw["problem"]), raw["upper_ns"], raw["unit_ns"])
+        problem = Problem.from_json(raw["problem"])
+        return Instance(problem, raw["upper_ns"], raw["unit_ns"], Room(raw["room"]))

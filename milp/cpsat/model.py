@@ -15,6 +15,7 @@ from ortools.sat.python import cp_model
 from milp.cpsat import names
 from milp.cpsat.instance import Instance
 from milp.cpsat.links import LinkCopies
+from milp.cpsat.room import limit_memories
 from milp.mip.bounds import LoadCut, load_cuts
 from milp.reductions import reduce_problem
 from milp.windows import service_ns
@@ -58,7 +59,7 @@ class ConstraintModel:
         self._objective()
         self._placement()
         self._lanes()
-        self._capacity()
+        limit_memories(self, instance.room)
         self._precedence()
         LinkCopies(self)
         self._loads()
@@ -152,17 +153,6 @@ class ConstraintModel:
         return self.program.new_optional_interval_var(
             self.start[task], length, self.end[task], present, ""
         )
-
-    def _capacity(self) -> None:
-        """Weights fit into their device's memory."""
-        for d, device in enumerate(self.problem.devices):
-            if device.memory_bytes is not None:
-                weights = (
-                    self.problem.tasks[i].weight_bytes * self._x[i, d]
-                    for i in self._tasks
-                    if (i, d) in self._x
-                )
-                self.program.add(sum(weights) <= device.memory_bytes)
 
     def _precedence(self) -> None:
         """A task starts once its predecessors are done."""

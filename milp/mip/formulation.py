@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from milp.copies import CopyPair
+from milp.memory import Room
 from milp.mip.model import PlacementModel
 from milp.reductions import Reduced
 from placement.problem import Problem
@@ -19,9 +20,13 @@ class MipFormulation(PlacementModel):
     """Section 5 of SIR+, in MPS format."""
 
     def __init__(
-        self, problem: Problem, reduced: Reduced, copy_pairs: Iterable[CopyPair] = ()
+        self,
+        problem: Problem,
+        reduced: Reduced,
+        copy_pairs: Iterable[CopyPair] = (),
+        room: Room = Room.NEEDED,
     ) -> None:
-        super().__init__(problem, reduced, copy_pairs)
+        super().__init__(problem, reduced, copy_pairs, room)
         self.tolerance_ns = BOUND_TOLERANCE * reduced.upper_ns
 
     def write(self, folder: Path) -> Path:

@@ -13,7 +13,7 @@ Departures from the printed form, beside those named at each method:
 - Copies queue for their link only in the pairs that are asked for (``copy_pairs``). Without all
   of them, the program's optimum is a lower bound of the real makespan, and its schedule counts
   only after an exact decoding in which all copies queue.
-- Memory capacity counts weights, which are there throughout, but not tensors, which come and go.
+- Memory capacity counts constants, and of tensors, which come and go, what ``Room`` says.
 
 References
 ----------
@@ -28,8 +28,10 @@ import pulp
 
 from milp.copies import CopyPair, copies_of
 from milp.decoded import Decoded
+from milp.memory import Room
 from milp.mip.bounds import LoadCut, load_cuts
 from milp.mip.links import LinkQueues
+from milp.mip.room import RoomRows
 from milp.mip.units import MODEL_SPAN
 from milp.reductions import Pair, Reduced
 from milp.windows import service_ns
@@ -49,10 +51,16 @@ class PlacementModel:
         Its windows and disjunctions under the upper bound.
     copy_pairs : iterable of CopyPair
         Copies that must not hold their link at once.
+    room : Room
+        What has to fit into a memory at once.
     """
 
     def __init__(
-        self, problem: Problem, reduced: Reduced, copy_pairs: Iterable[CopyPair] = ()
+        self,
+        problem: Problem,
+        reduced: Reduced,
+        copy_pairs: Iterable[CopyPair] = (),
+        room: Room = Room.NEEDED,
     ) -> None:
         self.problem = problem
         self.reduced = reduced
@@ -69,7 +77,7 @@ class PlacementModel:
         self._exclusion()
         self._precedence()
         self._transfers()
-        self._capacity()
+        RoomRows(self, room)
         self._windows_and_loads()
         self._queues = LinkQueues(self, copy_pairs)
 
@@ -201,18 +209,6 @@ class PlacementModel:
             if tensor.producer >= 0 and tensor.size_bytes:
                 for number, memory in enumerate(self._memories):
                     self._arrival(index, number, memory)
-
-    def _capacity(self) -> None:
-        """Weights fit into their device's memory; not in the paper."""
-        for d, device in enumerate(self.problem.devices):
-            weights = [
-                self.problem.tasks[i].weight_bytes * self._x[i, d]
-                for i in self._tasks
-                if (i, d) in self._x and self.problem.tasks[i].weight_bytes
-            ]
-            if device.memory_bytes is not None and weights:
-                scale = max(device.memory_bytes, 1)
-                self.add(pulp.lpSum(weights) * (1 / scale) <= device.memory_bytes / scale)
 
     def _windows_and_loads(self) -> None:
         """Valid inequalities: heads, and loads between tasks; not in the paper."""

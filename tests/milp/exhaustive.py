@@ -3,7 +3,7 @@
 from itertools import product
 
 from milp.schedule import schedule_in_order
-from placement import Placement
+from placement import Placement, memory_use
 
 
 def topological_orders(problem):
@@ -20,7 +20,10 @@ def topological_orders(problem):
 
 
 def best_makespan_ns(problem):
-    """Length of the shortest schedule in which copies go out in the order of readiness."""
+    """Length of the shortest schedule in which copies go out in the order of readiness.
+
+    Schedules that a memory does not hold do not count; None if none is left.
+    """
     ranks = []
     for order in topological_orders(problem):
         rank = [0] * len(order)
@@ -28,8 +31,14 @@ def best_makespan_ns(problem):
             rank[task] = place
         ranks.append(tuple(rank))
     choices = [[d for d, t in enumerate(k.service_ns) if t is not None] for k in problem.tasks]
-    return min(
-        schedule_in_order(problem, Placement(devices, rank, "all")).makespan_ns
-        for devices in product(*choices)
-        for rank in ranks
+    placements = [Placement(d, rank, "all") for d in product(*choices) for rank in ranks]
+    timelines = ((p, schedule_in_order(problem, p)) for p in placements)
+    return min((t.makespan_ns for p, t in timelines if _held(problem, p, t)), default=None)
+
+
+def _held(problem, placement, timeline):
+    uses = memory_use(problem, placement, timeline)
+    return all(
+        device.memory_bytes is None or uses[device.memory].peak_bytes <= device.memory_bytes
+        for device in problem.devices
     )

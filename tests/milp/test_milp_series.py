@@ -5,7 +5,7 @@ from milp_problems import edge, two_devices
 
 from milp import SolveParams, Status, solve
 from milp.series import block_problem, series_blocks
-from placement import validate
+from placement import Task, validate
 from placement.random_graphs import DetectorParams, detector, inception
 
 SEARCH = sys.modules["milp.solve"]
@@ -37,8 +37,10 @@ def test_an_input_that_is_read_later_prevents_cuts_before_it():
 
 
 def test_memory_limits_bind_all_blocks():
-    problem = two_devices([(1, 1)] * 3, [edge(0, 1), edge(1, 2)], memory_bytes=(None, 10))
-    assert len(series_blocks(problem)) == 1
+    tasks = [Task(f"t{i}", "Op", (1, 1), weight_bytes=5) for i in range(3)]
+    edges = [edge(0, 1), edge(1, 2)]
+    assert len(series_blocks(two_devices(tasks, edges, memory_bytes=(None, 14)))) == 1
+    assert len(series_blocks(two_devices(tasks, edges, memory_bytes=(None, 15)))) == 4
 
 
 def test_a_block_runs_from_cut_to_cut():

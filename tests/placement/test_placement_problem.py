@@ -57,7 +57,7 @@ def test_defaults_may_be_left_out():
 @pytest.mark.parametrize(
     ("path", "value", "named"),
     [
-        (["format"], "surplus-problem/9", "field 'format' must be 'surplus-problem/1'"),
+        (["format"], "surplus-problem/9", "field 'format' must be 'surplus-problem/2'"),
         (["format"], ..., "field 'format'"),
         (["name"], ..., "field 'name' is missing"),
         (["name"], 5, "field 'name' must be a string, got 5"),

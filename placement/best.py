@@ -1,0 +1,60 @@
+"""``best``: the shortest by simulation of what several policies propose.
+
+Comm+SD, its threshold swept, is strong where copies decide; HEFT, which knows the load of each
+lane, where width does. Neither wins everywhere, and asking both takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from placement.fit_memory import InfeasibleError
+from placement.placement import Placement
+from placement.policy import make_policy, register
+from placement.problem import Problem
+from placement.simulator import simulate
+
+_NAME = "best"
+
+
+@dataclass(frozen=True)
+class BestParams:
+    """Options of ``best``; ties go to the policy that is named first."""
+
+    policies: tuple[str, ...] = ("comm_sd_best", "heft", "single")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policies, tuple) or not self.policies:
+            raise ValueError(f"policies must be a tuple of names, got {self.policies!r}")
+        if _NAME in self.policies:
+            raise ValueError(f"policies must not contain {_NAME!r} itself")
+        for name in self.policies:
+            make_policy(name)
+
+
+@register(_NAME, BestParams)
+class Best:
+    """Asks each policy, with its own defaults."""
+
+    def __init__(self, params: BestParams | None = None) -> None:
+        self._policies = [make_policy(name) for name in (params or BestParams()).policies]
+
+    def place(self, problem: Problem) -> Placement:
+        """Place with each policy and simulate; a policy that finds nothing that fits drops out.
+
+        Raises
+        ------
+        InfeasibleError
+            The first policy's, if all fail.
+        """
+        found: list[Placement] = []
+        failed: list[InfeasibleError] = []
+        for policy in self._policies:
+            try:
+                found.append(policy.place(problem))
+            except InfeasibleError as error:
+                failed.append(error)
+        if not found:
+            raise failed[0]
+        best = min(found, key=lambda placed: simulate(problem, placed).makespan_ns)
+        return Placement(best.device_of, best.priority, _NAME)

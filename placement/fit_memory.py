@@ -1,0 +1,177 @@
+"""Moves tasks out of memories that a placement overfills.
+
+What frees most bytes per nanosecond that it costs goes first: the embedding tables of a
+recommender long before its convolutions. Bytes are the constants of a task (a share of those
+that others hold, too) and what it made that lies there at the peak. A task that left a memory
+does not come back, so this ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from placement.communication import communication_ns
+from placement.memory import (
+    MemoryUse,
+    binding_capacities,
+    constant_bytes,
+    memory_use,
+    own_bytes,
+    working_bytes,
+)
+from placement.memory_words import bytes_in_words, excess_in_words
+from placement.placement import Placement
+from placement.problem import Problem
+from placement.simulator import simulate
+
+_ROUNDS = 32
+"""At least this share of the candidates moves in a round: each costs a simulation."""
+
+Banned = frozenset[tuple[int, str]]
+"""Tasks and the memories that they have left."""
+
+
+class InfeasibleError(ValueError):
+    """No placement was found that the memories hold; the message says what is needed."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A placement that fits, and what had to leave where for it."""
+
+    placement: Placement
+    banned: Banned
+
+
+@dataclass(frozen=True)
+class _Move:
+    task: int
+    target: int
+    freed_bytes: float
+    lost_ns: int
+
+
+def fits(problem: Problem, placement: Placement) -> bool:
+    """Whether the simulated query stays within all memories."""
+    return not _overfull(problem, placement)
+
+
+def fit(problem: Problem, placement: Placement) -> Fitted:
+    """Move tasks until the simulated query stays within all memories.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is nothing left to move.
+    """
+    banned: set[tuple[int, str]] = set()
+    while overfull := _overfull(problem, placement):
+        use, capacity_bytes = max(
+            overfull, key=lambda pair: (pair[0].peak_bytes - pair[1], pair[0].memory)
+        )
+        moves = sorted(
+            _moves(problem, placement, use, banned),
+            key=lambda move: (-move.freed_bytes / move.lost_ns, move.lost_ns, move.task),
+        )
+        if not moves:
+            raise InfeasibleError(_infeasible(problem, placement, use, capacity_bytes))
+        chosen = _enough(moves, use.peak_bytes - capacity_bytes)
+        devices = list(placement.device_of)
+        for move in chosen:
+            devices[move.task] = move.target
+            banned.add((move.task, use.memory))
+        placement = Placement(tuple(devices), placement.priority, placement.policy)
+    return Fitted(placement, frozenset(banned))
+
+
+def least_bytes(problem: Problem, memory: str) -> int:
+    """What every placement needs of a memory: the tasks that can run nowhere else."""
+    forced = [
+        task
+        for task, spec in enumerate(problem.tasks)
+        if all(
+            service_ns is None or problem.devices[d].memory == memory
+            for d, service_ns in enumerate(spec.service_ns)
+        )
+    ]
+    # A task of no length holds nothing for any time.
+    longest = (working_bytes(problem, t) for t in forced if problem.fastest_ns(t) > 0)
+    return constant_bytes(problem, forced) + max(longest, default=0)
+
+
+def _overfull(problem: Problem, placement: Placement) -> list[tuple[MemoryUse, int]]:
+    limits = binding_capacities(problem)
+    if not limits:
+        return []
+    uses = memory_use(problem, placement, simulate(problem, placement))
+    return [(uses[m], limit) for m, limit in limits.items() if uses[m].peak_bytes > limit]
+
+
+def _enough(moves: list[_Move], excess_bytes: int) -> list[_Move]:
+    """The first moves that free the excess, less those that prove dispensable."""
+    chosen: list[_Move] = []
+    freed = 0.0
+    least = -(-len(moves) // _ROUNDS) if moves[0].freed_bytes == 0 else 1
+    for move in moves:
+        if len(chosen) >= least and (freed >= excess_bytes or move.freed_bytes == 0):
+            break
+        chosen.append(move)
+        freed += move.freed_bytes
+    for move in sorted(chosen, key=lambda move: (-move.lost_ns, move.task)):
+        if len(chosen) > 1 and freed - move.freed_bytes >= excess_bytes:
+            freed -= move.freed_bytes
+            chosen.remove(move)
+    return chosen
+
+
+def _moves(
+    problem: Problem, placement: Placement, use: MemoryUse, banned: set[tuple[int, str]]
+) -> Iterator[_Move]:
+    """For each task in the memory the cheapest way out, if there is one."""
+    memory_of = [problem.devices[d].memory for d in placement.device_of]
+    there = [task for task, memory in enumerate(memory_of) if memory == use.memory]
+    holders = Counter(blob for task in there for blob in problem.tasks[task].blobs)
+    made = Counter[int]()
+    for index in use.tensors:
+        made[problem.tensors[index].producer] += problem.tensors[index].size_bytes
+    devices = list(placement.device_of)
+    for task in there:
+        freed = own_bytes(problem, task) + made[task]
+        shares = sum(problem.blobs[b].size_bytes / holders[b] for b in problem.tasks[task].blobs)
+        ways = list(_ways_out(problem, devices, task, use.memory, banned))
+        if ways:
+            lost_ns, target = min(ways)
+            yield _Move(task, target, freed + shares, max(1, lost_ns))
+
+
+def _ways_out(
+    problem: Problem, devices: list[int], task: int, memory: str, banned: set[tuple[int, str]]
+) -> Iterator[tuple[int, int]]:
+    """(time lost, device) on each device of another memory that may take the task."""
+    here = devices[task]
+    now_ns = _task_ns(problem, devices, task)
+    for device, service_ns in enumerate(problem.tasks[task].service_ns):
+        target = problem.devices[device].memory
+        if service_ns is not None and target != memory and (task, target) not in banned:
+            devices[task] = device
+            yield _task_ns(problem, devices, task) - now_ns, device
+            devices[task] = here
+
+
+def _task_ns(problem: Problem, devices: list[int], task: int) -> int:
+    service_ns = problem.tasks[task].service_ns[devices[task]] or 0
+    return service_ns + communication_ns(problem, devices, task)
+
+
+def _infeasible(problem: Problem, placement: Placement, use: MemoryUse, capacity_bytes: int) -> str:
+    least = least_bytes(problem, use.memory)
+    if least > capacity_bytes:
+        return (
+            f"memory {use.memory!r} has {bytes_in_words(capacity_bytes)}, but what runs only there"
+            f" needs at least {bytes_in_words(least)}"
+        )
+    words = excess_in_words(problem, placement, use, capacity_bytes)
+    needs = f"no placement needs less than {bytes_in_words(least)}"
+    return f"no placement was found that fits; the closest: {words} ({needs})"
