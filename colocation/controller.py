@@ -1,0 +1,174 @@
+"""The loop between an executor and a dispatcher; the same one, simulated and live.
+
+It owns the queues, checks every decision before it acts on it, and books what becomes of each
+query. It never looks at a clock: events carry the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colocation.decision import Decision, Drop, Start
+from colocation.deployment import Deployment
+from colocation.dispatcher import Dispatcher
+from colocation.event import Event, EventKind
+from colocation.executor import Executor
+from colocation.query import Outcome, Query
+from colocation.record import Record
+from colocation.service import Service
+from colocation.state import Queue, State
+from colocation.work import Group, Piece
+
+
+class PolicyError(RuntimeError):
+    """A dispatcher decided what cannot be done; a bug of the policy."""
+
+
+class Controller:
+    """Feeds events to a dispatcher and its decisions to an executor.
+
+    Parameters
+    ----------
+    services : sequence of Service
+    deployment : Deployment
+        Already checked.
+    dispatcher : Dispatcher
+    executor : Executor
+    record : Record
+        Where everything is written down.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        deployment: Deployment,
+        dispatcher: Dispatcher,
+        executor: Executor,
+        record: Record,
+    ) -> None:
+        self._services = services
+        self._deployment = deployment
+        self._dispatcher = dispatcher
+        self._executor = executor
+        self._record = record
+        self._queues = tuple(Queue() for _ in services)
+        self._running: list[Group | None] = [None] * len(deployment.partitions)
+        self._progress: dict[int, int] = {}
+        self._groups = 0
+        self._wake_ns: int | None = None
+
+    def run(self) -> None:
+        """Handle events until there are none left."""
+        following = self._executor.next
+        event = following()
+        while event is not None:
+            self.handle(event)
+            event = following()
+
+    def handle(self, event: Event) -> None:
+        """Book one event, and let the dispatcher decide until it has nothing more to do.
+
+        Raises
+        ------
+        PolicyError
+            If a decision breaks the contract of ``Decision``.
+        """
+        if event.query is not None:
+            self._arrive(event.query)
+        elif event.group is not None:
+            self._end(event.group, event)
+        elif self._wake_ns is not None and event.time_ns >= self._wake_ns:
+            self._wake_ns = None
+        now_ns = event.time_ns
+        decide = self._dispatcher.decide
+        started_ns = self._record.timer()
+        while True:
+            state = State(now_ns, self._queues, self._running, self._deployment, self._progress)
+            decision = decide(state, event)
+            self._act(decision, now_ns)
+            if not decision.starts and not decision.drops:
+                break
+        self._record.decided(self._record.timer() - started_ns)
+
+    def _arrive(self, query: Query) -> None:
+        service = self._services[query.service]
+        queue = self._queues[query.service]
+        full = service.max_queue is not None and len(queue) >= service.max_queue
+        unfit = query.items > service.max_batch or query.service not in self._deployment.served
+        if full or unfit:
+            self._record.ended(query, Outcome.REJECTED, query.arrival_ns)
+        else:
+            queue.add(query)
+
+    def _end(self, group: Group, event: Event) -> None:
+        self._running[group.partition] = None
+        failed = event.kind is EventKind.FAILED
+        self._record.group_ended(group, event.time_ns)
+        for piece in group.pieces:
+            done = piece.end == self._services[piece.service].operators
+            for query in piece.queries:
+                if failed:
+                    self._leave(query, Outcome.FAILED, event.time_ns)
+                elif done:
+                    in_time = event.time_ns <= query.deadline_ns
+                    outcome = Outcome.IN_TIME if in_time else Outcome.LATE
+                    self._leave(query, outcome, event.time_ns)
+                else:
+                    self._progress[query.id] = piece.end
+                    self._queues[piece.service].add(query)
+
+    def _leave(self, query: Query, outcome: Outcome, when_ns: int) -> None:
+        self._progress.pop(query.id, None)
+        self._record.ended(query, outcome, when_ns)
+
+    def _act(self, decision: Decision, now_ns: int) -> None:
+        for drop in decision.drops:
+            self._drop(drop, now_ns)
+        for start in decision.starts:
+            self._start(start, now_ns)
+        wake_ns = decision.wake_ns
+        if wake_ns is not None and (self._wake_ns is None or wake_ns < self._wake_ns):
+            self._wake_ns = wake_ns
+            self._executor.wake(wake_ns)
+
+    def _drop(self, drop: Drop, now_ns: int) -> None:
+        self._take(drop.query)
+        self._leave(drop.query, Outcome.DROPPED, now_ns)
+        self._record.missed(drop.query, drop.predicted_end_ns)
+
+    def _start(self, start: Start, now_ns: int) -> None:
+        if not 0 <= start.partition < len(self._running):
+            raise PolicyError(f"there is no partition {start.partition}")
+        if self._running[start.partition] is not None:
+            raise PolicyError(f"partition {start.partition} is not free at {now_ns} ns")
+        if not start.pieces:
+            raise PolicyError("a group without pieces")
+        for piece in start.pieces:
+            self._check(piece)
+        group = Group(self._groups, start.partition, start.pieces, now_ns, start.predicted_ns)
+        self._groups += 1
+        self._running[start.partition] = group
+        self._record.group_started(group)
+        self._executor.start(group)
+
+    def _check(self, piece: Piece) -> None:
+        """Check a piece, and take its queries out of their queue."""
+        service = self._services[piece.service]
+        if not piece.queries or not 0 <= piece.start < piece.end <= service.operators:
+            text = f"operators {piece.start} to {piece.end} of {len(piece.queries)} queries"
+            raise PolicyError(f"service {service.name!r}: {text}")
+        if piece.items > service.max_batch:
+            text = f"a batch of {piece.items}, at most {service.max_batch} fit"
+            raise PolicyError(f"service {service.name!r}: {text}")
+        for query in piece.queries:
+            if query.service != piece.service:
+                raise PolicyError(f"query {query.id} is not of service {service.name!r}")
+            if self._progress.get(query.id, 0) != piece.start:
+                raise PolicyError(f"query {query.id} is not at operator {piece.start}")
+            self._take(query)
+
+    def _take(self, query: Query) -> None:
+        try:
+            self._queues[query.service].remove(query)
+        except ValueError:
+            raise PolicyError(f"query {query.id} is not waiting") from None

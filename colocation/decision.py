@@ -1,0 +1,46 @@
+"""What a dispatcher decides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from colocation.query import Query
+from colocation.work import Piece
+
+
+class Start(NamedTuple):
+    """Run pieces side by side in a free partition, at once.
+
+    ``predicted_ns`` is what the policy expects it to take, for the record and for later
+    decisions; 0 where it does not predict.
+    """
+
+    partition: int
+    pieces: tuple[Piece, ...]
+    predicted_ns: int = 0
+
+
+class Drop(NamedTuple):
+    """Give up a waiting query.
+
+    ``predicted_end_ns`` says when it would have ended had it been served at once: the miss that
+    the caller is told.
+    """
+
+    query: Query
+    predicted_end_ns: int
+
+
+class Decision(NamedTuple):
+    """What is to be done now: drops first, then starts.
+
+    ``wake_ns``: ask again at that time at the latest, even if nothing happens until then (an
+    ALARM). The wish holds until the next event; whoever still has it then says so again.
+    """
+
+    starts: tuple[Start, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    wake_ns: int | None = None
+
+
+NOTHING = Decision()

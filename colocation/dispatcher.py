@@ -1,0 +1,42 @@
+"""The extension point of dispatchers: what runs next, where, how much of it; what is dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from colocation.decision import Decision
+from colocation.event import Event
+from colocation.predictor import Predictor
+from colocation.registry import Registry
+from colocation.service import Device, Service
+from colocation.state import State
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a dispatcher knows beforehand; the deployment is in each state."""
+
+    services: tuple[Service, ...]
+    devices: tuple[Device, ...]
+    predictor: Predictor
+
+
+class Dispatcher(Protocol):
+    """Decides at each event; neither reads clocks nor draws random numbers.
+
+    The same events lead to the same decisions. A dispatcher may remember what it decided (whose
+    turn it is), but nothing that the events did not tell it.
+    """
+
+    def decide(self, state: State, event: Event) -> Decision:
+        """Say what to do now.
+
+        It is asked again about the same event, with the new state, until it answers with
+        neither starts nor drops; so it may decide one thing at a time.
+        """
+        ...
+
+
+DISPATCHERS: Registry[Dispatcher] = Registry("dispatcher")
+"""Factories take a ``Context``, then options."""

@@ -1,0 +1,3 @@
+"""Dispatchers, one a file."""
+
+from colocation.dispatchers import fcfs as fcfs

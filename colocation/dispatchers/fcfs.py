@@ -1,0 +1,38 @@
+"""First come, first served, one whole query at a time.
+
+References
+----------
+Baseline of Abacus (SC'21), section 7. The release serves in rounds, a head of each service at
+once; this is the textbook's order over all services.
+"""
+
+from __future__ import annotations
+
+from colocation.decision import Decision
+from colocation.dispatcher import DISPATCHERS, Context
+from colocation.event import Event
+from colocation.serial_choice import SerialChoice
+from colocation.state import State
+
+
+@DISPATCHERS.register("fcfs")
+class Fcfs:
+    """The oldest query of all services is next.
+
+    Parameters
+    ----------
+    drop : bool
+        Drop a query, when its turn comes, that is predicted to miss its deadline.
+    """
+
+    def __init__(self, context: Context, drop: bool = False) -> None:
+        self._choice = SerialChoice(
+            context,
+            candidates=lambda waiting: (waiting.oldest,),
+            key=lambda query, took_ns: (query.arrival_ns,),
+            drop=drop,
+        )
+
+    def decide(self, state: State, event: Event) -> Decision:
+        """Start or drop the oldest query."""
+        return self._choice.decide(state)

@@ -1,0 +1,31 @@
+"""What happens to a controller."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from colocation.query import Query
+from colocation.work import Group
+
+
+class EventKind(IntEnum):
+    """What happened. The value is the order of events of one instant.
+
+    What ends comes first, so that an arrival finds free what is free; alarms come last, so that
+    they see all that happened.
+    """
+
+    DONE = 0
+    FAILED = 1
+    ARRIVAL = 2
+    ALARM = 3
+
+
+class Event(NamedTuple):
+    """One event; ``group`` of DONE and FAILED, ``query`` of ARRIVAL."""
+
+    time_ns: int
+    kind: EventKind
+    query: Query | None = None
+    group: Group | None = None

@@ -1,0 +1,28 @@
+"""What a controller drives: the simulator, or the engine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from colocation.event import Event
+from colocation.work import Group
+
+
+class Executor(Protocol):
+    """Runs groups in partitions, and tells what happens. One thread calls it."""
+
+    def next(self) -> Event | None:
+        """Wait for the next event; None when no more can come.
+
+        Events come in order of time. A live executor blocks here, on one queue into which the
+        front end puts arrivals and the core's completion threads put ends.
+        """
+        ...
+
+    def start(self, group: Group) -> None:
+        """Begin a group and return at once; its end is a DONE or FAILED event."""
+        ...
+
+    def wake(self, when_ns: int) -> None:
+        """Ask for an ALARM at that time; a past time means at once."""
+        ...

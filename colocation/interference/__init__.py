@@ -1,0 +1,4 @@
+"""Interference models, one a file."""
+
+from colocation.interference import none as none
+from colocation.interference import pairwise as pairwise

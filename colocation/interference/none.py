@@ -1,0 +1,20 @@
+"""Partitions that do not disturb each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colocation.interference_model import INTERFERENCES, UNIT_PPM
+from colocation.work import Group
+
+
+@INTERFERENCES.register("none")
+class NoInterference:
+    """Every group runs at full speed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        del names
+
+    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
+        """Always 1."""
+        return UNIT_PPM

@@ -1,0 +1,57 @@
+"""The extension point of planners: which service gets what share of which device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from colocation.deployment import Deployment
+from colocation.profile import Profile
+from colocation.registry import Registry
+from colocation.service import Device, Service
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a planner plans for.
+
+    Parameters
+    ----------
+    services : tuple of Service
+    profiles : tuple of Profile
+        By service.
+    rates_per_s : tuple of float
+        Expected queries a second, by service.
+    items : tuple of int
+        Items that a query brings, at most, by service.
+    sequences : tuple of int
+        Longest sequence, by service.
+    devices : tuple of Device
+    """
+
+    services: tuple[Service, ...]
+    profiles: tuple[Profile, ...]
+    rates_per_s: tuple[float, ...]
+    items: tuple[int, ...]
+    sequences: tuple[int, ...]
+    devices: tuple[Device, ...]
+
+    def latency_ns(self, service: int, items: int, share_percent: int = 100) -> int:
+        """Profiled time of a batch of the longest sequences."""
+        return self.profiles[service].latency_ns(items, self.sequences[service], share_percent)
+
+
+class Planner(Protocol):
+    """A pure function of the demand."""
+
+    def plan(self, demand: Demand) -> Deployment:
+        """Partition the devices and place the services.
+
+        What does not fit is a ``Shortfall`` of the deployment, never an error: a server with
+        too much load still serves what it can.
+        """
+        ...
+
+
+PLANNERS: Registry[Planner] = Registry("planner")
+"""Factories take options only."""

@@ -1,0 +1,3 @@
+"""Planners, one a file."""
+
+from colocation.planners import whole as whole

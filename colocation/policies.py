@@ -1,0 +1,52 @@
+"""Policies by name: a planner, a dispatcher, a predictor, and their options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from colocation.registry import Registry
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """What a policy is made of; the names are those of the registries."""
+
+    name: str
+    dispatcher: str
+    dispatcher_options: Options = field(default_factory=dict)
+    planner: str = "whole"
+    planner_options: Options = field(default_factory=dict)
+    predictor: str = "serial"
+    predictor_options: Options = field(default_factory=dict)
+
+
+_POLICIES: Registry[PolicySpec] = Registry("policy")
+
+
+def add_policy(spec: PolicySpec) -> None:
+    """Make a policy available by its name."""
+    _POLICIES.register(spec.name)(lambda: spec)
+
+
+def policy_names() -> list[str]:
+    """Names of all policies, in order of registration."""
+    return _POLICIES.names()
+
+
+def policy_spec(name: str) -> PolicySpec:
+    """Look a policy up.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    return _POLICIES.get(name)()
+
+
+add_policy(PolicySpec("fcfs", "fcfs"))
+add_policy(PolicySpec("fcfs_drop", "fcfs", {"drop": True}))

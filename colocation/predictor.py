@@ -1,0 +1,30 @@
+"""The extension point of predictors: how long a policy thinks that a group takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from colocation.profile import Profile
+from colocation.registry import Registry
+from colocation.service import Service
+from colocation.work import Piece
+
+
+class Predictor(Protocol):
+    """Predicts groups; never told what the simulator takes for the truth."""
+
+    def group_ns(self, pieces: Sequence[Piece], share_percent: int) -> int:
+        """Predicted time of pieces that run side by side in a partition."""
+        ...
+
+    def alone_ns(self, service: int, items: int, sequence: int, share_percent: int) -> int:
+        """Predicted time of a whole batch that runs alone."""
+        ...
+
+
+PREDICTORS: Registry[Predictor] = Registry("predictor")
+"""Factories take the services and their profiles, then options."""
+
+Services = tuple[Service, ...]
+Profiles = tuple[Profile, ...]

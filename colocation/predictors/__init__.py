@@ -1,0 +1,3 @@
+"""Predictors, one a file."""
+
+from colocation.predictors import serial as serial

@@ -1,0 +1,36 @@
+"""The extension point of profiles: how long a model takes, ``L(batch, share)``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from colocation.registry import Registry
+
+
+class Profile(Protocol):
+    """Service time of one model, running alone in a partition."""
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        """Whole model, for a batch of ``items`` on a share of the device.
+
+        Raises
+        ------
+        ValueError
+            If the profile does not reach that far.
+        """
+        ...
+
+    def spread(self, items: int, sequence: int) -> float:
+        """Relative standard deviation of the service time; 0 where it is not known."""
+        ...
+
+
+PROFILES: Registry[Profile] = Registry("profile")
+
+
+def part_ns(whole_ns: int, start: int, end: int, operators: int) -> int:
+    """Time of operators ``start <= i < end`` of a model whose operators take equally long.
+
+    Rounded such that the parts of a model always sum up to the whole.
+    """
+    return whole_ns * end // operators - whole_ns * start // operators

@@ -1,0 +1,3 @@
+"""Profiles, one a file."""
+
+from colocation.profiles import affine as affine

@@ -1,0 +1,75 @@
+"""What the policies have in common that run one query at a time, in some order.
+
+FCFS, SJF and EDF differ in a key; nothing else of them is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from colocation.decision import NOTHING, Decision, Drop, Start
+from colocation.dispatcher import Context
+from colocation.predictor import Predictor
+from colocation.query import Query
+from colocation.state import State, Waiting
+from colocation.work import piece_of
+
+Candidates = Callable[[Waiting], Iterable[Query]]
+"""The queries of a service's queue that may be its next, never none."""
+
+Key = Callable[[Query, int], tuple[int, ...]]
+"""Query, and its predicted time alone -> what is least of the one that runs next."""
+
+
+class SerialChoice:
+    """Runs whole queries one at a time in each partition.
+
+    Parameters
+    ----------
+    context : Context
+    candidates : callable
+        Which queries of a queue to look at.
+    key : callable
+        Which of them is next; ties go to the one that came first.
+    drop : bool
+        Whether a query that is chosen but predicted to miss its deadline is dropped instead.
+    """
+
+    def __init__(self, context: Context, candidates: Candidates, key: Key, drop: bool) -> None:
+        self._predictor: Predictor = context.predictor
+        self._operators = tuple(service.operators for service in context.services)
+        self._candidates = candidates
+        self._key = key
+        self._drop = drop
+
+    def decide(self, state: State) -> Decision:
+        """Start or drop one query, where a partition is free."""
+        for partition, group in enumerate(state.running):
+            if group is None:
+                found = self._next(state, partition)
+                if found is not None:
+                    return self._answer(state, partition, *found)
+        return NOTHING
+
+    def _next(self, state: State, partition: int) -> tuple[Query, int] | None:
+        share_percent = state.deployment.partitions[partition].share_percent
+        alone_ns = self._predictor.alone_ns
+        best: tuple[tuple[int, ...], int, Query, int] | None = None
+        for query in self._all(state, partition):
+            took_ns = alone_ns(query.service, query.items, query.sequence, share_percent)
+            rank = (self._key(query, took_ns), query.id, query, took_ns)
+            if best is None or rank < best:
+                best = rank
+        return None if best is None else (best[2], best[3])
+
+    def _all(self, state: State, partition: int) -> Iterator[Query]:
+        for assignment in state.deployment.of_partition[partition]:
+            waiting = state.waiting[assignment.service]
+            if waiting:
+                yield from self._candidates(waiting)
+
+    def _answer(self, state: State, partition: int, query: Query, took_ns: int) -> Decision:
+        if self._drop and state.now_ns + took_ns > query.deadline_ns:
+            return Decision(drops=(Drop(query, state.now_ns + took_ns),))
+        piece = piece_of((query,), 0, self._operators[query.service])
+        return Decision(starts=(Start(partition, (piece,), took_ns),))

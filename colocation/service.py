@@ -1,0 +1,77 @@
+"""What is served, and on what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Service:
+    """A deployed model with a latency target.
+
+    Parameters
+    ----------
+    name : str
+    slo_ns : int
+        From arrival to answer; > 0.
+    max_batch : int
+        Most items that run together; >= 1.
+    operators : int
+        Operator groups that the model is cut into; on the engine, its segments. A scheduler may
+        run any run of them; 1 means that a query is never split.
+    max_queue : int, optional
+        Waiting queries beyond which an arrival is rejected; None for no bound.
+    memory_bytes : int
+        What an instance of the model holds on a device.
+    """
+
+    name: str
+    slo_ns: int
+    max_batch: int = 1
+    operators: int = 1
+    max_queue: int | None = None
+    memory_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for key in ("slo_ns", "max_batch", "operators"):
+            if getattr(self, key) < 1:
+                value = getattr(self, key)
+                raise ValueError(f"service {self.name!r}: {key} must be >= 1, got {value}")
+        if self.max_queue is not None and self.max_queue < 0:
+            raise ValueError(f"service {self.name!r}: max_queue must be >= 0")
+        if self.memory_bytes < 0:
+            raise ValueError(f"service {self.name!r}: memory_bytes must be >= 0")
+
+
+@dataclass(frozen=True)
+class Device:
+    """A processor that can be shared.
+
+    Parameters
+    ----------
+    name : str
+    memory_bytes : int, optional
+        What it holds; None for no limit.
+    """
+
+    name: str
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A share of a device that runs one group at a time: a gpulet, a set of lanes.
+
+    Parameters
+    ----------
+    device : int
+        Index of the device.
+    share_percent : int
+        1 to 100, of the device's computing power.
+    lanes : tuple of int
+        Which lanes of the device a live driver uses; empty where the share says it all.
+    """
+
+    device: int
+    share_percent: int = 100
+    lanes: tuple[int, ...] = field(default=())

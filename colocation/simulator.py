@@ -1,0 +1,92 @@
+"""Runs a policy on a virtual clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from colocation.controller import Controller
+from colocation.deployment import Deployment, check_deployment
+from colocation.dispatcher import DISPATCHERS, Context
+from colocation.interference_model import Interference
+from colocation.load import Load
+from colocation.planner import PLANNERS, Demand
+from colocation.policies import PolicySpec
+from colocation.predictor import PREDICTORS
+from colocation.record import Record
+from colocation.truth import Truth
+from colocation.virtual_executor import VirtualExecutor
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that the policies of a comparison have in common.
+
+    Parameters
+    ----------
+    demand : Demand
+        What planners and predictors are told.
+    load : Load
+    truth : Truth
+        Never shown to a policy.
+    interference : Interference, optional
+        Of the simulated devices; not shown either.
+    drain_ns : int, optional
+        How long after the last arrivals the run may last; None until all is done.
+    failures : frozenset of int
+        Groups that fail.
+    """
+
+    demand: Demand
+    load: Load
+    truth: Truth
+    interference: Interference | None = None
+    drain_ns: int | None = None
+    failures: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy's deployment, and all that happened."""
+
+    policy: str
+    deployment: Deployment
+    record: Record
+
+
+def simulate(setting: Setting, policy: PolicySpec) -> Run:
+    """Plan, then serve the whole load.
+
+    Raises
+    ------
+    ValueError
+        If the policy has an unknown part, a profile lacks an entry that it needs, or its
+        deployment does not fit the devices.
+    PolicyError
+        If it decides what cannot be done.
+    """
+    demand = setting.demand
+    services = demand.services
+    predictor = PREDICTORS.make(
+        policy.predictor, services, demand.profiles, **policy.predictor_options
+    )
+    context = Context(services, demand.devices, predictor)
+    deployment = PLANNERS.make(policy.planner, **policy.planner_options).plan(demand)
+    check_deployment(deployment, services, demand.devices)
+    dispatcher = DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options)
+    record = Record(len(setting.load))
+    executor = _executor(setting, deployment)
+    Controller(services, deployment, dispatcher, executor, record).run()
+    return Run(policy.name, deployment, record)
+
+
+def _executor(setting: Setting, deployment: Deployment) -> VirtualExecutor:
+    drain_ns = setting.drain_ns
+    cut_ns = None if drain_ns is None else setting.load.duration_ns + drain_ns
+    return VirtualExecutor(
+        setting.load,
+        deployment.partitions,
+        setting.truth,
+        setting.interference,
+        cut_ns,
+        setting.failures,
+    )

@@ -1,0 +1,79 @@
+"""How long groups really take in a simulation; policies never see it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from colocation.draws import stream_of, uniform
+from colocation.noise import Noise
+from colocation.profile import Profile, part_ns
+from colocation.service import Service
+from colocation.work import Group, Piece
+
+
+class Truth(Protocol):
+    """The ground truth of a simulation."""
+
+    def group_ns(self, group: Group, share_percent: int) -> int:
+        """Time of a group in its partition with the rest of the device idle; > 0."""
+        ...
+
+
+class ProfileTruth:
+    """Profiles with noise; pieces side by side save a share of their sum.
+
+    Parameters
+    ----------
+    services, profiles
+        By service.
+    noise : Noise
+    seed : int
+        Of the service times; each service draws from a stream of its own.
+    overlap : float
+        0 <= overlap < 1: a group of several pieces takes ``1 - overlap`` of the sum of its
+        pieces, but never less than its longest.
+
+    Raises
+    ------
+    ValueError
+        If ``overlap`` is out of range.
+    """
+
+    def __init__(
+        self,
+        services: tuple[Service, ...],
+        profiles: tuple[Profile, ...],
+        noise: Noise,
+        seed: int,
+        overlap: float = 0.0,
+    ) -> None:
+        if not 0 <= overlap < 1:
+            raise ValueError(f"overlap must be >= 0 and < 1, got {overlap}")
+        self._operators = tuple(service.operators for service in services)
+        self._streams = tuple(stream_of(seed, service.name) for service in services)
+        self._profiles = profiles
+        self._noise = noise
+        self._kept = 1.0 - overlap
+        self._known: dict[tuple[int, int, int, int], tuple[int, float]] = {}
+
+    def group_ns(self, group: Group, share_percent: int) -> int:
+        """Sum of the pieces, less what their overlap saves."""
+        pieces = group.pieces
+        if len(pieces) == 1:
+            return self._piece_ns(pieces[0], share_percent)
+        times_ns = [self._piece_ns(piece, share_percent) for piece in pieces]
+        return max(max(times_ns), round(sum(times_ns) * self._kept))
+
+    def _piece_ns(self, piece: Piece, share_percent: int) -> int:
+        service = piece.service
+        key = (service, piece.items, piece.sequence, share_percent)
+        known = self._known.get(key)
+        if known is None:
+            profile = self._profiles[service]
+            known = self._known[key] = (
+                profile.latency_ns(piece.items, piece.sequence, share_percent),
+                profile.spread(piece.items, piece.sequence),
+            )
+        mean_ns = part_ns(known[0], piece.start, piece.end, self._operators[service])
+        draw = uniform(self._streams[service], piece.queries[0].number, piece.start)
+        return max(1, round(mean_ns * self._noise(draw, known[1])))

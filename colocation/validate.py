@@ -1,0 +1,192 @@
+"""An independent judge of runs: it shares no code with the controller or the simulator.
+
+It knows only what a schedule means: a partition runs one group at a time, a device gives away no
+more than itself, a query runs its operators in order, once each, after it came, and ends once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from colocation.deployment import Deployment
+from colocation.load import Load
+from colocation.query import Outcome
+from colocation.record import NEVER_NS, Record
+from colocation.service import Service
+
+
+class Rule(StrEnum):
+    """What a run can break."""
+
+    OVERLAP = "overlap"
+    """Two groups at once in a partition."""
+    SHARE = "share"
+    """A device that gives away more than 100 % at some time."""
+    PLACE = "place"
+    """A service in a partition that it is not assigned to, or a partition that is not there."""
+    BATCH = "batch"
+    """More items in a batch than the service allows, or not those of its queries."""
+    EARLY = "early"
+    """A start before the query came, or before its operators so far have ended."""
+    OPERATORS = "operators"
+    """Operators that run twice, not at all, or out of order."""
+    OUTCOME = "outcome"
+    """An outcome that does not agree with what ran and when."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken rule and where it was broken."""
+
+    rule: Rule
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+def check_run(
+    load: Load, services: Sequence[Service], deployment: Deployment, record: Record
+) -> None:
+    """Raise ValueError, naming the first violations, unless the run is valid."""
+    found = validate_run(load, services, deployment, record)
+    if found:
+        shown = "; ".join(map(str, found[:3]))
+        raise ValueError(f"{len(found)} violations: {shown}")
+
+
+def validate_run(
+    load: Load, services: Sequence[Service], deployment: Deployment, record: Record
+) -> list[Violation]:
+    """List what is wrong with a run; empty if nothing is."""
+    judge = _Judge(load, services, deployment, record)
+    found = [*judge.partitions(), *judge.devices(), *judge.pieces()]
+    return [*found, *judge.queries()]
+
+
+class _Judge:
+    def __init__(
+        self, load: Load, services: Sequence[Service], deployment: Deployment, record: Record
+    ) -> None:
+        self._load = load
+        self._services = services
+        self._deployment = deployment
+        self._record = record
+        self._ran: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
+
+    def partitions(self) -> Iterator[Violation]:
+        """One group at a time in each partition; a group without an end runs on for ever."""
+        rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        record = self._record
+        for group, partition in enumerate(record.group_partition):
+            start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+            if end_ns != NEVER_NS and end_ns < start_ns:
+                yield Violation(Rule.EARLY, f"group {group} ends before it starts")
+            rows[partition].append((start_ns, end_ns))
+        for partition, spans in sorted(rows.items()):
+            if not 0 <= partition < len(self._deployment.partitions):
+                yield Violation(Rule.PLACE, f"there is no partition {partition}")
+            free_ns: int | None = 0
+            for start_ns, end_ns in sorted(spans):
+                if free_ns is None or start_ns < free_ns:
+                    text = f"partition {partition} starts a group at {start_ns} ns, not yet free"
+                    yield Violation(Rule.OVERLAP, text)
+                free_ns = None if end_ns == NEVER_NS else end_ns
+
+    def devices(self) -> Iterator[Violation]:
+        """Shares of the partitions in use, at every start."""
+        changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        partitions, record = self._deployment.partitions, self._record
+        for group, index in enumerate(record.group_partition):
+            if 0 <= index < len(partitions):
+                partition = partitions[index]
+                start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+                changes[partition.device].append((start_ns, partition.share_percent))
+                if end_ns != NEVER_NS:
+                    changes[partition.device].append((end_ns, -partition.share_percent))
+        for device, steps in sorted(changes.items()):
+            used_percent = 0
+            for when_ns, step in sorted(steps):
+                used_percent += step
+                if used_percent > 100:
+                    text = f"device {device} gives away {used_percent} % at {when_ns} ns"
+                    yield Violation(Rule.SHARE, text)
+
+    def pieces(self) -> Iterator[Violation]:
+        """Every piece by itself; remembers what ran of each query."""
+        record = self._record
+        allowed = {(a.service, a.partition) for a in self._deployment.assignments}
+        for piece, group in enumerate(record.piece_group):
+            service = record.piece_service[piece]
+            first, count = record.piece_first[piece], record.piece_count[piece]
+            queries = record.piece_query[first : first + count]
+            if (service, record.group_partition[group]) not in allowed:
+                text = f"service {service} ran in partition {record.group_partition[group]}"
+                yield Violation(Rule.PLACE, text)
+            yield from self._batch(piece, list(queries))
+            start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+            row = (start_ns, end_ns, record.piece_start[piece], record.piece_end[piece])
+            for query in queries:
+                self._ran[query].append(row)
+
+    def _batch(self, piece: int, queries: list[int]) -> Iterator[Violation]:
+        service = self._record.piece_service[piece]
+        items = sum(int(self._load.items[query]) for query in queries)
+        most = self._services[service].max_batch
+        if not 0 < items <= most or items != self._record.piece_items[piece]:
+            text = f"piece {piece}: {self._record.piece_items[piece]} items said, {items} are in it"
+            yield Violation(Rule.BATCH, f"{text}, at most {most} are allowed")
+        if any(self._load.service[query] != service for query in queries):
+            yield Violation(Rule.BATCH, f"piece {piece} mixes services")
+
+    def queries(self) -> Iterator[Violation]:
+        """What ran of each query, in order, and how it ended. Call after ``pieces``."""
+        outcomes = self._record.outcome
+        if len(outcomes) != len(self._load):
+            text = f"{len(self._load)} queries came, {len(outcomes)} are accounted for"
+            yield Violation(Rule.OUTCOME, text)
+            return
+        arrivals, services = self._load.arrival_ns.tolist(), self._load.service.tolist()
+        deadlines = self._load.deadline_ns.tolist()
+        for query, outcome in enumerate(outcomes):
+            rows = sorted(self._ran.get(query, ()))
+            free_ns, done = arrivals[query], 0
+            for start_ns, end_ns, start, end in rows:
+                if free_ns == NEVER_NS or start_ns < free_ns:
+                    yield Violation(Rule.EARLY, f"query {query} starts at {start_ns} ns")
+                if start != done:
+                    text = f"query {query} runs operator {start}, {done} is next"
+                    yield Violation(Rule.OPERATORS, text)
+                free_ns, done = end_ns, end
+            whole = done == self._services[services[query]].operators and bool(rows)
+            ended_ns = self._record.ended_ns[query]
+            text = _disagreement(outcome, whole, bool(rows), ended_ns, free_ns, deadlines[query])
+            if text:
+                yield Violation(Rule.OUTCOME, f"query {query} is {Outcome(outcome).name}, {text}")
+
+
+def _disagreement(
+    outcome: int, whole: bool, began: bool, ended_ns: int, free_ns: int, deadline_ns: int
+) -> str:
+    """Why an outcome cannot be; empty if it can."""
+    running = began and free_ns == NEVER_NS
+    if outcome in (Outcome.IN_TIME, Outcome.LATE):
+        if not whole or running:
+            return "but did not run to its end"
+        if ended_ns != free_ns:
+            return f"ended at {ended_ns} ns, but ran until {free_ns} ns"
+        if (ended_ns <= deadline_ns) != (outcome == Outcome.IN_TIME):
+            return f"ended at {ended_ns} ns, was due at {deadline_ns} ns"
+        return ""
+    if outcome == Outcome.UNFINISHED:
+        return "but ran to its end" if whole and not running else ""
+    if ended_ns == NEVER_NS or ended_ns < free_ns or running:
+        return f"ended at {ended_ns} ns, but was there until {free_ns} ns"
+    if outcome == Outcome.FAILED:
+        return "" if began else "but never ran"
+    if whole or (began and outcome == Outcome.REJECTED):
+        return "but ran"
+    return ""

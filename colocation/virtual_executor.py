@@ -1,0 +1,145 @@
+"""The executor of the simulator: discrete events on a virtual clock.
+
+Events of one instant come in the order of ``EventKind``, and among equals in the order in which
+they were caused; arrivals of one instant in the order of their index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from colocation.event import Event, EventKind
+from colocation.interference_model import UNIT_PPM, Interference
+from colocation.load import Load
+from colocation.service import Partition
+from colocation.truth import Truth
+from colocation.work import Group
+
+_ARRIVAL = int(EventKind.ARRIVAL)
+
+
+class _Progress:
+    """A group that runs, and how much of it is left."""
+
+    __slots__ = ("group", "left_ns", "since_ns", "slowdown_ppm", "version")
+
+    def __init__(self, group: Group, left_ns: int) -> None:
+        self.group = group
+        self.left_ns = left_ns
+        self.slowdown_ppm = UNIT_PPM
+        self.since_ns = group.start_ns
+        self.version = 0
+
+    def slow_to(self, slowdown_ppm: int, now_ns: int) -> int:
+        """Go on with another slowdown, and return when it ends."""
+        self.left_ns -= (now_ns - self.since_ns) * UNIT_PPM // self.slowdown_ppm
+        self.since_ns = now_ns
+        self.slowdown_ppm = slowdown_ppm
+        self.version += 1
+        return now_ns - (-max(0, self.left_ns) * slowdown_ppm) // UNIT_PPM
+
+
+class VirtualExecutor:
+    """Simulates partitions.
+
+    Parameters
+    ----------
+    load : Load
+    partitions : sequence of Partition
+    truth : Truth
+        Time of a group with its device to itself.
+    interference : Interference, optional
+        What neighbours on the device cost; None where they cost nothing, which is faster.
+    cut_ns : int, optional
+        Events after it do not happen; None to run until nothing is left to do.
+    failures : frozenset of int
+        Groups, by index, that fail when they would end.
+    """
+
+    def __init__(
+        self,
+        load: Load,
+        partitions: Sequence[Partition],
+        truth: Truth,
+        interference: Interference | None = None,
+        cut_ns: int | None = None,
+        failures: frozenset[int] = frozenset(),
+    ) -> None:
+        self._arrivals = load.queries()
+        self._arriving = next(self._arrivals, None)
+        self._shares = [partition.share_percent for partition in partitions]
+        self._devices = [partition.device for partition in partitions]
+        self._truth = truth
+        self._interference = interference
+        self._cut_ns = cut_ns
+        self._failures = failures
+        self._events: list[tuple[int, int, int, int, Group | None]] = []
+        self._caused = 0
+        self._running: dict[int, _Progress] = {}
+        self.now_ns = 0
+
+    def next(self) -> Event | None:
+        """Advance the clock to the next event."""
+        events = self._events
+        while True:
+            query = self._arriving
+            if query is not None and (
+                not events or (query.arrival_ns, _ARRIVAL) < (events[0][0], events[0][1])
+            ):
+                self._arriving = next(self._arrivals, None)
+                event = Event(query.arrival_ns, EventKind.ARRIVAL, query)
+            elif events:
+                time_ns, kind, _, version, group = heappop(events)
+                if group is not None and not self._ends(group, version, time_ns):
+                    continue
+                event = Event(time_ns, EventKind(kind), None, group)
+            else:
+                return None
+            if self._cut_ns is not None and event.time_ns > self._cut_ns:
+                return None
+            self.now_ns = event.time_ns
+            return event
+
+    def start(self, group: Group) -> None:
+        """Begin a group now, and slow its neighbours down."""
+        duration_ns = self._truth.group_ns(group, self._shares[group.partition])
+        if self._interference is None:
+            self._push(group.start_ns + duration_ns, self._end_of(group), 0, group)
+            return
+        self._running[group.partition] = _Progress(group, duration_ns)
+        self._rescale(self._devices[group.partition], group.start_ns)
+
+    def wake(self, when_ns: int) -> None:
+        """Queue an alarm."""
+        self._push(max(when_ns, self.now_ns), int(EventKind.ALARM), 0, None)
+
+    def _push(self, time_ns: int, kind: int, version: int, group: Group | None) -> None:
+        self._caused += 1
+        heappush(self._events, (time_ns, kind, self._caused, version, group))
+
+    def _end_of(self, group: Group) -> int:
+        return int(EventKind.FAILED if group.id in self._failures else EventKind.DONE)
+
+    def _ends(self, group: Group, version: int, now_ns: int) -> bool:
+        """Whether an end still holds; if so, free the neighbours from the group."""
+        if self._interference is None:
+            return True
+        progress = self._running.get(group.partition)
+        if progress is None or progress.group is not group or progress.version != version:
+            return False
+        del self._running[group.partition]
+        self._rescale(self._devices[group.partition], now_ns)
+        return True
+
+    def _rescale(self, device: int, now_ns: int) -> None:
+        """Let every group of a device go on at the speed that its neighbours leave it."""
+        assert self._interference is not None
+        beside = [p for k, p in self._running.items() if self._devices[k] == device]
+        for progress in beside:
+            others = [other.group for other in beside if other is not progress]
+            slowdown_ppm = self._interference.slowdown_ppm(progress.group, others)
+            if slowdown_ppm != progress.slowdown_ppm or progress.version == 0:
+                end_ns = progress.slow_to(slowdown_ppm, now_ns)
+                group = progress.group
+                self._push(end_ns, self._end_of(group), progress.version, group)
