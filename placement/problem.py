@@ -37,18 +37,35 @@ class Device:
     memory_bytes : int or None
         Capacity of its memory space for tensors and weights; None means unlimited. Of devices
         that share a memory the least counts.
+    submit_ns : int
+        How long its one submitting thread is busy with each task before the task can start.
+    slowdown : tuple of float
+        Factor on the service time of a task that starts with 1, 2, ... busy lanes, itself
+        included; the last holds for more. Empty means that lanes do not slow each other.
     """
 
     name: str
     lanes: int = 1
     memory: str = "host"
     memory_bytes: int | None = None
+    submit_ns: int = 0
+    slowdown: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.lanes < 1:
             raise ValueError(f"device {self.name!r}: lanes must be >= 1, got {self.lanes}")
         if self.memory_bytes is not None and self.memory_bytes < 0:
             raise ValueError(f"device {self.name!r}: memory_bytes is negative")
+        if self.submit_ns < 0:
+            raise ValueError(f"device {self.name!r}: submit_ns must be >= 0, got {self.submit_ns}")
+        if any(factor <= 0 for factor in self.slowdown):
+            raise ValueError(f"device {self.name!r}: slowdown must be > 0, got {self.slowdown}")
+
+    def slowed_ns(self, service_ns: int, busy: int) -> int:
+        """Service time of a task that starts with ``busy`` lanes busy, its own included."""
+        if not self.slowdown:
+            return service_ns
+        return int(service_ns * self.slowdown[min(busy, len(self.slowdown)) - 1])
 
 
 @dataclass(frozen=True)
@@ -56,7 +73,10 @@ class Link:
     """A directed pair of memory spaces; copies over one link run one after another.
 
     A copy of ``b`` bytes holds the link for ``occupancy_ns + b / bytes_per_s`` and its data is
-    there ``latency_ns`` after the link let go of it.
+    there ``latency_ns`` after the link let go of it. With ``staging_bytes`` it holds its bytes of
+    a pinned pool until then, all of the pool if it is larger; a copy that finds too little of it
+    waits. A ``pageable`` link's copies hold the submitting thread of the device that they go to
+    (come from, if they go to the host) for as long as the link.
     """
 
     source: str
@@ -64,8 +84,12 @@ class Link:
     latency_ns: int = 0
     bytes_per_s: float = 10e9
     occupancy_ns: int = 0
+    staging_bytes: int | None = None
+    pageable: bool = False
 
     def __post_init__(self) -> None:
+        if self.staging_bytes is not None and self.staging_bytes < 1:
+            raise ValueError(f"link {self.name}: staging_bytes must be >= 1 or none")
         if self.bytes_per_s <= 0:
             raise ValueError(f"link {self.name}: bytes_per_s must be > 0, got {self.bytes_per_s}")
         if self.latency_ns < 0 or self.occupancy_ns < 0:
@@ -126,6 +150,9 @@ class Task:
         ``blobs`` included; what is in no blob is its own.
     blobs : tuple of int
         Indices of the blobs that it holds, distinct and ascending.
+    launch_ns : tuple of int
+        How long the device's submitting thread is busy with it, by device, from when it can
+        start on: operators launched one by one. Empty means 0 everywhere.
     """
 
     name: str
@@ -135,6 +162,11 @@ class Task:
     default_device: int = 0
     weight_bytes: int = 0
     blobs: tuple[int, ...] = ()
+    launch_ns: tuple[int, ...] = ()
+
+    def launches_ns(self, device: int) -> int:
+        """How long it holds the submitting thread of ``device`` after its start."""
+        return self.launch_ns[device] if self.launch_ns else 0
 
     def width(self, device: int) -> int:
         """Lanes occupied on ``device``."""

@@ -54,6 +54,10 @@ def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
         raise ValueError(
             f"task {task.name!r}: {len(task.widths)} widths for {len(devices)} devices"
         )
+    if task.launch_ns and (len(task.launch_ns) != len(devices) or min(task.launch_ns) < 0):
+        raise ValueError(
+            f"task {task.name!r}: launch_ns must be {len(devices)} times >= 0, got {task.launch_ns}"
+        )
     for index, device in enumerate(devices):
         if not 1 <= task.width(index) <= device.lanes:
             raise ValueError(

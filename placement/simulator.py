@@ -8,28 +8,33 @@ Rules, the same as the runtime's:
   its device is closed: nothing else starts there until it does. So it is never starved, and
   since running tasks need nothing from waiting ones, it never deadlocks.
 - A tensor is copied once to each other memory that needs it, as soon as it is produced (eager
-  push). Copies over one link run in the order in which they were asked for; a copy holds the
-  link for ``Link.hold_ns`` and arrives ``latency_ns`` later. Tensors without bytes only order.
+  push). Copies over one link run in the order in which they were asked for, those of one moment
+  by the priority of their first reader, outputs last; a copy holds the link for
+  ``Link.hold_ns`` and arrives ``latency_ns`` later (wire.py). Tensors without bytes only order.
+- A device with a submitting thread or with lanes that slow each other follows streams.py.
 - Graph inputs are in the host's memory (device 0) at time 0, graph outputs end there.
 
 Ties: everything that ends at an instant is booked before anything starts, tasks by index, then
-copies in the order in which they were asked for; then devices by index take tasks; lanes are
-taken from the lowest index up.
+copies in the order of their starts; then links by index take copies and devices by index take
+tasks; lanes are taken from the lowest index up.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from sys import maxsize
 from typing import Literal
 
 from placement.placement import Placement
 from placement.problem import Link, Problem
+from placement.streams import Key, Streams, has_streams
 from placement.timeline import Span, SpanKind, Timeline
+from placement.wire import Asked, Wire
 
-_TASK_ENDS, _COPY_ARRIVES = 0, 1
+_TASK_ENDS, _COPY_ARRIVES, _WAKE = 0, 1, 2
 _NOBODY = -1
 
 
@@ -82,24 +87,6 @@ class _Lanes:
     gated: int = _NOBODY
 
 
-@dataclass(slots=True)
-class _Wire:
-    """A link: when it lets go of its last copy, and when each of its lanes is clear."""
-
-    link: Link
-    free_at_ns: int = 0
-    lane_clear_ns: list[int] = field(default_factory=list)
-
-    def lane_at(self, start_ns: int, end_ns: int) -> int:
-        """Lowest lane that shows no copy any more at ``start_ns``."""
-        for lane, clear_ns in enumerate(self.lane_clear_ns):
-            if clear_ns <= start_ns:
-                self.lane_clear_ns[lane] = end_ns
-                return lane
-        self.lane_clear_ns.append(end_ns)
-        return len(self.lane_clear_ns) - 1
-
-
 class _Simulation:
     """One query on its way; everything by index in plain lists, for speed."""
 
@@ -111,15 +98,24 @@ class _Simulation:
         self._memory_of = [problem.devices[d].memory for d in placement.device_of]
         self._host = problem.devices[0].memory
         self._devices = [_Lanes(list(range(d.lanes))) for d in problem.devices]
-        self._wires = {(link.source, link.target): _Wire(link) for link in problem.links}
-        self._events: list[tuple[int, int, int, list[int]]] = []
+        self._events: list[tuple[int, int, int, Sequence[int]]] = []
         count = len(problem.tasks)
         self._missing = [len(inputs) for inputs in problem.inputs_of]
+        self._streams = {
+            index: Streams(problem, index, placement.device_of, self._missing, self._key)
+            for index in sorted(set(placement.device_of))
+            if has_streams(problem, index)
+        }
+        self._wires = {
+            (link.source, link.target): Wire(link, self._thread_of(link)) for link in problem.links
+        }
+        self._asked = False
         self._ready_ns = [0] * count
         self._start_ns = [0] * count
         self._end_ns = [0] * count
         self._lanes: list[tuple[int, ...]] = [()] * count
         self._copies: list[Span] = []
+        self._wire_of: list[Wire] = []
 
     def run(self) -> None:
         """Play all events."""
@@ -129,12 +125,21 @@ class _Simulation:
         for index, tensor in enumerate(self._problem.tensors):
             if tensor.producer < 0:
                 self._publish(index, self._host, 0)
+        self._launch_copies(0)
         self._dispatch(0)
         while self._events:
             now = self._events[0][0]
             while self._events and self._events[0][0] == now:
-                self._book(heappop(self._events))
+                while self._events and self._events[0][0] == now:
+                    self._book(heappop(self._events))
+                self._launch_copies(now)
             self._dispatch(now)
+
+    def _thread_of(self, link: Link) -> Streams | None:
+        """The device whose thread submits a link's copies: the target, unless that is the host."""
+        memory = link.source if link.target == self._host else link.target
+        owners = (s for i, s in self._streams.items() if self._problem.devices[i].memory == memory)
+        return next(owners, None)
 
     def spans(self) -> Iterable[Span]:
         """Spans of all tasks and copies."""
@@ -153,14 +158,19 @@ class _Simulation:
                 self._end_ns[index],
             )
 
-    def _book(self, event: tuple[int, int, int, list[int]]) -> None:
+    def _book(self, event: tuple[int, int, int, Sequence[int]]) -> None:
         now, kind, index, consumers = event
-        if kind == _COPY_ARRIVES:
-            self._deliver(consumers, now)
+        if kind == _WAKE:
             return
-        free = self._devices[self._device_of[index]].free
-        for lane in self._lanes[index]:
-            insort(free, lane)
+        if kind == _COPY_ARRIVES:
+            self._arrive(index, consumers, now)
+            return
+        device = self._device_of[index]
+        if device in self._streams:
+            self._streams[device].end(index)
+        else:
+            for lane in self._lanes[index]:
+                insort(self._devices[device].free, lane)
         for tensor in self._problem.outputs_of[index]:
             self._publish(tensor, self._memory_of[index], now)
 
@@ -179,18 +189,35 @@ class _Simulation:
         if tensor.is_output and home != self._host:
             away.setdefault(self._host, [])
         for memory, consumers in away.items():
-            self._copy(index, self._wires[home, memory], consumers, now)
+            urgency = min((self._priority[task] for task in consumers), default=maxsize)
+            asked = Asked(urgency, index, tensor.size_bytes, now, consumers)
+            self._wires[home, memory].asked.append(asked)
+            self._asked = True
 
-    def _copy(self, index: int, wire: _Wire, consumers: list[int], now: int) -> None:
-        tensor = self._problem.tensors[index]
-        start = max(now, wire.free_at_ns)
-        wire.free_at_ns = start + wire.link.hold_ns(tensor.size_bytes)
-        end = wire.free_at_ns + wire.link.latency_ns
+    def _launch_copies(self, now: int) -> None:
+        if not self._asked:
+            return
+        self._asked = False
+        for wire in self._wires.values():
+            while (asked := wire.take_next()) is not None:
+                self._copy(asked, wire, now)
+
+    def _copy(self, asked: Asked, wire: Wire, now: int) -> None:
+        start, end = wire.start(asked.size_bytes, now)
         lanes = (wire.lane_at(start, end),)
-        heappush(self._events, (end, _COPY_ARRIVES, len(self._copies), consumers))
+        name = self._problem.tensors[asked.tensor].name
+        times = (asked.ready_ns, start, end)
+        heappush(self._events, (end, _COPY_ARRIVES, len(self._copies), asked.consumers))
+        self._wire_of.append(wire)
         self._copies.append(
-            Span(SpanKind.COPY, index, tensor.name, "copy", wire.link.name, lanes, now, start, end)
+            Span(SpanKind.COPY, asked.tensor, name, "copy", wire.link.name, lanes, *times)
         )
+
+    def _arrive(self, copy: int, consumers: Sequence[int], now: int) -> None:
+        wire = self._wire_of[copy]
+        wire.staged_bytes -= wire.staged(self._problem.tensors[self._copies[copy].index].size_bytes)
+        self._asked = self._asked or bool(wire.waiting)
+        self._deliver(consumers, now)
 
     def _deliver(self, consumers: Iterable[int], now: int) -> None:
         for task in consumers:
@@ -200,11 +227,22 @@ class _Simulation:
 
     def _enqueue(self, task: int, now: int) -> None:
         self._ready_ns[task] = now
-        key = (now if self._fifo else 0, self._priority[task], task)
-        heappush(self._devices[self._device_of[task]].queue, key)
+        device = self._device_of[task]
+        if device in self._streams:
+            self._streams[device].enqueue(self._key(task))
+        else:
+            heappush(self._devices[device].queue, self._key(task))
+
+    def _key(self, task: int) -> Key:
+        """A task's place in its queue; of one that is not ready yet as if it were."""
+        moment = self._ready_ns[task] if self._fifo else 0
+        return moment, self._priority[task], task
 
     def _dispatch(self, now: int) -> None:
         for index, device in enumerate(self._devices):
+            if index in self._streams:
+                self._dispatch_streams(self._streams[index], now)
+                continue
             while device.free and (device.queue or device.gated != _NOBODY):
                 task = device.gated if device.gated != _NOBODY else heappop(device.queue)[2]
                 width = self._problem.tasks[task].width(index)
@@ -213,6 +251,16 @@ class _Simulation:
                     break
                 device.gated = _NOBODY
                 self._start(task, index, width, now)
+
+    def _dispatch_streams(self, streams: Streams, now: int) -> None:
+        for started in streams.dispatch(now):
+            task = started.task
+            self._lanes[task] = started.lanes
+            self._start_ns[task], self._end_ns[task] = now, started.end_ns
+            heappush(self._events, (started.end_ns, _TASK_ENDS, task, []))
+        for moment in streams.wakes:
+            heappush(self._events, (moment, _WAKE, 0, []))
+        streams.wakes.clear()
 
     def _start(self, task: int, device: int, width: int, now: int) -> None:
         free = self._devices[device].free

@@ -97,7 +97,7 @@ def validate(
     if durations not in ("exact", "any"):
         raise ValueError(f"durations must be 'exact' or 'any', got {durations!r}")
     placement.check(problem)
-    judge = _Judge(problem, placement, durations == "exact")
+    judge = _Judge(problem, placement, durations == "exact", timeline)
     by_query: dict[int, list[Span]] = defaultdict(list)
     for span in timeline:
         by_query[span.query].append(span)
@@ -120,8 +120,11 @@ def _memory(problem: Problem, placement: Placement, timeline: Timeline) -> Itera
 
 
 class _Judge:
-    def __init__(self, problem: Problem, placement: Placement, exact: bool) -> None:
+    def __init__(
+        self, problem: Problem, placement: Placement, exact: bool, timeline: Timeline
+    ) -> None:
         self._problem = problem
+        self._timeline = timeline
         self._device_of = placement.device_of
         self._exact = exact
         self._links = {link.name: link for link in problem.links}
@@ -184,7 +187,20 @@ class _Judge:
         if any(not 0 <= lane < device.lanes for lane in span.lanes):
             text = f"task {task.name!r} on lanes {span.lanes}; {device.name!r} has {device.lanes}"
             yield Violation(Rule.LANES, text)
-        yield from self._lasts(span, task.service_ns[index])
+        service_ns = task.service_ns[index]
+        if device.slowdown and service_ns is not None:
+            service_ns = device.slowed_ns(service_ns, self._busy_lanes(span))
+        yield from self._lasts(span, service_ns)
+
+    def _busy_lanes(self, span: Span) -> int:
+        """Lanes of its device that work when it starts, its own included."""
+        return sum(
+            len(other.lanes)
+            for other in self._timeline
+            if other.kind is not SpanKind.COPY
+            and other.resource == span.resource
+            and (other.start_ns <= span.start_ns < other.end_ns or other.start_ns == span.start_ns)
+        )
 
     def _collect_copy(self, span: Span, copies: dict[tuple[int, str], Span]) -> Iterator[Violation]:
         key = (span.index, span.resource)

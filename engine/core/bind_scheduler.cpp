@@ -66,7 +66,8 @@ NamedValues to_named(const nb::sequence& rows) {
 
 int add_session(PyPlanBuilder& self, std::string name, int device, const nb::object& model,
                 const nb::sequence& inputs, const nb::sequence& outputs, int width,
-                std::int64_t rank, std::int64_t service_ns, const std::string& level,
+                std::int64_t rank, std::int64_t service_ns, std::int64_t launch_ns,
+                std::int64_t captured_ns, const std::string& level,
                 const std::map<std::string, std::string>& config) {
   const bool is_bytes = nb::isinstance<nb::bytes>(model);
   std::string source;
@@ -81,6 +82,8 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
                 .width = width,
                 .rank = rank,
                 .service_ns = service_ns,
+                .launch_ns = launch_ns,
+                .captured_ns = captured_ns,
                 .kind = NodeKind::segment};
   std::vector<std::string> input_names, output_names;
   for (auto& [port, value] : to_named(inputs)) {
@@ -191,6 +194,12 @@ void bind_machine(nb::module_& m) {
       .def_rw("first_run_ns", &DeviceParams::first_run_ns)
       .def_rw("fail_prepare", &DeviceParams::fail_prepare)
       .def_rw("fail_every", &DeviceParams::fail_every)
+      .def_rw("capture_ns", &DeviceParams::capture_ns)
+      .def_rw("fail_capture", &DeviceParams::fail_capture)
+      .def_rw("h2d_occupancy_ns", &DeviceParams::h2d_occupancy_ns)
+      .def_rw("d2h_occupancy_ns", &DeviceParams::d2h_occupancy_ns)
+      .def_rw("staging_bytes", &DeviceParams::staging_bytes)
+      .def_rw("pageable", &DeviceParams::pageable)
       .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
       .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
       .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
@@ -230,8 +239,8 @@ void bind_builder(nb::module_& m) {
           },
           "name"_a)
       .def("add_session", &add_session, "name"_a, "device"_a, "model"_a, "inputs"_a, "outputs"_a,
-           "width"_a = 1, "rank"_a = 0, "service_ns"_a = 0, "level"_a = "all",
-           "config"_a = std::map<std::string, std::string>{})
+           "width"_a = 1, "rank"_a = 0, "service_ns"_a = 0, "launch_ns"_a = 0, "captured_ns"_a = -1,
+           "level"_a = "all", "config"_a = std::map<std::string, std::string>{})
       .def(
           "add_copy",
           [](PyPlanBuilder& self, std::string name, int source_device, int target_device,
@@ -291,6 +300,15 @@ void bind_run(nb::module_& m) {
           "When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced.");
   nb::class_<PyPlan>(m, "Plan", "Immutable; many runs at once.")
       .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
+      .def_prop_ro(
+          "captured_nodes",
+          [](const PyPlan& self) {
+            std::vector<std::uint32_t> captured;
+            for (std::uint32_t i = 0; i < self.plan->node_count(); ++i)
+              if (self.plan->node(i).is_captured) captured.push_back(i);
+            return captured;
+          },
+          "Nodes that their device takes as one captured graph.")
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
            "completions"_a.none() = nb::none(), "tag"_a = 0)
       .def(

@@ -40,6 +40,8 @@ class Device {
       std::shared_ptr<const Kernel> kernel) {
     return kernel;
   }
+  /// Whether it takes a segment as one captured graph of its operators.
+  [[nodiscard]] virtual bool captures() const noexcept { return false; }
   [[nodiscard]] virtual DeviceStats stats() const = 0;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

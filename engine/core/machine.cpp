@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "copy_engine.hpp"
 #include "cpu_device.hpp"
 #include "emulated_device.hpp"
 #include "run.hpp"
@@ -12,6 +11,7 @@ namespace engine {
 namespace {
 
 constexpr int max_lanes = 1024;
+constexpr std::size_t max_devices = 64;
 constexpr std::int64_t cancel_interval_ns = 10'000'000;
 
 void require(bool holds, const DeviceParams& params, const std::string& what) {
@@ -29,8 +29,41 @@ void check(const DeviceParams& params) {
           "copy latencies must be >= 0");
   require(params.h2d_bytes_per_s > 0 && params.d2h_bytes_per_s > 0, params,
           "copy bandwidths must be > 0");
+  require(params.h2d_occupancy_ns >= 0 && params.d2h_occupancy_ns >= 0, params,
+          "copy occupancies must be >= 0");
+  require(params.capture_ns >= 0, params, "capture_ns must be >= 0");
   for (const double factor : params.slowdown)
     require(factor > 0, params, "slowdown factors must be > 0");
+}
+
+bool is_emulated(const DeviceParams& params) { return params.kind == "emulated"; }
+
+LinkParams from_host(const DeviceParams& params) {
+  return {params.h2d_latency_ns, params.h2d_bytes_per_s, params.h2d_occupancy_ns,
+          params.staging_bytes, params.pageable};
+}
+
+LinkParams to_host(const DeviceParams& params) {
+  return {params.d2h_latency_ns, params.d2h_bytes_per_s, params.d2h_occupancy_ns,
+          params.staging_bytes, params.pageable};
+}
+
+/// From one device to another: down, then up.
+LinkParams through_host(const LinkParams& down, const LinkParams& up) {
+  LinkParams both = up;
+  both.latency_ns += down.latency_ns;
+  both.occupancy_ns += down.occupancy_ns;
+  both.bytes_per_s = 1 / (1 / down.bytes_per_s + 1 / up.bytes_per_s);
+  return both;
+}
+
+/// The links whose copies the device runs: from the host, to it, and from each device.
+std::vector<LinkParams> links_of(const std::vector<DeviceParams>& all, const DeviceParams& device) {
+  std::vector<LinkParams> links{from_host(device), to_host(device)};
+  for (const DeviceParams& other : all)
+    links.push_back(is_emulated(other) ? through_host(to_host(other), from_host(device))
+                                       : from_host(device));
+  return links;
 }
 
 }  // namespace
@@ -39,6 +72,8 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
   if (params.devices.empty()) throw std::invalid_argument("a machine needs at least one device");
   if (params.spin_ns < 0) throw std::invalid_argument("spin_ns must be >= 0");
   if (params.thread_budget < 0) throw std::invalid_argument("thread_budget must be >= 0");
+  if (params.devices.size() > max_devices)
+    throw std::invalid_argument("a machine has at most 64 devices");
   for (const DeviceParams& device : params.devices) check(device);
   std::shared_ptr<Machine> machine(new Machine(params));
   for (const auto& executor : machine->executors_) executor->start();
@@ -47,32 +82,26 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
 
 Machine::Machine(const MachineParams& params)
     : spin_ns_(params.spin_ns), budget_(params.thread_budget) {
-  for (const DeviceParams& device : params.devices) add_device(device);
+  for (std::size_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
   meters_.push_back(std::make_unique<MemoryMeter>());
-  for (std::size_t i = 0; i < params.devices.size(); ++i) {
-    const bool emulated = params.devices[i].kind == "emulated";
-    copy_engines_.push_back(emulated ? static_cast<std::uint32_t>(executors_.size()) : 0U);
-    if (!emulated) continue;
-    executors_.push_back(std::make_unique<CopyEngine>(params.devices[i], *this));
-    timed_.push_back(executors_[i].get());
-    timed_.push_back(executors_.back().get());
-  }
 }
 
 Machine::~Machine() { close(); }
 
-void Machine::add_device(const DeviceParams& params) {
-  if (params.kind == "emulated") {
-    executors_.push_back(std::make_unique<EmulatedDevice>(params, *this));
-    meters_.push_back(std::make_unique<MemoryMeter>(params.memory_bytes));
+void Machine::add_device(const MachineParams& machine, std::size_t place) {
+  const DeviceParams& params = machine.devices[place];
+  const auto index = static_cast<std::uint32_t>(place);
+  meters_.push_back(std::make_unique<MemoryMeter>(is_emulated(params) ? params.memory_bytes : 0));
+  if (is_emulated(params)) {
+    auto links = links_of(machine.devices, params);
+    executors_.push_back(std::make_unique<EmulatedDevice>(params, std::move(links), index, *this));
+    timed_.push_back(executors_.back().get());
     return;
   }
-  const auto index = static_cast<std::uint32_t>(executors_.size());
   auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this);
   if (helper_device_ == nullptr) helper_device_ = device.get();
   executors_.push_back(std::move(device));
-  meters_.push_back(std::make_unique<MemoryMeter>());
 }
 
 RunPtr Machine::submit(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
@@ -116,7 +145,8 @@ RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOpt
 
 void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
   if (plan.node_count() == 0) return run.finish();
-  const std::int64_t ready_ns = timed_.empty() ? 0 : now_ns();
+  // A traced run's first nodes are ready when it was submitted.
+  const std::int64_t ready_ns = timed_.empty() ? 0 : run.traced() ? run.submitted_ns() : now_ns();
   for (const std::uint32_t index : plan.roots()) {
     const PlanNode& node = plan.node(index);
     Device& device = executor(node.executor);
@@ -158,13 +188,14 @@ Machine::Stats Machine::stats() const {
 }
 
 Machine::CopyRoute Machine::copy_route(int source_device, int target_device) const {
-  const auto source = static_cast<std::size_t>(source_device);
-  const auto target = static_cast<std::size_t>(target_device);
-  // Between two emulated devices the target's link is charged; within one memory a lane passes
-  // the value on.
-  if (source != target && copy_engines_[target] != 0) return {copy_engines_[target], 0};
-  if (source != target && copy_engines_[source] != 0) return {copy_engines_[source], 1};
-  return {static_cast<std::uint32_t>(target_device), 0};
+  const auto source = static_cast<std::uint32_t>(source_device);
+  const auto target = static_cast<std::uint32_t>(target_device);
+  const bool from = executors_[source]->is_timed(), to = executors_[target]->is_timed();
+  // Within one memory a lane passes the value on.
+  if (source == target || !(from || to)) return {.executor = target};
+  if (!from) return {.executor = target, .link = 0, .is_linked = true};
+  if (!to) return {.executor = source, .link = 1, .is_linked = true};
+  return {.executor = target, .link = static_cast<std::uint8_t>(2 + source), .is_linked = true};
 }
 
 void Machine::adopt(const std::shared_ptr<const Plan>& plan) {

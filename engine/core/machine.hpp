@@ -35,10 +35,25 @@ struct DeviceParams {
   std::int64_t first_run_ns = 0;      ///< extra cost of a node's first execution
   bool fail_prepare = false;          ///< refuse every kernel
   std::uint64_t fail_every = 0;       ///< every n-th execution fails; 0: never
+  std::int64_t capture_ns = 0;        ///< extra cost of a captured node's first execution
+  bool fail_capture = false;          ///< capture no graph: operators are launched one by one
   std::int64_t h2d_latency_ns = 10'000;
   double h2d_bytes_per_s = 12e9;
+  std::int64_t h2d_occupancy_ns = 0;
   std::int64_t d2h_latency_ns = 10'000;
   double d2h_bytes_per_s = 12e9;
+  std::int64_t d2h_occupancy_ns = 0;
+  std::size_t staging_bytes = 0;  ///< pinned pool of each direction; 0: unlimited
+  bool pageable = false;          ///< copies hold the submitting thread, too
+};
+
+/// One direction of a link.
+struct LinkParams {
+  std::int64_t latency_ns = 0;
+  double bytes_per_s = 1e9;
+  std::int64_t occupancy_ns = 0;  ///< what a copy holds the link for besides its bytes
+  std::size_t staging_bytes = 0;  ///< 0: unlimited
+  bool pageable = false;
 };
 
 struct MachineParams {
@@ -51,8 +66,9 @@ struct MachineParams {
 class Machine : public std::enable_shared_from_this<Machine> {
  public:
   struct CopyRoute {
-    std::uint32_t executor;
-    std::uint8_t link;
+    std::uint32_t executor = 0;
+    std::uint8_t link = 0;
+    bool is_linked = false;
   };
   struct Stats {
     std::vector<DeviceStats> devices;  ///< as in the parameters
@@ -116,7 +132,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
 
  private:
   explicit Machine(const MachineParams& params);
-  void add_device(const DeviceParams& params);
+  void add_device(const MachineParams& machine, std::size_t place);
   [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
                              RunOptions options);
   void push_roots(Run& run, const Plan& plan, const Device* except);
@@ -124,8 +140,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   const std::int64_t spin_ns_;
   ThreadBudget budget_;
   int device_count_ = 0;
-  std::vector<std::unique_ptr<Device>> executors_;    ///< the devices, then the copy engines
-  std::vector<std::uint32_t> copy_engines_;           ///< per device: its executor, or 0 for none
+  std::vector<std::unique_ptr<Device>> executors_;    ///< the devices
   std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs
   std::vector<Device*> timed_;
   CpuDevice* helper_device_ = nullptr;

@@ -1,6 +1,7 @@
 // An immutable graph of nodes over devices, in integer indices: what a run executes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -22,14 +23,17 @@ enum class NodeKind : std::uint8_t { segment, copy, work };
 struct PlanNode {
   const Kernel* kernel = nullptr;  ///< null: nothing to execute
   std::int64_t service_ns = 0;     ///< what an emulated device charges
+  std::int64_t launch_ns = 0;      ///< how long its operators hold the submitting thread, too
   std::uint32_t executor = 0;      ///< index of the machine's executor that runs it
   std::uint32_t position = 0;      ///< its place in the planned start order, from 0
   std::uint32_t dependencies = 0;  ///< distinct nodes that it waits for
   std::uint32_t first_successor = 0, end_successor = 0;
   std::uint32_t first_input = 0, end_input = 0;
   std::uint32_t first_output = 0, end_output = 0;
-  std::uint16_t width = 1;  ///< lanes that it occupies at once
-  std::uint8_t link = 0;    ///< copies: 0 towards the device, 1 back
+  std::uint16_t width = 1;   ///< lanes that it occupies at once
+  std::uint8_t link = 0;     ///< linked copies: 0 towards the device, 1 back, 2 + n: from device n
+  bool is_linked = false;    ///< copies: between two memories
+  bool is_captured = false;  ///< submitted as one graph of operators
   NodeKind kind = NodeKind::work;
 };
 
@@ -57,6 +61,14 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] std::span<const std::uint32_t> successors(const PlanNode& node) const noexcept {
     return std::span(successors_)
         .subspan(node.first_successor, node.end_successor - node.first_successor);
+  }
+  /// Whether node `index` waits for `node`. Logarithmic in the successors.
+  [[nodiscard]] bool is_successor(const PlanNode& node, std::uint32_t index) const noexcept {
+    const auto row = successors(node);
+    const auto found = std::lower_bound(
+        row.begin(), row.end(), nodes_[index].position,
+        [this](std::uint32_t a, std::uint32_t position) { return nodes_[a].position > position; });
+    return found != row.end() && *found == index;
   }
   [[nodiscard]] std::span<const std::uint32_t> inputs_of(const PlanNode& node) const noexcept {
     return std::span(inputs_).subspan(node.first_input, node.end_input - node.first_input);

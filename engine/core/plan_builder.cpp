@@ -4,7 +4,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "machine.hpp"
 #include "run.hpp"
 
 namespace engine {
@@ -42,8 +41,13 @@ int PlanBuilder::add_node(NodeSpec spec) {
   Device& device = machine_->device(spec.device);
   claim_outputs(spec, spec.device);
   if (spec.kernel) spec.kernel = device.prepare(std::move(spec.kernel));
-  const int memory = spec.device;
-  return append(std::move(spec), memory, static_cast<std::uint32_t>(memory), 0);
+  const bool is_captured = spec.captured_ns >= 0 && device.captures();
+  if (is_captured) {
+    spec.service_ns = spec.captured_ns;
+    spec.launch_ns = 0;
+  }
+  const auto executor = static_cast<std::uint32_t>(spec.device);
+  return append(std::move(spec), {.executor = executor}, is_captured);
 }
 
 int PlanBuilder::add_copy(std::string name, int source_device, int target_device, int source,
@@ -60,7 +64,9 @@ int PlanBuilder::add_copy(std::string name, int source_device, int target_device
   claim_outputs(spec, target_device);
   spec.kernel = std::make_shared<PassKernel>();
   const Machine::CopyRoute route = machine_->copy_route(source_device, target_device);
-  return append(std::move(spec), target_device, route.executor, route.link);
+  if (!route.is_linked)
+    spec.kernel = machine_->device(target_device).prepare(std::move(spec.kernel));
+  return append(std::move(spec), route);
 }
 
 void PlanBuilder::set_inputs(std::vector<int> values) {
@@ -91,7 +97,8 @@ void PlanBuilder::check_node(const NodeSpec& spec) const {
   if (spec.width < 1 || spec.width > lanes)
     refuse(where + ": width " + std::to_string(spec.width) + " must be 1 to " +
            std::to_string(lanes) + ", the lanes of its device");
-  if (spec.service_ns < 0) refuse(where + ": service_ns must be >= 0");
+  if (spec.service_ns < 0 || spec.launch_ns < 0)
+    refuse(where + ": service_ns and launch_ns must be >= 0");
   for (const int value : spec.inputs)
     if (value != -1) check_value(value, where);
   for (const int value : spec.outputs) check_value(value, where);
@@ -113,13 +120,12 @@ void PlanBuilder::claim_outputs(const NodeSpec& spec, int memory) {
   }
 }
 
-int PlanBuilder::append(NodeSpec spec, int memory, std::uint32_t executor, std::uint8_t link) {
+int PlanBuilder::append(NodeSpec spec, const Machine::CopyRoute& route, bool is_captured) {
   for (const int value : spec.inputs)
     if (value >= 0) ++values_[static_cast<std::size_t>(value)].uses;
-  spec.device = memory;
   specs_.push_back(std::move(spec));
-  executors_.push_back(executor);
-  links_.push_back(link);
+  routes_.push_back(route);
+  captured_.push_back(is_captured);
   return static_cast<int>(specs_.size()) - 1;
 }
 
@@ -193,9 +199,12 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
     PlanNode& node = plan.nodes_[i];
     node.kernel = spec.kernel.get();
     node.service_ns = spec.service_ns;
-    node.executor = executors_[i];
+    node.launch_ns = spec.launch_ns;
+    node.executor = routes_[i].executor;
     node.width = static_cast<std::uint16_t>(spec.width);
-    node.link = links_[i];
+    node.link = routes_[i].link;
+    node.is_linked = routes_[i].is_linked;
+    node.is_captured = captured_[i];
     node.kind = spec.kind;
     node.first_input = static_cast<std::uint32_t>(plan.inputs_.size());
     // -1 becomes no_slot

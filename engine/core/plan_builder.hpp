@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "machine.hpp"
 #include "plan.hpp"
 
 namespace engine {
@@ -22,6 +23,8 @@ struct NodeSpec {
   int width = 1;
   std::int64_t rank = 0;  ///< planned start order: smaller starts earlier
   std::int64_t service_ns = 0;
+  std::int64_t launch_ns = 0;     ///< PlanNode::launch_ns, unless captured
+  std::int64_t captured_ns = -1;  ///< service time if it is captured; -1: it is not to be
   NodeKind kind = NodeKind::segment;
 };
 
@@ -57,7 +60,7 @@ class PlanBuilder {
   void check_node(const NodeSpec& spec) const;
   void check_value(int value, const std::string& where) const;
   void claim_outputs(const NodeSpec& spec, int memory);
-  int append(NodeSpec spec, int memory, std::uint32_t executor, std::uint8_t link);
+  int append(NodeSpec spec, const Machine::CopyRoute& route, bool is_captured = false);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
   void check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const;
   void fill_nodes(Plan& plan) const;
@@ -68,8 +71,8 @@ class PlanBuilder {
   TokenMaker token_maker_ = nullptr;
   std::vector<Value> values_;
   std::vector<NodeSpec> specs_;
-  std::vector<std::uint32_t> executors_;
-  std::vector<std::uint8_t> links_;
+  std::vector<Machine::CopyRoute> routes_;
+  std::vector<bool> captured_;
   std::vector<int> inputs_, outputs_;
 };
 

@@ -150,6 +150,17 @@ class Run {
     helper_event_.store(event, std::memory_order_seq_cst);  // seq_cst: before the test of done_
   }
 
+  /// Predecessors of a node that is not ready which have not ended; others may end meanwhile.
+  [[nodiscard]] std::uint32_t unfinished(std::uint32_t node) const noexcept {
+    return waiting_[node].load(std::memory_order_acquire);  // acquire: as in arrive()
+  }
+  /// Bytes of a ready node's first input.
+  [[nodiscard]] std::size_t input_bytes(std::uint32_t node) const noexcept {
+    const auto inputs = plan_.inputs_of(plan_.node(node));
+    const bool has_input = !inputs.empty() && inputs[0] != no_slot && slots_[inputs[0]].value;
+    return has_input ? slots_[inputs[0]].value->bytes() : 0;
+  }
+
   /// Counts the node as done and calls `ready(index, node)` for each successor that waited for
   /// it alone. The run may be gone afterwards, unless the caller holds a ready node of it.
   template <typename Ready>

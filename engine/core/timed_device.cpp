@@ -6,8 +6,8 @@
 
 namespace engine {
 
-TimedDevice::TimedDevice(std::string name, int lanes, Machine& machine)
-    : Device(std::move(name), lanes), machine_(machine) {}
+TimedDevice::TimedDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine)
+    : Device(std::move(name), lanes), executor_(executor), machine_(machine) {}
 
 void TimedDevice::start() {
   thread_ = std::thread([this] { work(); });
@@ -32,7 +32,7 @@ void TimedDevice::kick() noexcept {
 DeviceStats TimedDevice::stats() const {
   // relaxed, both: statistics
   return {.executed = executed_.load(std::memory_order_relaxed),
-          .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed)};
+          .queued = inbox_.size() + waiting_.load(std::memory_order_relaxed)};
 }
 
 void TimedDevice::work() {
@@ -42,74 +42,75 @@ void TimedDevice::work() {
   }
 }
 
-/// One piece of work; false if there is none now.
+/// Plays one moment; false if none is due.
 bool TimedDevice::step() {
-  if (kicked_.exchange(false, std::memory_order_seq_cst)) end_stopped();  // seq_cst: see kick()
   drain();
+  if (kicked_.exchange(false, std::memory_order_seq_cst)) {  // seq_cst: see kick()
+    end_stopped();
+    settle();
+    arrived_ns_ = std::min(arrived_ns_, now_ns());  // lanes are free
+  }
   if (next_deadline_ns_ != 0 && now_ns() >= next_deadline_ns_) end_late();
-  return end_one() || launch_one();
+  const std::int64_t next_ns = std::min(arrived_ns_, next_event_ns());
+  const bool is_due = next_ns != never_ns && next_ns <= now_ns();
+  if (is_due) {
+    arrived_ns_ = never_ns;
+    happen(next_ns);
+  }
+  waiting_.store(waiting(), std::memory_order_relaxed);  // relaxed: a statistic
+  return is_due;
 }
 
+/// Everything that has come is seen at once: what is urgent overtakes what came before it.
 void TimedDevice::drain() {
-  inbox_.take_all(arrivals_);
-  for (const Task& task : arrivals_) {
-    backlog_.insert({{task.run->order(), task.run->plan().node(task.node).position}, task});
-    watch(*task.run);
+  inbox_.take_all(drained_);
+  for (const Task& task : drained_) {
+    arrived_ns_ = std::min(arrived_ns_, task.ready_ns);
+    arrivals_.push_back(task);
   }
-  backlog_size_.store(backlog_.size(), std::memory_order_relaxed);  // relaxed: a statistic
+  settle();
 }
 
-bool TimedDevice::launch_one() {
-  if (backlog_.empty()) return false;
-  const Task task = backlog_.begin()->task;
-  const PlanNode& node = task.run->plan().node(task.node);
-  const bool skipped = task.run->should_skip();
-  if (!skipped && !can_start(node, now_ns())) return false;
-  backlog_.erase(backlog_.begin());
-  if (skipped) {
-    skip(task);
-    return true;
+void TimedDevice::settle() {
+  // By index and without recursion: skipping a node makes the next ones ready.
+  for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+    const Task task = arrivals_[i];
+    watch(*task.run);
+    if (task.run->should_skip())
+      skip(task);
+    else
+      arrive(task);
   }
-  Pending pending{.task = task, .span = {}, .values = {}};
-  task.run->take_inputs(node, pending.values);
-  pending.span = launch(task, node, pending.values);
-  pending_.push_back(std::move(pending));
-  std::push_heap(pending_.begin(), pending_.end(), LaterEnd{});
-  return true;
+  arrivals_.clear();
 }
 
 void TimedDevice::skip(const Task& task) {
   const std::int64_t now = now_ns();
-  Pending pending{.task = task, .span = {-1, now, now}, .values = {}};
-  task.run->take_inputs(task.run->plan().node(task.node), pending.values);
-  end(pending, -1);
+  TimedWork work{.task = task, .start_ns = now, .end_ns = now};
+  task.run->take_inputs(task.run->plan().node(task.node), work.values);
+  end(work, -1);
 }
 
-bool TimedDevice::end_one() {
-  if (pending_.empty() || pending_.front().span.end_ns > now_ns()) return false;
-  std::pop_heap(pending_.begin(), pending_.end(), LaterEnd{});
-  Pending pending = std::move(pending_.back());
-  pending_.pop_back();
-  executed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
-  end(pending, pending.span.lane);
-  return true;
-}
-
-void TimedDevice::end(Pending& pending, int lane) {
-  Run& run = *pending.task.run;
-  const std::uint32_t index = pending.task.node;
+void TimedDevice::end(TimedWork& work, int lane) {
+  Run& run = *work.task.run;
+  const std::uint32_t index = work.task.node;
   const PlanNode& node = run.plan().node(index);
-  const std::int64_t end_ns = pending.span.end_ns;
-  run.publish(index, node, pending.values);
+  const std::int64_t end_ns = work.end_ns;
+  run.publish(index, node, work.values);
   const bool traced = run.traced();
-  if (traced) run.trace(index, lane, pending.span.start_ns, end_ns);
+  if (traced) run.trace(index, lane, work.start_ns, end_ns);
   run.complete(node, [&](std::uint32_t next_index, const PlanNode& next) {
     if (traced) run.trace_ready(next_index, end_ns);
     made_ready_.emplace_back(next.executor, Task{&run, next_index, end_ns});
   });
   // Most urgent first; and after the loop, since the run may end with the last push.
-  for (; !made_ready_.empty(); made_ready_.pop_back())
-    machine_.executor(made_ready_.back().first).push(made_ready_.back().second);
+  for (; !made_ready_.empty(); made_ready_.pop_back()) {
+    const auto& [executor, task] = made_ready_.back();
+    if (executor == executor_)
+      arrivals_.push_back(task);
+    else
+      machine_.executor(executor).push(task);
+  }
 }
 
 void TimedDevice::watch(const Run& run) noexcept {
@@ -121,51 +122,22 @@ void TimedDevice::watch(const Run& run) noexcept {
 /// Stops the runs held here whose deadline passed, and finds the next deadline.
 void TimedDevice::end_late() {
   next_deadline_ns_ = 0;
-  const auto visit = [this](Run& run) {
-    if (!run.should_skip()) watch(run);
-  };
-  for (const Pending& pending : pending_) visit(*pending.task.run);
-  for (const Waiting& waiting : backlog_) visit(*waiting.task.run);
+  check_runs();
   end_stopped();
-}
-
-/// Nodes of stopped runs need not wait for their clock, nor for a lane.
-void TimedDevice::end_stopped() {
-  for (auto waiting = backlog_.begin(); waiting != backlog_.end();) {
-    const Task task = waiting->task;
-    const bool is_stopped = task.run->stopped();
-    waiting = is_stopped ? backlog_.erase(waiting) : std::next(waiting);
-    if (is_stopped) skip(task);
-  }
-  const auto going_on = [](const Pending& pending) { return !pending.task.run->stopped(); };
-  const auto stopped = std::partition(pending_.begin(), pending_.end(), going_on);
-  std::vector<Pending> ended(std::make_move_iterator(stopped),
-                             std::make_move_iterator(pending_.end()));
-  pending_.erase(stopped, pending_.end());
-  std::make_heap(pending_.begin(), pending_.end(), LaterEnd{});
-  const std::int64_t now = now_ns();
-  for (Pending& pending : ended) {
-    pending.span.end_ns = std::max(pending.span.start_ns, std::min(pending.span.end_ns, now));
-    end(pending, pending.span.lane);
-  }
+  settle();
+  arrived_ns_ = std::min(arrived_ns_, now_ns());  // lanes are free
 }
 
 void TimedDevice::park() {
-  std::int64_t until_ns = pending_.empty() ? 0 : pending_.front().span.end_ns;
-  if (!backlog_.empty()) {
-    const Task& task = backlog_.begin()->task;
-    const std::int64_t start_ns = next_start_ns(task.run->plan().node(task.node));
-    until_ns = until_ns == 0 ? start_ns : std::min(until_ns, start_ns);
-  }
-  if (next_deadline_ns_ != 0)
-    until_ns = until_ns == 0 ? next_deadline_ns_ : std::min(until_ns, next_deadline_ns_);
+  std::int64_t until_ns = std::min(arrived_ns_, next_event_ns());
+  if (next_deadline_ns_ != 0) until_ns = std::min(until_ns, next_deadline_ns_);
   const EventCount::Key key = parked_.prepare();
   // seq_cst, both: tested before parking
   if (!inbox_.empty() || kicked_.load(std::memory_order_seq_cst) ||
       stopping_.load(std::memory_order_seq_cst))
     parked_.cancel();
   else
-    parked_.wait(key, until_ns);
+    parked_.wait(key, until_ns == never_ns ? 0 : until_ns);
 }
 
 }  // namespace engine

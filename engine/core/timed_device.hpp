@@ -1,26 +1,23 @@
-// A device whose work ends on a clock: base of the emulated device and of copy engines.
+// A device whose work ends on a clock: base of the emulated device.
 #pragma once
 
 #include <atomic>
-#include <set>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "device.hpp"
 #include "inbox.hpp"
 #include "parker.hpp"
-#include "run.hpp"
+#include "timed_work.hpp"
 
 namespace engine {
 
-/// One thread takes ready nodes in the order of a ReadyQueue (run_order.hpp, then rank), lets the
-/// derived class say when each ends, and sleeps until then without burning a core. Times are
-/// virtual: a node that waited for a lane starts when the lane was free, and a node that waited for
-/// one of this device when that one ended, however late the thread woke up.
+/// One thread plays the events of the derived class in the order of a virtual clock, and sleeps
+/// until the next is due without burning a core. What happens at a moment carries that moment's
+/// time, however late the thread woke up.
 class TimedDevice : public Device {
  public:
-  TimedDevice(std::string name, int lanes, Machine& machine);
+  TimedDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine);
 
   void start() override;
   void stop() noexcept override;
@@ -30,59 +27,54 @@ class TimedDevice : public Device {
   [[nodiscard]] DeviceStats stats() const override;
 
  protected:
-  struct Span {
-    int lane;
-    std::int64_t start_ns, end_ns;
-  };
+  // All of these are called on the device's thread.
+  /// A node's inputs are there.
+  virtual void arrive(const Task& task) = 0;
+  /// When the next thing happens, or never_ns.
+  [[nodiscard]] virtual std::int64_t next_event_ns() const = 0;
+  /// Everything that happens by `clock_ns`.
+  virtual void happen(std::int64_t clock_ns) = 0;
+  /// Ends the nodes of stopped runs: they need not wait for their clock, nor for a lane.
+  virtual void end_stopped() = 0;
+  /// Nodes that are held and were not started.
+  [[nodiscard]] virtual std::size_t waiting() const = 0;
+  /// Stops the runs among those held whose deadline passed.
+  virtual void check_runs() = 0;
 
-  /// Whether a node could start at `now_ns`; called on the device's thread, as launch() is.
-  [[nodiscard]] virtual bool can_start(const PlanNode& node, std::int64_t now) const = 0;
-  /// When something that can_start() waits for happens.
-  [[nodiscard]] virtual std::int64_t next_start_ns(const PlanNode& node) const = 0;
-  /// Executes the node (its run may fail by that) and says when it starts and ends.
-  virtual Span launch(const Task& task, const PlanNode& node, NodeValues& values) = 0;
+  /// Publishes a node's outputs and hands on what it made ready. `lane` -1: it was skipped.
+  void end(TimedWork& work, int lane);
+  /// Ends a node of a stopped run that was not started.
+  void skip(const Task& task);
+  /// Counts executed nodes.
+  void count_executed() noexcept {
+    executed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
+  }
+  /// Lets arrivals of this device that end() found, and those of the inbox, arrive.
+  void settle();
+  /// Remembers the run's deadline.
+  void watch(const Run& run) noexcept;
   [[nodiscard]] Machine& machine() const noexcept { return machine_; }
+  [[nodiscard]] std::uint32_t executor() const noexcept { return executor_; }
 
  private:
-  struct Pending {
-    Task task;
-    Span span;
-    NodeValues values;
-  };
-  struct LaterEnd {
-    bool operator()(const Pending& a, const Pending& b) const noexcept {
-      return a.span.end_ns > b.span.end_ns;
-    }
-  };
-  using Key = std::pair<RunOrder, std::uint32_t>;  ///< run, position in the plan
-  struct Waiting {
-    Key key;
-    Task task;
-    bool operator<(const Waiting& other) const noexcept { return key < other.key; }
-  };
-
   void work();
   bool step();
   void drain();
-  bool launch_one();
-  void skip(const Task& task);
-  bool end_one();
-  void end(Pending& pending, int lane);
-  void end_stopped();
-  void watch(const Run& run) noexcept;
   void end_late();
   void park();
 
+  const std::uint32_t executor_;
   Machine& machine_;
   Inbox inbox_;
   EventCount parked_;
-  std::vector<Task> arrivals_;         ///< thread's own
-  std::set<Waiting> backlog_;          ///< thread's own
-  std::vector<Pending> pending_;       ///< thread's own; heap, earliest end first
-  std::int64_t next_deadline_ns_ = 0;  ///< thread's own; of the runs held here, 0: none
-  std::vector<std::pair<std::uint32_t, Task>> made_ready_;  ///< thread's own; empty between nodes
+  std::vector<Task> drained_;           ///< thread's own, as all that follow
+  std::vector<Task> arrivals_;          ///< ready here, not yet arrived
+  std::int64_t next_deadline_ns_ = 0;   ///< of the runs held here, 0: none
+  std::int64_t arrived_ns_ = never_ns;  ///< earliest of the inbox's arrivals that nothing was
+                                        ///< decided on
+  std::vector<std::pair<std::uint32_t, Task>> made_ready_;  ///< empty between nodes
   std::atomic<std::uint64_t> executed_{0};
-  std::atomic<std::uint64_t> backlog_size_{0};
+  std::atomic<std::uint64_t> waiting_{0};
   std::atomic<bool> kicked_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;

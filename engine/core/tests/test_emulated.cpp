@@ -51,7 +51,8 @@ TEST(dependent_nodes_lose_no_time_to_late_wake_ups) {
   const auto spans = run->spans();
   for (std::size_t i = 1; i < spans.size(); ++i) {
     CHECK(spans[i].ready_ns == spans[i - 1].end_ns);
-    CHECK(spans[i].start_ns == spans[i - 1].end_ns + 1'000);  // submit_ns
+    // It was submitted while the one before it ran.
+    CHECK(spans[i].start_ns == spans[i - 1].end_ns);
   }
 }
 
@@ -65,8 +66,78 @@ TEST(busy_lanes_slow_each_other) {
   builder.add_node(charged("a", 10'000'000, {first}));
   builder.add_node(charged("b", 10'000'000, {first}));
   const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
-  CHECK(duration(run->spans()[1]) == 10'000'000);
-  CHECK(duration(run->spans()[2]) == (lanes == 1 ? 10'000'000 : 15'000'000));
+  for (const std::size_t i : {1, 2})
+    CHECK(duration(run->spans()[i]) == (lanes == 1 ? 10'000'000 : 15'000'000));
+}
+
+TEST(one_thread_submits_to_all_lanes) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.submit_ns = 300'000;
+  MachineOwner machine(machine_of({cpu(1), gpu}));
+  PlanBuilder builder(machine.get());
+  for (int i = 0; i < lanes; ++i) builder.add_node(charged("n", 20'000'000));
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  const auto spans = run->spans();
+  for (std::size_t i = 0; i < spans.size(); ++i)
+    CHECK(spans[i].start_ns == spans[i].ready_ns + static_cast<std::int64_t>(i + 1) * 300'000);
+}
+
+TEST(operators_launched_one_by_one_hold_the_submitting_thread) {
+  MachineOwner machine(machine_of({cpu(1), emulated(2)}));
+  PlanBuilder builder(machine.get());
+  NodeSpec first = charged("first", 5'000'000);
+  first.launch_ns = 3'000'000;
+  builder.add_node(first);
+  builder.add_node(charged("second", 5'000'000));
+  const RunPtr run = machine->run(*builder.build(), {}, traced(), 0);
+  const NodeSpan a = run->spans()[0], b = run->spans()[1];
+  CHECK(a.start_ns == a.ready_ns + 1'000);
+  CHECK(b.start_ns == a.start_ns + 3'000'000 + 1'000);
+}
+
+TEST(a_captured_node_is_launched_at_once) {
+  DeviceParams gpu = emulated(2), refusing = emulated(2);
+  refusing.fail_capture = true;
+  gpu.capture_ns = 200'000;
+  for (const DeviceParams& params : {gpu, refusing}) {
+    MachineOwner machine(machine_of({cpu(1), params}));
+    PlanBuilder builder(machine.get());
+    NodeSpec spec = charged("first", 5'000'000);
+    spec.kernel = call([] {});
+    spec.launch_ns = 4'000'000;
+    spec.captured_ns = 1'000'000;
+    builder.add_node(spec);
+    builder.add_node(charged("second", 1'000'000));
+    const PlanPtr plan = builder.build();
+    const bool is_captured = !params.fail_capture;
+    CHECK(plan->node(0).is_captured == is_captured);
+    for (const std::int64_t capture_ns : {200'000, 0}) {
+      const RunPtr run = machine->run(*plan, {}, traced(), 0);
+      const NodeSpan a = run->spans()[0], b = run->spans()[1];
+      CHECK(duration(a) >= (is_captured ? 1'000'000 + capture_ns : 5'000'000));
+      if (is_captured) CHECK(duration(a) < 5'000'000);
+      CHECK(b.start_ns == a.start_ns + (is_captured ? 0 : 4'000'000) + 1'000);
+    }
+  }
+}
+
+TEST(a_successor_on_the_device_waits_for_all_it_needs) {
+  // b and c fork from a and meet in d: submitted ahead, each starts when its inputs are there.
+  MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int a = builder.add_node(charged("a", 2'000'000));
+  const int b = builder.add_node(charged("b", 3'000'000, {a}));
+  const int c = builder.add_node(charged("c", 5'000'000, {a}));
+  builder.add_node(charged("d", 1'000'000, {b, c}));
+  const PlanPtr plan = builder.build();
+  for (int i = 0; i < 20; ++i) {
+    const RunPtr run = machine->run(*plan, {}, traced(), 0);
+    const auto spans = run->spans();
+    CHECK(spans[1].start_ns == spans[0].end_ns);
+    CHECK(spans[2].start_ns == (lanes == 1 ? spans[1].end_ns : spans[0].end_ns + 1'000));
+    CHECK(spans[3].start_ns == spans[2].end_ns);
+    CHECK(spans[3].ready_ns == spans[2].end_ns);
+  }
 }
 
 TEST(branches_on_two_devices_overlap) {
@@ -105,6 +176,73 @@ TEST(copies_over_one_link_queue_up_and_both_directions_overlap) {
   CHECK(second_up.start_ns == up.start_ns + 1'000'000);
   CHECK(down.start_ns == up.end_ns);
   CHECK(overlap(down, second_up));
+}
+
+namespace {
+
+/// Copies of a megabyte to the device, all at once.
+std::vector<NodeSpan> copies_up(DeviceParams gpu, int count, std::int64_t beside_ns = 0) {
+  gpu.h2d_latency_ns = 2'000;
+  gpu.h2d_bytes_per_s = 1e9;
+  MachineOwner machine(machine_of({cpu(1), gpu}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in");
+  builder.set_inputs({in});
+  std::vector<int> outputs;
+  for (int i = 0; i < count; ++i) {
+    outputs.push_back(builder.add_value("there"));
+    builder.add_copy("up", 0, 1, in, outputs.back(), i);
+  }
+  if (beside_ns != 0) builder.add_node(charged("beside", beside_ns));
+  builder.set_outputs(outputs);
+  const RunPtr run = machine->run(*builder.build(), Inputs{number(7, 1'000'000)}, traced(), 0);
+  return {run->spans().begin(), run->spans().end()};
+}
+
+}  // namespace
+
+TEST(copies_hold_their_link_for_its_occupancy) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.h2d_occupancy_ns = 30'000;
+  const auto spans = copies_up(gpu, 3);
+  for (const NodeSpan& span : spans) CHECK(duration(span) == 1'032'000);
+  CHECK(spans[1].start_ns == spans[0].start_ns + 1'030'000);
+  CHECK(spans[2].start_ns == spans[1].start_ns + 1'030'000);
+}
+
+TEST(a_full_staging_pool_holds_copies_back) {
+  DeviceParams gpu = emulated(lanes);
+  gpu.staging_bytes = 1'500'000;  // one copy at a time, until its data is there
+  const auto spans = copies_up(gpu, 3);
+  CHECK(spans[1].start_ns == spans[0].end_ns);
+  CHECK(spans[2].start_ns == spans[1].end_ns);
+  gpu.staging_bytes = 100'000;  // smaller than a copy: the same, not a deadlock
+  const auto large = copies_up(gpu, 2);
+  CHECK(large[1].start_ns == large[0].end_ns);
+}
+
+TEST(pageable_copies_hold_the_submitting_thread) {
+  DeviceParams gpu = emulated(lanes);
+  const auto pinned = copies_up(gpu, 1, 100'000);
+  CHECK(pinned[1].start_ns == pinned[1].ready_ns + 1'000);
+  gpu.pageable = true;
+  const auto pageable = copies_up(gpu, 1, 100'000);
+  CHECK(pageable[1].start_ns == pageable[0].start_ns + 1'000'000 + 1'000);
+}
+
+TEST(copies_between_two_emulated_devices_go_through_the_host) {
+  DeviceParams gpu = emulated(1);
+  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 2'000;
+  gpu.h2d_bytes_per_s = gpu.d2h_bytes_per_s = 1e9;
+  gpu.h2d_occupancy_ns = gpu.d2h_occupancy_ns = 500;
+  MachineOwner machine(machine_of({cpu(1), gpu, gpu}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in"), out = builder.add_value("out");
+  builder.set_inputs({in});
+  builder.add_copy("over", 1, 2, in, out);
+  builder.set_outputs({out});
+  const RunPtr run = machine->run(*builder.build(), Inputs{number(7, 1'000'000)}, traced(), 0);
+  CHECK(duration(run->spans()[0]) == 2'000'000 + 4'000 + 1'000);
 }
 
 TEST(memory_exhaustion_fails_the_run_that_asked) {
