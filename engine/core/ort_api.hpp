@@ -108,6 +108,10 @@ class Api {
   StatusFn<24, OrtSessionOptions*, int> set_intra_op_threads{table_};
   StatusFn<120, OrtSessionOptions*> disable_per_session_threads{table_};
   StatusFn<130, OrtSessionOptions*, const char*, const char*> add_config_entry{table_};
+  StatusFn<196, OrtSessionOptions*, void* (*)(void*, void (*)(void*), void*)> set_create_thread{
+      table_};
+  StatusFn<197, OrtSessionOptions*, void*> set_thread_creation_options{table_};
+  StatusFn<198, OrtSessionOptions*, void (*)(void*)> set_join_thread{table_};
   Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
 
   StatusFn<7, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> create_session{

@@ -22,7 +22,11 @@ int level_number(const std::string& level) {
                               "' is not one of disable_all, basic, extended, all");
 }
 
-Handle<OrtSessionOptions> make_options(const SessionParams& params) {
+std::unique_ptr<Workers> make_workers(const SessionParams& params) {
+  return params.width > 1 && !params.shared_pool ? std::make_unique<Workers>() : nullptr;
+}
+
+Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* workers) {
   if (params.width < 1) {
     throw std::invalid_argument("width " + std::to_string(params.width) + " is below 1");
   }
@@ -43,11 +47,12 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params) {
   if (!params.optimized_path.empty()) {
     check(api().set_optimized_model_path(options.get(), params.optimized_path.c_str()));
   }
+  if (workers != nullptr) workers->serve(api(), options.get());
   return options;
 }
 
-Handle<OrtSession> make_session(const SessionParams& params) {
-  const auto options = make_options(params);
+Handle<OrtSession> make_session(const SessionParams& params, Workers* workers) {
+  const auto options = make_options(params, workers);
   const OrtEnv* env = Runtime::get().env();
   if (!params.is_bytes) {
     return create<OrtSession>(api().create_session, env, params.model.c_str(), options.get());
@@ -122,7 +127,7 @@ const ValueInfo* find(const std::vector<ValueInfo>& infos, const std::string& na
 }  // namespace
 
 InferenceSession::InferenceSession(const SessionParams& params)
-    : api_(api()), session_(make_session(params)) {
+    : api_(api()), workers_(make_workers(params)), session_(make_session(params, workers_.get())) {
   inputs_ = read_infos(session_.get(), api_.session_input_count, api_.session_input_name,
                        api_.session_input_type);
   overridable_ = read_infos(session_.get(), api_.session_overridable_count,

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ort_runtime.hpp"
+#include "ort_workers.hpp"
 
 namespace engine::ort {
 
@@ -55,12 +57,14 @@ class InferenceSession {
                                const OrtValue* const* inputs,
                                std::span<const char* const> output_names, OrtValue** outputs,
                                const OrtRunOptions* options) const noexcept {
+    if (workers_) workers_->keep_off_callers_cpu();
     return api_.run(session_.get(), options, input_names.data(), inputs, input_names.size(),
                     output_names.data(), output_names.size(), outputs);
   }
 
  private:
   const Api& api_;
+  const std::unique_ptr<Workers> workers_;  // of a pool of its own; outlives the session
   Handle<OrtSession> session_;
   std::vector<ValueInfo> inputs_;
   std::vector<ValueInfo> overridable_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +28,12 @@ SPECS = parse_devices("cpu:2")
 MANY = 60
 
 
+def thread_ids() -> set[int]:
+    return {int(task.name) for task in Path("/proc/self/task").iterdir()}
+
+
 def threads() -> int:
-    return len(list(Path("/proc/self/task").iterdir()))
+    return len(thread_ids())
 
 
 def graphs(folder: Path, count: int) -> list[Graph]:
@@ -54,6 +59,22 @@ def test_few_wide_models_have_a_pool_each(tmp_path: Path) -> None:
     assert after["own_threads"] == before["own_threads"] + 2
     del models
     assert _core.wide_sessions()["own_threads"] == before["own_threads"]
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="needs two cores")
+def test_a_pool_keeps_off_the_cpu_of_the_thread_that_it_helps(tmp_path: Path) -> None:
+    machine_for(SPECS)
+    before = thread_ids()
+    model = wide_model(*graphs(tmp_path, 1))
+    (helper,) = thread_ids() - before
+    allowed = os.sched_getaffinity(0)
+    try:
+        for cpu in (*allowed, *allowed):
+            os.sched_setaffinity(0, {cpu})
+            model.run(INPUT)
+            assert os.sched_getaffinity(helper) == allowed - {cpu}
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def test_plans_with_the_same_segment_share_its_session(tmp_path: Path) -> None:
