@@ -4,6 +4,7 @@
 the package fills its registries.
 """
 
+from colocation import arrivals as arrivals
 from colocation import dispatchers as dispatchers
 from colocation import interference as interference
 from colocation import planners as planners

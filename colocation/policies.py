@@ -48,5 +48,8 @@ def policy_spec(name: str) -> PolicySpec:
     return _POLICIES.get(name)()
 
 
-add_policy(PolicySpec("fcfs", "fcfs"))
-add_policy(PolicySpec("fcfs_drop", "fcfs", {"drop": True}))
+for _name in ("fcfs", "sjf", "edf", "temporal", "fixed_batch"):
+    add_policy(PolicySpec(_name, _name))
+    add_policy(PolicySpec(f"{_name}_drop", _name, {"drop": True}))
+add_policy(PolicySpec("clockwork", "clockwork"))
+add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))

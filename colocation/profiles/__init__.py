@@ -1,3 +1,5 @@
 """Profiles, one a file."""
 
+from colocation.profiles import abacus as abacus
 from colocation.profiles import affine as affine
+from colocation.profiles import table as table

@@ -1,0 +1,68 @@
+"""Bursts: a Poisson process whose rate jumps between two levels at random times.
+
+References
+----------
+Fischer, Meier-Hellstern: The Markov-modulated Poisson process (MMPP) cookbook, Performance
+Evaluation 18, 1993; two states.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.clock import NS_PER_S
+
+
+@ARRIVALS.register("bursty")
+class Bursty:
+    """Calm and burst take turns, each for an exponential time.
+
+    Parameters
+    ----------
+    rate_per_s : float
+        Mean over a long time.
+    peak : float
+        Rate in a burst, over the mean rate; > 1.
+    burst_s, calm_s : float
+        Mean lengths, > 0; the calm rate follows from them, and must not be negative.
+
+    Raises
+    ------
+    ValueError
+        If bursts alone exceed the mean rate, or a value is out of range.
+    """
+
+    def __init__(
+        self, rate_per_s: float, peak: float = 3.0, burst_s: float = 1.0, calm_s: float = 4.0
+    ) -> None:
+        self._rate_per_s = checked_rate(rate_per_s)
+        if not (peak > 1 and burst_s > 0 and calm_s > 0):
+            raise ValueError(f"peak > 1, burst_s, calm_s > 0; got {peak}, {burst_s}, {calm_s}")
+        calm = ((burst_s + calm_s) - peak * burst_s) / calm_s
+        if calm < 0:
+            most = (burst_s + calm_s) / burst_s
+            raise ValueError(f"peak must be <= {most:g} with these lengths, got {peak}")
+        self._rates_per_s = (calm * rate_per_s, peak * rate_per_s)
+        self._lengths_s = (calm_s, burst_s)
+
+    @property
+    def rate_per_s(self) -> float:
+        """The mean rate."""
+        return self._rate_per_s
+
+    def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
+        """Draw the phases, the first one by its share of the time, and then arrivals in each."""
+        calm_s, burst_s = self._lengths_s
+        phase = int(generator.random() < burst_s / (calm_s + burst_s))
+        start_ns = 0.0
+        pieces = [np.empty(0)]
+        while start_ns < duration_ns:
+            length_ns = generator.exponential(self._lengths_s[phase]) * NS_PER_S
+            mean = self._rates_per_s[phase] * length_ns / NS_PER_S
+            count = generator.poisson(mean)
+            pieces.append(start_ns + np.sort(generator.random(count)) * length_ns)
+            start_ns += length_ns
+            phase = 1 - phase
+        times_ns = np.concatenate(pieces).astype(np.int64)
+        return times_ns[times_ns < duration_ns]

@@ -1,0 +1,147 @@
+"""Replay of recorded arrivals: a list of times, or counts a minute."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.clock import NS_PER_S
+
+_UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_MINUTE_NS = 60 * NS_PER_S
+
+
+@ARRIVALS.register("timestamps")
+class Timestamps:
+    """Times from a column of a CSV file with a header; the first one becomes 0.
+
+    Parameters
+    ----------
+    path : str
+    column : str
+    unit : str
+        Of the file: s, ms, us or ns.
+    speed : float
+        2 plays the trace twice as fast; > 0.
+
+    Raises
+    ------
+    ValueError
+        If the file has no such column, or a cell that is no number.
+    """
+
+    def __init__(
+        self, path: str, column: str = "timestamp", unit: str = "s", speed: float = 1.0
+    ) -> None:
+        checked_rate(speed)
+        if unit not in _UNITS_PER_S:
+            raise ValueError(f"unit must be one of {', '.join(_UNITS_PER_S)}, got {unit!r}")
+        times = np.sort(np.array(list(_numbers(Path(path), column))))
+        if not len(times):
+            raise ValueError(f"{path}: no rows")
+        factor = NS_PER_S / (_UNITS_PER_S[unit] * speed)
+        self._times_ns: Times = np.rint((times - times[0]) * factor).astype(np.int64)
+
+    @property
+    def rate_per_s(self) -> float:
+        """Queries of the trace over its length."""
+        return len(self._times_ns) * NS_PER_S / max(1, int(self._times_ns[-1]))
+
+    def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
+        """Those of the trace's beginning; it is not repeated, and nothing is drawn."""
+        return self._times_ns[self._times_ns < duration_ns]
+
+
+@ARRIVALS.register("azure_functions")
+class AzureFunctions:
+    """One function of a day of the Azure Functions trace: invocations in each minute.
+
+    Within its minute an invocation comes at a uniformly drawn time.
+
+    Parameters
+    ----------
+    path : str
+        A file ``invocations_per_function_md.anon.dNN.csv``.
+    function : str
+        Its ``HashFunction``.
+    first_minute : int
+        Where the run begins, from 1.
+    speed : float
+        60 plays a minute in a second; the rate rises likewise.
+    scale : float
+        Factor on the counts, applied by drawing.
+
+    Raises
+    ------
+    ValueError
+        If the file has no such function or is of another format.
+
+    References
+    ----------
+    Shahrad et al.: Serverless in the Wild, ATC 2020, and its published data set.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        function: str,
+        first_minute: int = 1,
+        speed: float = 1.0,
+        scale: float = 1.0,
+    ) -> None:
+        checked_rate(speed)
+        checked_rate(scale)
+        counts = _minutes(Path(path), function)[first_minute - 1 :]
+        if first_minute < 1 or not counts.sum():
+            raise ValueError(f"{path}: no invocations from minute {first_minute}")
+        self._means = counts * scale
+        self._minute_ns = _MINUTE_NS / speed
+
+    @property
+    def rate_per_s(self) -> float:
+        """Mean over the minutes that the trace has."""
+        return float(self._means.mean()) * NS_PER_S / self._minute_ns
+
+    def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
+        """Draw the times within the minutes, and counts where they are scaled to fractions."""
+        whole = np.floor(self._means)
+        counts = (whole + (generator.random(len(whole)) < self._means - whole)).astype(np.int64)
+        minute = np.repeat(np.arange(len(counts)), counts)
+        times_ns = np.sort((minute + generator.random(len(minute))) * self._minute_ns)
+        result: Times = times_ns.astype(np.int64)
+        return result[result < duration_ns]
+
+
+def _numbers(path: Path, column: str) -> Iterator[float]:
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if column not in (reader.fieldnames or ()):
+            raise ValueError(f"{path}: no column {column!r}")
+        for row in reader:
+            yield _number(path, reader.line_num, row[column])
+
+
+def _number(path: Path, line: int, cell: str | None) -> float:
+    try:
+        value = float(cell or "")
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise ValueError(f"{path}, line {line}: {cell!r} is not a number")
+    return value
+
+
+def _minutes(path: Path, function: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        minutes = [name for name in reader.fieldnames or () if name.isdigit()]
+        if "HashFunction" not in (reader.fieldnames or ()) or not minutes:
+            raise ValueError(f"{path}: not a file of invocations per function and minute")
+        for row in reader:
+            if row["HashFunction"] == function:
+                return np.array([_number(path, reader.line_num, row[m]) for m in minutes])
+    raise ValueError(f"{path}: no function {function!r}")

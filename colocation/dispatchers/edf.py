@@ -1,0 +1,38 @@
+"""Earliest deadline first, one whole query at a time, without preemption.
+
+References
+----------
+Liu, Layland: JACM 20(1), 1973; baseline of Abacus (SC'21), section 7. With one target for all
+services it is FCFS.
+"""
+
+from __future__ import annotations
+
+from colocation.decision import Decision
+from colocation.dispatcher import DISPATCHERS, Context
+from colocation.event import Event
+from colocation.serial_choice import SerialChoice
+from colocation.state import State
+
+
+@DISPATCHERS.register("edf")
+class Edf:
+    """The most urgent query of all services is next.
+
+    Parameters
+    ----------
+    drop : bool
+        Drop a query, when its turn comes, that is predicted to miss its deadline.
+    """
+
+    def __init__(self, context: Context, drop: bool = False) -> None:
+        self._choice = SerialChoice(
+            context,
+            candidates=lambda waiting: (waiting.urgent,),
+            key=lambda query, took_ns: (query.deadline_ns,),
+            drop=drop,
+        )
+
+    def decide(self, state: State, event: Event) -> Decision:
+        """Start or drop the most urgent query."""
+        return self._choice.decide(state)

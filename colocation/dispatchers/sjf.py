@@ -1,0 +1,38 @@
+"""Shortest job first, one whole query at a time, without preemption.
+
+References
+----------
+Baseline of Abacus (SC'21), section 7. The release looks at the heads of the queues; this looks
+at every waiting query, or at the heads alone where a service's queries are all alike.
+"""
+
+from __future__ import annotations
+
+from colocation.decision import Decision
+from colocation.dispatcher import DISPATCHERS, Context
+from colocation.event import Event
+from colocation.serial_choice import SerialChoice
+from colocation.state import State
+
+
+@DISPATCHERS.register("sjf")
+class Sjf:
+    """The query with the shortest predicted time is next.
+
+    Parameters
+    ----------
+    drop : bool
+        Drop a query, when its turn comes, that is predicted to miss its deadline.
+    """
+
+    def __init__(self, context: Context, drop: bool = False) -> None:
+        self._choice = SerialChoice(
+            context,
+            candidates=lambda waiting: (waiting.oldest,) if waiting.alike else waiting,
+            key=lambda query, took_ns: (took_ns,),
+            drop=drop,
+        )
+
+    def decide(self, state: State, event: Event) -> Decision:
+        """Start or drop the shortest query."""
+        return self._choice.decide(state)

@@ -1,0 +1,98 @@
+"""Solo latencies of a model from Abacus's published measurements of operator groups.
+
+References
+----------
+Abacus (SC'21), section 5.2 and its public release: each row is a group of two models, their
+first and end operators, batch and sequence length, and the median, mean and standard deviation
+(the column ``var``) of its latency, in microseconds. Rows in which one model runs no operator
+are the other one alone.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from colocation.profile import PROFILES
+
+_COLUMNS = ["model", "start", "end", "bs", "seq_len"] * 2 + ["median", "mean", "var"]
+_NS_PER_US = 1_000
+_FULL_SHARE = 100
+
+Solo = dict[tuple[int, int], list[tuple[float, float]]]
+"""(batch, sequence) -> (median, relative deviation) of each whole run of the model alone."""
+
+
+@PROFILES.register("abacus")
+class Abacus:
+    """Medians over all pairs in which the model ran alone and whole.
+
+    Parameters
+    ----------
+    folder : str
+        The CSV files, one for each pair.
+    model : str
+    operators : int
+        How many the model has in this data; only rows with all of them count.
+
+    Raises
+    ------
+    ValueError
+        If a file is of another format, or the model never ran alone.
+    """
+
+    def __init__(self, folder: str, model: str, operators: int) -> None:
+        runs = _solo_runs(Path(folder), model, operators)
+        if not runs:
+            raise ValueError(f"{folder}: {model!r} with {operators} operators never ran alone")
+        self._model = model
+        self._ns = {
+            key: round(median(time for time, _ in rows) * _NS_PER_US) for key, rows in runs.items()
+        }
+        self._spread = {key: median(spread for _, spread in rows) for key, rows in runs.items()}
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        """Look a batch up.
+
+        Raises
+        ------
+        ValueError
+            If it was not measured, or the share is not the whole device.
+        """
+        if share_percent != _FULL_SHARE:
+            raise ValueError(f"{self._model}: measured on whole devices only")
+        if (items, sequence) not in self._ns:
+            text = f"no time for {items} items of length {sequence}"
+            raise ValueError(f"{self._model}: {text}; there are {sorted(self._ns)}")
+        return self._ns[items, sequence]
+
+    def spread(self, items: int, sequence: int) -> float:
+        """Median of the measured relative deviations."""
+        return self._spread[items, sequence]
+
+
+@cache
+def _solo_runs(folder: Path, model: str, operators: int) -> Solo:
+    runs: Solo = defaultdict(list)
+    files = sorted(folder.glob("*.csv"))
+    if not files:
+        raise ValueError(f"{folder}: no CSV files")
+    for path in files:
+        with path.open(newline="") as file:
+            reader = csv.reader(file)
+            if next(reader, None) != _COLUMNS:
+                raise ValueError(f"{path}: the columns must be {','.join(_COLUMNS)}")
+            for row in reader:
+                _collect(row, model, operators, runs)
+    return runs
+
+
+def _collect(row: list[str], model: str, operators: int, runs: Solo) -> None:
+    for own, other in ((row[:5], row[5:10]), (row[5:10], row[:5])):
+        whole = own[0] == model and own[1] == "0" and own[2] == str(operators)
+        if whole and other[1] == other[2]:
+            time_us, mean_us, deviation_us = map(float, row[10:])
+            runs[int(own[3]), int(own[4])].append((time_us, deviation_us / mean_us))
