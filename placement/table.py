@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placement.bounds import lower_bounds
+from placement.memory import memory_use
 from placement.placement import Placement
 from placement.problem import Problem
 from placement.simulator import SimulatorParams, simulate
@@ -33,6 +34,8 @@ class DeviceColumn:
         Sum of their service times.
     utilisation : float
         Busy lane-time over lanes times makespan, 0 to 1.
+    memory_bytes : int
+        Most that its memory holds at once, constants included; devices may share a memory.
     """
 
     device: str
@@ -40,6 +43,7 @@ class DeviceColumn:
     queueing_ns: float
     service_ns: int
     utilisation: float
+    memory_bytes: int
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def describe(
         policy=placement.policy,
         tasks_moved=len(moved_tasks(problem, placement)),
         queueing_ns=_mean([span.queueing_ns for span in tasks]),
-        devices=_columns(problem, tasks, timeline),
+        devices=_columns(problem, placement, tasks, timeline),
         copies=len(copies),
         copied_bytes=sum(problem.tensors[span.index].size_bytes for span in copies),
         copy_ns=sum(span.duration_ns for span in copies),
@@ -156,8 +160,9 @@ def moved_tasks(problem: Problem, placement: Placement) -> list[int]:
 
 
 def _columns(
-    problem: Problem, tasks: Sequence[Span], timeline: Timeline
+    problem: Problem, placement: Placement, tasks: Sequence[Span], timeline: Timeline
 ) -> tuple[DeviceColumn, ...]:
+    uses = memory_use(problem, placement, timeline)
     columns = []
     for device in problem.devices:
         own = [span for span in tasks if span.resource == device.name]
@@ -169,6 +174,7 @@ def _columns(
                 queueing_ns=_mean([span.queueing_ns for span in own]),
                 service_ns=sum(span.duration_ns for span in own),
                 utilisation=timeline.busy_ns(device.name) / capacity_ns if capacity_ns else 0.0,
+                memory_bytes=uses[device.memory].peak_bytes,
             )
         )
     return tuple(columns)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.options import add_json, add_model, add_profile
+from engine.cli.options import add_gpu_memory, add_json, add_model, add_profile
 from engine.cli.output import check_chart, check_outputs, duration, show_mapping
 from engine.cli.parser import add_verb
 from engine.errors import ConfigError, PlacementError
@@ -27,6 +27,7 @@ def add_parser(verbs: Any) -> None:
     parser = add_verb(verbs, "optimum", _SUMMARY, _EXAMPLE, run)
     add_model(parser)
     add_profile(parser, required=True)
+    add_gpu_memory(parser)
     add = parser.add_argument
     add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")
     add(
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.pipeline.placement_file import save_placement
     from engine.pipeline.stages import read_model
     from engine.profiling.costs import problem_of
+    from engine.profiling.memory_size import parse_bytes
     from engine.profiling.profile import Profile
     from engine.report.gantt import write_gantt
 
@@ -53,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     check_chart(args.gantt)
     profile = Profile.load(args.profile)
     graph = read_model(args.model, args.cache)
-    problem = problem_of(graph, profile, profile.device_specs())
+    limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
+    problem = problem_of(graph, profile, profile.device_specs(), limit)
     if args.problem:
         args.problem.write_text(problem.to_json())
     result = _solve(problem, args.solver, args.time)

@@ -91,6 +91,17 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
+    """--gpu-memory."""
+    parser.add_argument(
+        "--gpu-memory",
+        default="",
+        metavar="SIZE",
+        help="how much of each GPU's memory to use, for example 4GiB: what does not fit runs on"
+        " the CPU (default: all of it)",
+    )
+
+
 def add_profile(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--profile."""
     parser.add_argument(

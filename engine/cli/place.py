@@ -25,6 +25,7 @@ _SUMMARY = "decide which device runs each operator, and predict what that costs"
 _EXAMPLE = """
 engine place model.onnx --profile P.json --policy comm_sd -o placement.json --gantt g.html
 engine place model.onnx --profile P.json --option alpha_ns=50000 --all
+engine place model.onnx --profile P.json --policy best --gpu-memory 4GiB
 """
 _PAPER = ("single", "qd_all", "qd", "sd", "comm_sd")
 
@@ -35,6 +36,7 @@ def add_parser(verbs: Any) -> None:
     options.add_model(parser)
     options.add_profile(parser, required=True)
     options.add_policy(parser)
+    options.add_gpu_memory(parser)
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")
@@ -47,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.pipeline.placement_file import save_placement
     from engine.pipeline.stages import check_policy, place, read_model
     from engine.profiling.costs import problem_of
+    from engine.profiling.memory_size import parse_bytes
     from engine.profiling.profile import Profile
     from engine.report.gantt import write_gantt
 
@@ -56,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     check_chart(args.gantt)
     profile = Profile.load(args.profile)
     graph = read_model(args.model, args.cache)
-    problem = problem_of(graph, profile, profile.device_specs())
+    limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
+    problem = problem_of(graph, profile, profile.device_specs(), limit)
     placements = {n: place(problem, n) for n in (policy_names() if args.all else _PAPER)}
     placements[args.policy] = chosen = place(problem, args.policy, chosen_options)
     rows = placement_table(problem, list(placements.values()))

@@ -36,7 +36,7 @@ def move_rows(rows: Sequence[PlacementRow]) -> list[Row]:
 
 
 def cost_rows(rows: Sequence[PlacementRow]) -> list[Row]:
-    """Table 2: service time and utilisation of each device, and what is copied."""
+    """Table 2: service time and use of each device, what is copied, and most memory at once."""
     return [
         {
             "policy": row.policy,
@@ -45,6 +45,7 @@ def cost_rows(rows: Sequence[PlacementRow]) -> list[Row]:
             "copies": row.copies,
             "copied MB": row.copied_bytes / 1e6,
             "copying ms": row.copy_ns / 1e6,
+            "memory MB": _joined([d.memory_bytes / 1e6 for d in row.devices]),
         }
         for row in rows
     ]

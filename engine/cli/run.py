@@ -30,6 +30,7 @@ def add_parser(verbs: Any) -> None:
     options.add_devices(parser, "those of --profile, else every core")
     options.add_policy(parser)
     options.add_slices(parser)
+    options.add_gpu_memory(parser)
     add = parser.add_argument
     add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")
     options.add_profile(parser, required=False)
@@ -83,6 +84,7 @@ def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
         cache=args.cache,
         reuse=not args.fresh,
         slice_ms=args.slice_ms,
+        gpu_memory=args.gpu_memory,
     )
     if args.profile and not args.placement:
         raise ValueError("--profile goes with --placement; a policy measures for itself")

@@ -31,6 +31,7 @@ def add_parser(verbs: Any) -> None:
     options.add_devices(parser)
     options.add_policy(parser)
     options.add_slices(parser)
+    options.add_gpu_memory(parser)
     add(
         "--lazy",
         action="store_true",
@@ -79,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         options=options.pairs(args.option),
         cache=args.cache,
         slice_ms=args.slice_ms,
+        gpu_memory=args.gpu_memory,
     )
     loading.specs()
     server = ServerParams(

@@ -15,6 +15,7 @@ from engine.pipeline.stages import (
     Costs,
     ProgressCallback,
     candidates,
+    holds_constants,
     no_progress,
     place,
     plan_of,
@@ -186,6 +187,8 @@ def whole_models(costs: Costs) -> list[Candidate]:
             continue
         for name, graph in single_segments(costs.problem, index, costs.service):
             title = name if index == 0 else f"{name} on {device.name}"
+            if not holds_constants(graph):
+                continue
             found.append(Candidate(title, graph, predict(graph, costs.service)))
     return found
 

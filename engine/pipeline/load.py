@@ -169,7 +169,7 @@ def load_placed(
         params = replace(params, devices=",".join(map(device_text, profile.device_specs())))
     if profile is None:
         profile = measure(graph, params.specs(), given, params.cache, progress)
-    costs = costs_of(graph, profile, params.specs())
+    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = load_placement(placement_path, graph, costs.problem)
     return choose(graph, costs, placement, params, given, progress)
 
@@ -200,7 +200,7 @@ def _made(
 ) -> tuple[Model, TuningReport | None, bool]:
     """A new model, how it was tuned if it was, and whether its plan was stored."""
     profile = measure(graph, params.specs(), inputs, params.cache, progress)
-    costs = costs_of(graph, profile, params.specs())
+    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = place(costs.problem, params.policy, params.options)
     report = None
     if params.tune_s:

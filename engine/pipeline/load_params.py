@@ -11,6 +11,7 @@ from engine.errors import ConfigError
 from engine.pipeline.stages import check_policy
 from engine.pipeline.tune_params import TuneParams
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from engine.profiling.memory_size import parse_bytes
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import EmulationParams
 
@@ -42,6 +43,8 @@ class LoadParams:
         Whether a query's answer must be the same bits whether or not it overlaps with others.
         False lets plans of several segments give way to the whole model on one lane while
         queries overlap: a higher throughput (engine/runtime/busy_plan.py).
+    gpu_memory : str
+        How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -61,6 +64,7 @@ class LoadParams:
     tune_s: float = 0.0
     slice_ms: float = 0.0
     same_bits: bool = True
+    gpu_memory: str = ""
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
@@ -73,6 +77,7 @@ class LoadParams:
             raise ConfigError(f"slice_ms must be >= 0, got {self.slice_ms}")
         if self.tune_s != 0:
             TuneParams(self.tune_s)
+        self.gpu_memory_bytes()
 
     def specs(self) -> tuple[DeviceSpec, ...]:
         """The devices, parsed.
@@ -86,7 +91,12 @@ class LoadParams:
 
     def plan_options(self) -> dict[str, Any]:
         """What a stored plan depends on beside devices and policy."""
-        return {**self.options, **({"slice_ms": self.slice_ms} if self.slice_ms else {})}
+        own = {"slice_ms": self.slice_ms, "gpu_memory": self.gpu_memory_bytes()}
+        return {**self.options, **{name: value for name, value in own.items() if value}}
+
+    def gpu_memory_bytes(self) -> int | None:
+        """The limit in bytes; None without one."""
+        return parse_bytes(self.gpu_memory) if self.gpu_memory else None
 
     def second_plan(self) -> SecondPlan:
         """What may run while queries overlap. Slices stay: they are there for other models."""

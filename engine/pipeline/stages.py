@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from engine.segmentation.plan import Plan, make_plan
 from engine.segmentation.segmenter import Candidate, SegmentationParams, segment
 from engine.segmentation.service import ServiceTimes
 from placement.bounds import lower_bounds
+from placement.fit_memory import InfeasibleError
+from placement.memory import binding_capacities, constant_bytes
 from placement.placement import Placement
 from placement.policy import make_policy, policy_options
 from placement.problem import Problem
@@ -72,15 +74,20 @@ def measure(
     return profile_graph(graph, specs, given, cache=cache or cache_folder(), progress=progress)
 
 
-def costs_of(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> Costs:
-    """Apply a profile to its graph.
+def costs_of(
+    graph: Graph,
+    profile: Profile,
+    specs: Sequence[DeviceSpec],
+    gpu_memory_bytes: int | None = None,
+) -> Costs:
+    """Apply a profile to its graph; ``gpu_memory_bytes`` as in ``problem_of``.
 
     Raises
     ------
     ProfileError
         If the profile is of another model or lacks a device.
     """
-    problem = problem_of(graph, profile, specs)
+    problem = problem_of(graph, profile, specs, gpu_memory_bytes)
     widths = {
         (index, width): [profile.service_ns(task.name, device.name, width) for task in graph.tasks]
         for index, device in enumerate(specs)
@@ -122,15 +129,33 @@ def check_policy(policy: str, options: Mapping[str, Any]) -> None:
 
 
 def place(problem: Problem, policy: str, options: Mapping[str, Any] | None = None) -> Placement:
-    """Run a placement policy by name."""
-    return make_policy(policy, **dict(options or {})).place(problem)
+    """Run a placement policy by name.
+
+    Raises
+    ------
+    PlacementError
+        If no placement was found that the devices' memories hold.
+    """
+    try:
+        return make_policy(policy, **dict(options or {})).place(problem)
+    except InfeasibleError as error:
+        raise PlacementError(f"policy {policy!r}: {error}") from error
 
 
 def candidates(
     costs: Costs, placement: Placement, params: SegmentationParams | None = None
 ) -> list[Candidate]:
-    """Segmentations of a placement, best predicted first."""
-    return segment(costs.problem, placement, costs.service, params)
+    """Segmentations of a placement, best predicted first.
+
+    Raises
+    ------
+    PlacementError
+        If a memory does not hold the constants of what is placed there.
+    """
+    found = segment(costs.problem, placement, costs.service, params)
+    for candidate in found[:1]:
+        check_memory(candidate.graph)
+    return found
 
 
 def replaced(problem: Problem, service: ServiceTimes) -> Problem:
@@ -158,23 +183,29 @@ def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Pl
     )
 
 
+def holds_constants(groups: GroupGraph) -> bool:
+    """Whether each memory holds the constants of its groups."""
+    return not any(_excess(groups))
+
+
 def check_memory(groups: GroupGraph) -> None:
-    """Refuse a plan whose weights do not fit a device.
+    """Refuse a plan whose constants do not fit a memory.
 
     Raises
     ------
     PlacementError
-        Naming the device and both sizes.
+        Naming the memory and both sizes.
     """
+    for text in _excess(groups):
+        raise PlacementError(text)
+
+
+def _excess(groups: GroupGraph) -> Iterator[str]:
     problem = groups.problem
-    for index, device in enumerate(problem.devices):
-        need = sum(
-            problem.tasks[t].weight_bytes
-            for g in groups.groups
-            if g.device == index
-            for t in g.tasks
-        )
-        if device.memory_bytes is not None and need > device.memory_bytes:
-            raise PlacementError(
-                f"device {device.name!r}: weights need {need} bytes of {device.memory_bytes}"
-            )
+    tasks: dict[str, list[int]] = {device.memory: [] for device in problem.devices}
+    for group in groups.groups:
+        tasks[problem.devices[group.device].memory].extend(group.tasks)
+    for memory, limit in binding_capacities(problem).items():
+        need = constant_bytes(problem, tasks[memory])
+        if need > limit:
+            yield f"memory {memory!r}: constants need {need} bytes of {limit}"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.dfg.graph import Graph, Tensor
+from engine.dfg.shared_constants import shared_constants
 from engine.errors import ProfileError
 from engine.profiling.devices import DeviceSpec
+from engine.profiling.links import HOST_MEMORY
 from engine.profiling.profile import Profile
 from placement import problem as p
 
 
 def problem_of(
-    graph: Graph, profile: Profile, specs: Sequence[DeviceSpec] | None = None
+    graph: Graph,
+    profile: Profile,
+    specs: Sequence[DeviceSpec] | None = None,
+    gpu_memory_bytes: int | None = None,
 ) -> p.Problem:
     """Tasks with their times at width 1, tensors with their bytes, devices and links.
 
@@ -25,6 +30,8 @@ def problem_of(
     specs : sequence of DeviceSpec, optional
         Devices to plan for, the host's CPU first, each of them profiled; all by default.
         Lanes may differ from the profiled ones.
+    gpu_memory_bytes : int, optional
+        How much of each memory but the host's may be used; None is all that the profile says.
 
     Raises
     ------
@@ -34,27 +41,34 @@ def problem_of(
     profile.check_model(graph.source_hash)
     chosen = profile.device_specs() if specs is None else tuple(specs)
     spaces = {spec.memory for spec in chosen}
+    blobs = shared_constants(graph)
     return p.Problem(
         name=graph.name,
-        devices=tuple(_device(spec, profile) for spec in chosen),
+        devices=tuple(_device(spec, profile, gpu_memory_bytes) for spec in chosen),
         links=tuple(k for k in profile.links if {k.source, k.target} <= spaces),
-        tasks=tuple(_tasks(graph, profile, chosen)),
+        tasks=tuple(_tasks(graph, profile, chosen, blobs)),
         tensors=tuple(_tensor(tensor, profile) for tensor in graph.tensors),
         notes={spec.name: profile.device(spec.name).origin for spec in chosen},
+        blobs=tuple(p.Blob(name, size) for name, size in blobs.items()),
     )
 
 
-def _device(spec: DeviceSpec, profile: Profile) -> p.Device:
+def _device(spec: DeviceSpec, profile: Profile, gpu_memory_bytes: int | None) -> p.Device:
     measured = profile.device(spec.name)
     if (spec.kind, spec.preset) != (measured.kind, measured.preset):
         raise ProfileError(
             f"device {spec.name!r} was profiled as {measured.preset or measured.kind},"
             f" not {spec.preset or spec.kind}"
         )
-    return p.Device(spec.name, spec.lanes, spec.memory, measured.memory_bytes)
+    limits = [measured.memory_bytes, None if spec.memory == HOST_MEMORY else gpu_memory_bytes]
+    least = min((limit for limit in limits if limit is not None), default=None)
+    return p.Device(spec.name, spec.lanes, spec.memory, least)
 
 
-def _tasks(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> list[p.Task]:
+def _tasks(
+    graph: Graph, profile: Profile, specs: Sequence[DeviceSpec], blobs: Mapping[str, int]
+) -> list[p.Task]:
+    number = {name: index for index, name in enumerate(blobs)}
     rows = []
     for task in graph.tasks:
         times = tuple(profile.service_ns(task.name, spec.name) for spec in specs)
@@ -70,6 +84,7 @@ def _tasks(graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]) -> list[
                 service_ns=times,
                 default_device=default,
                 weight_bytes=task.weight_bytes,
+                blobs=tuple(sorted({number[n] for n in task.initializers if n in number})),
             )
         )
     return rows

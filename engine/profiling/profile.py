@@ -6,7 +6,9 @@ a profile taken on a GPU server can be studied on a laptop.
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -22,6 +24,7 @@ from engine.profiling.timing import Timing
 from placement.problem import Link
 
 FORMAT = "surplus-profile/1"
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class Profile:
         return profile
 
     def save(self, path: Path | str) -> None:
-        """Write whole or not at all.
+        """Write whole or not at all, compressed if the file's name ends in ``.gz``.
 
         Raises
         ------
@@ -211,13 +214,14 @@ class Profile:
         """
         path = Path(path)
         try:
-            write_atomic(path, self.to_json().encode())
+            data = self.to_json().encode()
+            write_atomic(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
         except OSError as error:
             raise ProfileError(f"{path}: {error.strerror or error}") from error
 
     @staticmethod
     def load(path: Path | str) -> Profile:
-        """Read a profile's file.
+        """Read a profile's file, compressed or not.
 
         Raises
         ------
@@ -225,8 +229,12 @@ class Profile:
             If it cannot be read, or is no profile; the message names file and field.
         """
         try:
-            return Profile.from_json(Path(path).read_text())
+            return Profile.from_json(_text(Path(path).read_bytes()))
         except OSError as error:
             raise ProfileError(f"{path}: {error.strerror or error}") from error
-        except (ProfileError, UnicodeDecodeError) as error:
+        except (ProfileError, UnicodeDecodeError, EOFError, zlib.error) as error:
             raise ProfileError(f"{path}: {error}") from error
+
+
+def _text(data: bytes) -> str:
+    return (gzip.decompress(data) if data.startswith(_GZIP) else data).decode()

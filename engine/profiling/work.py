@@ -57,11 +57,14 @@ _ALIASES = {
     "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape", "Size", "Dropout",
     "Constant", "OptionalGetElement", "OptionalHasElement", "Optional",
 }  # fmt: skip
+_POINTER_BYTES = 8
 _CPU_ALIASES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
 _GATHERS = {
     "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Scatter", "OneHot",
     "Compress", "RoiAlign", "Resize", "Upsample", "GridSample",
 }  # fmt: skip
+_PICKS = {"Gather": 1, "GatherElements": 1, "GatherND": 1}
+"""Operators that read only what they are pointed to, and where their pointers are."""
 _HOST_WAITS = {"NonZero": 1, "NonMaxSuppression": 1, "Compress": 1, "Unique": 1}
 _KERNELS = {
     "NonMaxSuppression": 4, "NonZero": 3, "TopK": 3, "Unique": 5, "CumSum": 2, "Compress": 3,
@@ -99,6 +102,11 @@ def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:
     if kind in _COUNTS:
         category, count = _COUNTS[kind]
         return replace(work, category=category, operations=count(task.node, inputs, outputs))
+    if kind in _PICKS:
+        pointers = math.prod(inputs[_PICKS[kind]]) * _POINTER_BYTES
+        picked = sum(seen[n].size_bytes for n in task.node.output if n in seen)
+        least = min(moved, 2 * picked + pointers)
+        return replace(work, category=Category.GATHER, operations=float(made), bytes_moved=least)
     kernels = _recurrent_kernels(kind, inputs) or _KERNELS.get(kind, 1)
     if kind == "Concat" and len(inputs) > 32:
         kernels = -(-len(inputs) // 32)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.service import ServiceTimes
+from placement.memory import constant_bytes
 from placement.placement import Placement
 from placement.problem import Problem, Task, Tensor
 from placement.simulator import simulate
@@ -46,7 +47,14 @@ def coarse_problem(
     )
     tensors = _tensors(problem, group_of, whole=subset is None)
     return (
-        Problem(f"{problem.name} segments", problem.devices, problem.links, tasks, tensors),
+        Problem(
+            f"{problem.name} segments",
+            problem.devices,
+            problem.links,
+            tasks,
+            tensors,
+            blobs=problem.blobs,
+        ),
         placement,
     )
 
@@ -93,7 +101,8 @@ def _task(graph: GroupGraph, index: int, service_ns: int) -> Task:
         service_ns=tuple(times),
         widths=tuple(widths),
         default_device=group.device,
-        weight_bytes=sum(graph.problem.tasks[task].weight_bytes for task in group.tasks),
+        weight_bytes=constant_bytes(graph.problem, group.tasks),
+        blobs=tuple(sorted({b for task in group.tasks for b in graph.problem.tasks[task].blobs})),
     )
 
 

@@ -65,6 +65,23 @@ def test_place_under_every_policy(engine: Command, policy: str, tmp_path: Path) 
     assert {device for device, _ in written["tasks"].values()} <= {"cpu", "emulated:gpu"}
 
 
+def test_place_within_a_limit_of_memory(engine: Command) -> None:
+    files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
+    free = engine("place", *files, "--policy", "best", "--json").json()["policies"]
+    tight = engine("place", *files, "--policy", "best", "--gpu-memory", "20kB", "--json").json()
+    assert max(row["devices"][1]["memory_bytes"] for row in free) > 20_000
+    assert all(row["devices"][1]["memory_bytes"] <= 20_000 for row in tight["policies"])
+    refused = engine("place", *files, "--gpu-memory", "20 gb")
+    assert refused.is_one_clear_line()
+    assert "size '20 gb' is not understood" in refused.err
+
+
+def test_optimum_within_a_limit_of_memory(engine: Command) -> None:
+    files = ("--profile", engine.path("lenet-P.json"), "--time", "3", "--gpu-memory", "20kB")
+    result = engine("optimum", engine.path("lenet.onnx"), *files, "--json").json()
+    assert result["status"] in ("optimal", "feasible")
+
+
 def test_place_prints_tables_that_fit(engine: Command) -> None:
     called = engine(
         "place", engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"), "--all"

@@ -100,3 +100,12 @@ def test_presets_have_links() -> None:
     assert link_figures("h200").bytes_per_s > link_figures("titan_rtx").bytes_per_s
     with pytest.raises(ValueError, match="no preset 'x'"):
         link_figures("x")
+
+
+def test_a_gather_reads_what_it_is_pointed_to_not_the_table() -> None:
+    values = seen(table=(10_000, 64), at=(128, 8), y=(128, 8, 64))
+    found = work("Gather", values, ["table", "at"])
+    assert found.category is Category.GATHER
+    assert found.bytes_moved == 2 * 4 * 128 * 8 * 64 + 8 * 128 * 8
+    small = work("Gather", seen(table=(2, 64), at=(1,), y=(1, 64)), ["table", "at"])
+    assert small.bytes_moved == 2 * 4 * 64 + 8
