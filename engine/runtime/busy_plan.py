@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -79,13 +80,25 @@ class Prepared:
     query: _core.Query | None
 
 
+_WINDOW = 16
+"""Answers over which the queries of waiting callers are averaged."""
+
+_RULE = 0.75
+"""Overlapping is the rule where so many callers a lane wait on the mean."""
+
+
 class BusyPlan:
     """Says when the second plan is to be used, and prepares it when that is first so.
+
+    That is with as many queries in flight as lanes: a further one has no lane to gain. And it is
+    where about as many callers as lanes wait for an answer nearly all the time, whatever one of
+    them finds when it asks: callers that finish together would see each other only every other
+    time. How many wait on the mean is what they waited in all over the time that passed (Little).
 
     Parameters
     ----------
     lanes : int
-        Of the CPU: with so many queries in flight already, a further one has no lane to gain.
+        Of the CPU.
     query : callable
         Makes the native path of plain arrays for a prepared plan.
     """
@@ -105,15 +118,34 @@ class BusyPlan:
         self._query = query
         self._lock = threading.Lock()
         self._started = False
+        self._waited_ns = 0
+        self._answers = 0
+        self._since_ns = time.monotonic_ns()
+        self._is_rule = False
         self._prepared: Prepared | None = None
 
     def now(self) -> Prepared | None:
         """The second plan, if queries overlap and it is there."""
-        if self._machine.runs_in_flight < self._lanes:
+        if not self._is_rule and self._machine.runs_in_flight < self._lanes:
             return None
         if not self._started:
             self._start()
         return self._prepared
+
+    def answered(self, began_ns: int) -> None:
+        """A caller has its answer, for which it has waited since that time.
+
+        Unguarded, since all callers come here: an answer that another thread overwrites is one
+        answer fewer.
+        """
+        now_ns = time.monotonic_ns()
+        self._waited_ns += now_ns - began_ns
+        self._answers += 1
+        if self._answers < _WINDOW:
+            return
+        waiting = self._waited_ns / max(1, now_ns - self._since_ns)
+        self._is_rule = waiting >= _RULE * self._lanes
+        self._waited_ns, self._answers, self._since_ns = 0, 0, now_ns
 
     def prepare(self) -> None:
         """Open its session; takes as long as loading the model."""

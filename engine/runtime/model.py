@@ -20,7 +20,7 @@ from engine.errors import (
     InputError,
 )
 from engine.runtime.blame import Blame, blame
-from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
+from engine.runtime.busy_plan import BusyPlan, Prepared, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
 from engine.runtime.future import Future as Future
@@ -108,7 +108,21 @@ class Model:
         ExecutionError
             If a segment failed; other queries are not affected.
         """
-        busy = None if self._busy is None or traced else self._busy.now()
+        if self._busy is None or traced:
+            return self._run(inputs, outputs, timeout, traced, None)
+        began_ns = time.monotonic_ns()
+        answer = self._run(inputs, outputs, timeout, traced, self._busy.now())
+        self._busy.answered(began_ns)
+        return answer
+
+    def _run(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        timeout: float | None,
+        traced: bool,
+        busy: Prepared | None,
+    ) -> dict[str, Array]:
         query = self._query if busy is None else busy.query
         if query and outputs is None and timeout is None and not traced:
             answer = query.answer(inputs) if type(inputs) is dict else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,30 @@ def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
     model._busy.prepare()
     assert model._busy.now() is None
     disperse(others)
+
+
+def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) -> None:
+    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
+    busy = model._busy
+    assert busy is not None
+    busy.prepare()
+    busy._started = True
+    hour_ns = 3_600_000_000_000
+    for _ in range(16):
+        assert busy.now() is None
+        busy.answered(time.monotonic_ns() - hour_ns)
+    assert busy.now() is not None
+    for _ in range(16):
+        busy.answered(time.monotonic_ns())
+    assert busy.now() is None
+
+
+def test_every_answer_of_run_counts(graph, machine) -> None:
+    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
+    assert model._busy is not None
+    model.run(INPUTS)
+    model.run(INPUTS, timeout=60)
+    assert model._busy._answers == 2
 
 
 def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
