@@ -10,6 +10,8 @@ from colocation import interference as interference
 from colocation import planners as planners
 from colocation import predictors as predictors
 from colocation import profiles as profiles
+from colocation.comparison import Compared as Compared
+from colocation.comparison import compare as compare
 from colocation.controller import PolicyError as PolicyError
 from colocation.metrics import Summary as Summary
 from colocation.metrics import Tally as Tally
@@ -17,6 +19,8 @@ from colocation.metrics import summarise as summarise
 from colocation.policies import PolicySpec as PolicySpec
 from colocation.policies import policy_names as policy_names
 from colocation.policies import policy_spec as policy_spec
+from colocation.scenario import Scenario as Scenario
+from colocation.scenario_file import read_scenario as read_scenario
 from colocation.simulator import Run as Run
 from colocation.simulator import Setting as Setting
 from colocation.simulator import simulate as simulate

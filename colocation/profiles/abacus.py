@@ -55,23 +55,27 @@ class Abacus:
         self._spread = {key: median(spread for _, spread in rows) for key, rows in runs.items()}
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
-        """Look a batch up.
+        """Look a batch up, padded to the next one that was measured.
 
         Raises
         ------
         ValueError
-            If it was not measured, or the share is not the whole device.
+            If none that large was measured, or the share is not the whole device.
         """
         if share_percent != _FULL_SHARE:
             raise ValueError(f"{self._model}: measured on whole devices only")
-        if (items, sequence) not in self._ns:
-            text = f"no time for {items} items of length {sequence}"
-            raise ValueError(f"{self._model}: {text}; there are {sorted(self._ns)}")
-        return self._ns[items, sequence]
+        return self._ns[self._padded(items, sequence)]
 
     def spread(self, items: int, sequence: int) -> float:
         """Median of the measured relative deviations."""
-        return self._spread[items, sequence]
+        return self._spread[self._padded(items, sequence)]
+
+    def _padded(self, items: int, sequence: int) -> tuple[int, int]:
+        fitting = [key for key in self._ns if key[0] >= items and key[1] >= sequence]
+        if not fitting:
+            text = f"no time for {items} items of length {sequence}"
+            raise ValueError(f"{self._model}: {text}; there are {sorted(self._ns)}")
+        return min(fitting)
 
 
 @cache

@@ -8,7 +8,19 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from engine.cli import convert, inspect, memory, models, optimum, place, profile, run, serve, tune
+from engine.cli import (
+    convert,
+    inspect,
+    memory,
+    models,
+    optimum,
+    place,
+    profile,
+    run,
+    serve,
+    simulate,
+    tune,
+)
 from engine.cli.parser import Parser
 from engine.errors import EngineError
 
@@ -23,6 +35,7 @@ VERBS: tuple[ModuleType, ...] = (
     convert,
     tune,
     memory,
+    simulate,
 )
 
 _INTERNAL_ERROR = 70

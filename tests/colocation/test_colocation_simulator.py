@@ -81,10 +81,10 @@ def test_arrivals_of_one_instant_come_in_order_of_their_services() -> None:
 def test_waits_agree_with_queueing_theory(noise: str, factor: float) -> None:
     """Mean waits of M/D/1 and M/M/1: rho s / (1 - rho), halved for D (Pollaczek-Khinchine)."""
     services = [service("a", slo_ms=1e6)]
-    load = poisson_load(services, rate_per_s=70, count=60_000, seed=3)
+    load = poisson_load(services, rate_per_s=70, count=25_000, seed=3)
     setting = setting_of(services, load, fixed_ms=[10], noise=noise)
     expected_ms = factor * 0.7 * 10 / 0.3
-    assert mean_wait_ms(setting, run(setting)) == pytest.approx(expected_ms, rel=0.06)
+    assert mean_wait_ms(setting, run(setting)) == pytest.approx(expected_ms, rel=0.08)
 
 
 def test_two_devices_share_a_queue() -> None:

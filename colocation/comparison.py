@@ -1,0 +1,67 @@
+"""Runs several policies on one scenario, each judged by the validator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from colocation.load import Load
+from colocation.metrics import Summary, summarise
+from colocation.policies import policy_spec
+from colocation.scenario import Scenario
+from colocation.simulator import Run, Setting, simulate
+from colocation.validate import check_run
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A policy's run and its figures."""
+
+    run: Run
+    summary: Summary
+
+
+def compare(scenario: Scenario, policies: Sequence[str]) -> tuple[Load, list[Compared]]:
+    """Simulate each policy on the same queries and draws.
+
+    Raises
+    ------
+    ValueError
+        If a target is below what the service takes alone, a profile lacks an entry, a name or
+        an option is wrong, or a run does not pass the validator.
+    """
+    check_targets(scenario)
+    setting = scenario.setting()
+    return setting.load, [_one(scenario, setting, policy) for policy in policies]
+
+
+def check_targets(scenario: Scenario) -> None:
+    """Refuse targets that nobody can meet.
+
+    Raises
+    ------
+    ValueError
+        Naming each such service, and by how much it misses, or what its profile lacks.
+    """
+    demand = scenario.demand()
+    missed = []
+    for index, tenant in enumerate(scenario.tenants):
+        name, slo_ns = tenant.service.name, tenant.service.slo_ns
+        try:
+            times_ns = [demand.latency_ns(index, items) for items in tenant.items]
+        except ValueError as error:
+            raise ValueError(f"{scenario.name}, service {name!r}: {error}") from error
+        if max(times_ns) > slo_ns:
+            over_ns = max(times_ns) - slo_ns
+            missed.append(f"service {name!r} takes {max(times_ns)} ns alone, {over_ns} ns too long")
+    if missed:
+        raise ValueError(f"{scenario.name}: {'; '.join(missed)}")
+
+
+def _one(scenario: Scenario, setting: Setting, policy: str) -> Compared:
+    spec = policy_spec(policy)
+    own = scenario.policy_options.get(policy, {})
+    spec = replace(spec, dispatcher_options={**spec.dispatcher_options, **own})
+    run = simulate(setting, spec)
+    check_run(setting.load, scenario.services, run.deployment, run.record)
+    return Compared(run, summarise(run, setting.load, scenario.services, len(scenario.devices)))

@@ -1,0 +1,120 @@
+"""Scenarios: what is served, on what, under which load, and what is true of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from colocation.arrival import Arrivals
+from colocation.draws import stream_of
+from colocation.interference_model import Interference
+from colocation.load import Load, Stream, merge
+from colocation.noise import Noise
+from colocation.planner import Demand
+from colocation.profile import Profile
+from colocation.service import Device, Service
+from colocation.simulator import Setting
+from colocation.truth import ProfileTruth
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A service with its load.
+
+    Parameters
+    ----------
+    service : Service
+    profile : Profile
+    arrivals : Arrivals
+    items, sequences : tuple of int
+        What a query brings; each drawn uniformly from its tuple.
+    """
+
+    service: Service
+    profile: Profile
+    arrivals: Arrivals
+    items: tuple[int, ...] = (1,)
+    sequences: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All of a simulation but the policy.
+
+    Parameters
+    ----------
+    name : str
+    tenants : tuple of Tenant
+    devices : tuple of Device
+    duration_ns : int
+        When arrivals end.
+    seed : int
+        Of arrivals, sizes and service times; each service has streams of its own.
+    policies : tuple of str
+        Names to compare.
+    noise : Noise
+        How service times scatter around the profiles.
+    overlap : float
+        What a group of several services saves, 0 to 1.
+    interference : Interference, optional
+        Between the partitions of a device.
+    drain_ns : int, optional
+        How long the run may go on after the arrivals; None until all is done.
+    policy_options : mapping
+        Options of the dispatchers, by policy.
+    """
+
+    name: str
+    tenants: tuple[Tenant, ...]
+    devices: tuple[Device, ...]
+    duration_ns: int
+    seed: int
+    policies: tuple[str, ...]
+    noise: Noise
+    overlap: float = 0.0
+    interference: Interference | None = None
+    drain_ns: int | None = None
+    policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """The services, in order of the tenants."""
+        return tuple(tenant.service for tenant in self.tenants)
+
+    def load(self) -> Load:
+        """Draw the queries; always the same ones."""
+        streams = [self._stream(tenant) for tenant in self.tenants]
+        return merge(streams, [s.slo_ns for s in self.services], self.duration_ns)
+
+    def demand(self) -> Demand:
+        """What planners are told: mean rates, largest queries."""
+        return Demand(
+            services=self.services,
+            profiles=tuple(tenant.profile for tenant in self.tenants),
+            rates_per_s=tuple(tenant.arrivals.rate_per_s for tenant in self.tenants),
+            items=tuple(max(tenant.items) for tenant in self.tenants),
+            sequences=tuple(max(tenant.sequences) for tenant in self.tenants),
+            devices=self.devices,
+        )
+
+    def setting(self) -> Setting:
+        """Everything that the policies have in common."""
+        demand = self.demand()
+        truth = ProfileTruth(demand.services, demand.profiles, self.noise, self.seed, self.overlap)
+        return Setting(demand, self.load(), truth, self.interference, self.drain_ns)
+
+    def _stream(self, tenant: Tenant) -> Stream:
+        name = tenant.service.name
+        arrivals, items, sequences = (
+            np.random.default_rng([stream_of(self.seed, name), part]) for part in range(3)
+        )
+        arrival_ns = tenant.arrivals.times_ns(self.duration_ns, arrivals)
+        count = len(arrival_ns)
+        return Stream(
+            arrival_ns=arrival_ns,
+            items=items.choice(np.array(tenant.items, np.int64), count),
+            sequence=sequences.choice(np.array(tenant.sequences, np.int64), count),
+        )

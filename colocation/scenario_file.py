@@ -1,0 +1,169 @@
+"""Reads scenarios from TOML files; docs/COLOCATION.md describes the format."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from colocation.arrival import ARRIVALS
+from colocation.clock import NS_PER_MS, NS_PER_S
+from colocation.interference_model import INTERFERENCES, Interference
+from colocation.noise import NOISES, Noise
+from colocation.policies import policy_names
+from colocation.profile import PROFILES
+from colocation.scenario import Scenario, Tenant
+from colocation.service import Device, Service
+from colocation.toml_table import Table
+
+
+def read_scenario(path: Path, data: Path | None = None) -> Scenario:
+    """Read a scenario and the files that it names.
+
+    Parameters
+    ----------
+    path : Path
+    data : Path, optional
+        Replaces ``{data}`` at the beginning of strings of the file. Other relative paths of
+        options named ``path`` or ``folder`` count from the scenario's folder.
+
+    Raises
+    ------
+    ValueError
+        If the file is not TOML, or a key is unknown, missing or out of range; the message says
+        where.
+    OSError
+        If a file cannot be read.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return _Reader(path, data).scenario(Table(values, str(path)))
+
+
+class _Reader:
+    def __init__(self, path: Path, data: Path | None) -> None:
+        self._path = path
+        self._data = data
+
+    def scenario(self, table: Table) -> Scenario:
+        tenants = tuple(self._tenant(row) for row in table.tables("service"))
+        names = [tenant.service.name for tenant in tenants]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"{table.where}: service {min(twice)!r} occurs twice")
+        truth = table.table("truth", {})
+        options = table.take("policy_options", dict, {})
+        scenario = Scenario(
+            name=table.take("name", str, self._path.stem),
+            tenants=tenants,
+            devices=tuple(_device(row) for row in table.tables("device")),
+            duration_ns=_positive(table, "duration_s", NS_PER_S),
+            seed=table.take("seed", int),
+            policies=_policies(table, options),
+            noise=self._noise(truth),
+            overlap=truth.take("overlap", float, 0.0),
+            interference=self._interference(truth, names),
+            drain_ns=_drain_ns(table),
+            policy_options=options,
+        )
+        truth.done()
+        table.done()
+        return scenario
+
+    def _tenant(self, table: Table) -> Tenant:
+        name = table.take("name", str)
+        table.where = f"{self._path}, service {name!r}"
+        items = table.integers("items", (1,), 1)
+        most = table.take("max_queue", int, -1)
+        slo_ns = _positive(table, "slo_ms", NS_PER_MS)
+        try:
+            service = Service(
+                name=name,
+                slo_ns=slo_ns,
+                max_batch=table.take("max_batch", int, max(items)),
+                operators=table.take("operators", int, 1),
+                max_queue=None if most == -1 else most,
+                memory_bytes=table.take("memory_bytes", int, 0),
+            )
+        except ValueError as error:
+            raise ValueError(f"{self._path}, {error}") from error
+        if max(items) > service.max_batch:
+            text = f"queries of {max(items)} items do not fit max_batch {service.max_batch}"
+            raise ValueError(f"{table.where}: {text}")
+        tenant = Tenant(
+            service=service,
+            profile=self._make(PROFILES, table.table("profile"), "kind"),
+            arrivals=self._make(ARRIVALS, table.table("load"), "kind"),
+            items=items,
+            sequences=table.integers("sequences", (0,), 0),
+        )
+        table.done()
+        return tenant
+
+    def _make(self, registry: Any, table: Table, key: str) -> Any:
+        name = table.take(key, str)
+        options = {k: self._resolved(table, k, v) for k, v in table.rest().items()}
+        try:
+            return registry.make(name, **options)
+        except ValueError as error:
+            raise ValueError(f"{table.where}: {error}") from error
+
+    def _resolved(self, table: Table, key: str, value: Any) -> Any:
+        """A string's file, for options that are files."""
+        if key not in ("path", "folder") or not isinstance(value, str):
+            return value
+        if not value.startswith("{data}"):
+            return str(self._path.parent / value)
+        if self._data is None:
+            raise ValueError(f"{table.where}: {key} {value!r} needs the data folder (--data)")
+        return str(self._data / value.removeprefix("{data}").lstrip("/"))
+
+    def _noise(self, truth: Table) -> Noise:
+        noise: Noise = self._make(NOISES, truth.table("noise", {"kind": "none"}), "kind")
+        return noise
+
+    def _interference(self, truth: Table, names: list[str]) -> Interference | None:
+        table = truth.table("interference", {"kind": "none"})
+        kind = table.take("kind", str)
+        if kind == "none":
+            table.done()
+            return None
+        try:
+            return INTERFERENCES.make(kind, names, **table.rest())
+        except ValueError as error:
+            raise ValueError(f"{table.where}: {error}") from error
+
+
+def _device(table: Table) -> Device:
+    memory_bytes = table.take("memory_bytes", int, -1)
+    device = Device(table.take("name", str), None if memory_bytes == -1 else memory_bytes)
+    table.done()
+    return device
+
+
+def _policies(table: Table, options: dict[str, Any]) -> tuple[str, ...]:
+    names = table.take("policies", list)
+    unknown = [name for name in (*names, *options) if name not in policy_names()]
+    if unknown or not names:
+        known = ", ".join(policy_names())
+        text = f"unknown policy {unknown[0]!r}" if unknown else "policies is empty"
+        raise ValueError(f"{table.where}: {text}; there are: {known}")
+    if not all(isinstance(value, dict) for value in options.values()):
+        raise ValueError(f"{table.where}: policy_options must be a table for each policy")
+    return tuple(names)
+
+
+def _drain_ns(table: Table) -> int | None:
+    drain_s = table.take("drain_s", float, float("inf"))
+    if not drain_s >= 0:
+        raise ValueError(f"{table.where}: drain_s must be >= 0, got {drain_s}")
+    return None if drain_s == float("inf") else round(drain_s * NS_PER_S)
+
+
+def _positive(table: Table, key: str, unit_ns: int) -> int:
+    value = table.take(key, float)
+    if not 0 < value * unit_ns < 2**62:
+        raise ValueError(f"{table.where}: {key} must be > 0 and finite, got {value}")
+    return max(1, round(value * unit_ns))

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from colocation_settings import MS
+
+from colocation.arrival import ARRIVALS
+from colocation.clock import NS_PER_S, VirtualClock, WallClock
+
+MADE: dict[str, dict[str, Any]] = {
+    "poisson": {"rate_per_s": 40},
+    "uniform": {"rate_per_s": 40},
+    "bursty": {"rate_per_s": 40, "burst_s": 0.5, "calm_s": 2},
+    "diurnal": {"rate_per_s": 40, "period_s": 10},
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_mean_rate_order_and_seed(name: str) -> None:
+    process = ARRIVALS.make(name, **MADE[name])
+    duration_ns = 400 * NS_PER_S
+    times = process.times_ns(duration_ns, np.random.default_rng(5))
+    assert process.rate_per_s == 40
+    assert len(times) / 400 == pytest.approx(40, rel=0.1)
+    assert (np.diff(times) >= 0).all()
+    assert 0 <= times[0] <= times[-1] < duration_ns
+    assert (times == process.times_ns(duration_ns, np.random.default_rng(5))).all()
+
+
+def dispersion(name: str) -> float:
+    """Variance over mean of the counts of half a second: 1 for Poisson."""
+    process = ARRIVALS.make(name, **MADE[name])
+    times = process.times_ns(400 * NS_PER_S, np.random.default_rng(5))
+    counts = np.bincount(times // (NS_PER_S // 2), minlength=800)
+    return float(counts.var() / counts.mean())
+
+
+def test_bursts_and_days_are_wilder_than_poisson() -> None:
+    assert dispersion("uniform") < 0.1
+    assert dispersion("poisson") == pytest.approx(1, abs=0.2)
+    assert dispersion("bursty") > 4
+    assert dispersion("diurnal") > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "match"),
+    [
+        ("poisson", {"rate_per_s": 0}, "rate_per_s must be > 0"),
+        ("bursty", {"rate_per_s": 1, "peak": 9}, "peak must be <= 5"),
+        ("bursty", {"rate_per_s": 1, "peak": 1}, "peak > 1"),
+        ("diurnal", {"rate_per_s": 1, "swing": 2}, "0 <= swing <= 1"),
+        ("poisson", {"rate": 1}, "rate"),
+        ("nonsense", {}, "unknown arrivals 'nonsense'"),
+    ],
+)
+def test_wrong_options(name: str, options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        ARRIVALS.make(name, **options)
+
+
+def test_replay_of_timestamps(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("id,at\na,12.5\nb,10\nc,10.001\nd,99\n")
+    process = ARRIVALS.make("timestamps", path=str(path), column="at", speed=2)
+    times = process.times_ns(2 * NS_PER_S, np.random.default_rng(0))
+    assert times.tolist() == [0, MS // 2, 1250 * MS]
+    assert process.rate_per_s == pytest.approx(4 * 2 / 89)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("at\n1\nx\n", "line 3: 'x'"),
+        ("at\nnan\n", "line 2"),
+        ("at\n", "no rows"),
+        ("b\n1\n", "no column"),
+    ],
+)
+def test_broken_timestamps(tmp_path: Path, text: str, match: str) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=match):
+        ARRIVALS.make("timestamps", path=str(path), column="at")
+
+
+def test_replay_of_azure_functions(tmp_path: Path) -> None:
+    path = tmp_path / "invocations.csv"
+    path.write_text(
+        "HashOwner,HashApp,HashFunction,Trigger,1,2,3\no,a,f,http,9,0,4\no,a,g,x,1,1,1\n"
+    )
+    process = ARRIVALS.make("azure_functions", path=str(path), function="f", speed=60)
+    times = process.times_ns(10 * NS_PER_S, np.random.default_rng(0))
+    assert np.bincount(times // NS_PER_S).tolist() == [9, 0, 4]
+    assert process.rate_per_s == pytest.approx(13 / 3)
+    twice = ARRIVALS.make("azure_functions", path=str(path), function="f", speed=60, scale=2)
+    assert len(twice.times_ns(10 * NS_PER_S, np.random.default_rng(0))) == 26
+    with pytest.raises(ValueError, match="no function 'h'"):
+        ARRIVALS.make("azure_functions", path=str(path), function="h")
+
+
+def test_clocks() -> None:
+    clock = VirtualClock()
+    clock.advance_to(5)
+    assert clock.now_ns() == 5
+    with pytest.raises(ValueError, match="past 4 ns"):
+        clock.advance_to(4)
+    wall = WallClock()
+    assert 0 <= wall.now_ns() <= wall.now_ns()

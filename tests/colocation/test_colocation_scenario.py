@@ -1,0 +1,163 @@
+"""Scenario files: what is read, what is refused, and the command over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from colocation import compare, policy_names, read_scenario
+from colocation.timeline import timeline_of
+from engine.cli.main import main
+
+CONFIGS = Path(__file__).parents[2] / "bench/configs/colocation"
+
+TEXT = """
+duration_s = 2
+seed = 1
+policies = ["fcfs", "edf_drop"]
+[[device]]
+name = "gpu0"
+[[service]]
+name = "a"
+slo_ms = 20
+max_batch = 4
+profile = { kind = "affine", fixed_ns = 4_000_000, per_item_ns = 1_000_000 }
+load = { kind = "poisson", rate_per_s = 50 }
+[[service]]
+name = "b"
+slo_ms = 40
+items = [1, 2]
+profile = { kind = "table", items = [1, 2], ms = { 100 = [9, 12] } }
+load = { kind = "uniform", rate_per_s = 20 }
+[truth]
+noise = { kind = "lognormal", spread = 0.1 }
+"""
+
+
+@pytest.fixture
+def scenario_path(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_every_policy_runs_the_same_queries(scenario_path: Path) -> None:
+    load, compared = compare(read_scenario(scenario_path), policy_names())
+    assert {one.summary.total.offered for one in compared} == {len(load)}
+    assert [one.summary.policy for one in compared] == policy_names()
+    assert set(load.items[load.service == 1]) == {1, 2}
+
+
+def test_a_service_keeps_its_queries_when_others_come(scenario_path: Path) -> None:
+    before = read_scenario(scenario_path).load()
+    extra = TEXT.split("[[service]]")[1].replace('"a"', '"c"')
+    scenario_path.write_text(TEXT.replace("[[service]]", f"[[service]]{extra}[[service]]", 1))
+    after = read_scenario(scenario_path).load()
+    for name in ("arrival_ns", "items"):
+        for old, new in ((0, 1), (1, 2)):
+            own = getattr(before, name)[before.service == old]
+            assert (own == getattr(after, name)[after.service == new]).all()
+
+
+WRONG = [
+    ("seed = 1", "sead = 1", "seed is missing"),
+    ("seed = 1", "seed = 1\nfoo = 2", "unknown key foo"),
+    ("seed = 1", "seed = true", "seed must be an integer, got True"),
+    ("duration_s = 2", "duration_s = 0", "duration_s must be > 0"),
+    ("duration_s = 2", "duration_s = nan", "duration_s must be > 0"),
+    ("duration_s = 2", "duration_s = ", "line 2"),
+    ('"edf_drop"', '"magic"', "unknown policy 'magic'; there are: fcfs"),
+    ('["fcfs", "edf_drop"]', "[]", "policies is empty"),
+    ('name = "b"', 'name = "a"', "service 'a' occurs twice"),
+    ("slo_ms = 20", "slo_ms = -1", "service 'a': slo_ms must be > 0"),
+    ("slo_ms = 20", "slo_ms = 4", "service 'a' takes 5000000 ns alone, 1000000 ns too long"),
+    ("slo_ms = 20", "slo_ms = 20\nbatch = 1", "service 'a': unknown key batch"),
+    ("items = [1, 2]\n", "items = [1, 0]\n", "service 'b': items must be integers >= 1"),
+    ("items = [1, 2]\n", "items = [3]\n", "service 'b': no time for a batch of 3"),
+    ("items = [1, 2]\n", "items = [3]\nmax_batch = 2\n", "do not fit max_batch 2"),
+    ('kind = "uniform"', 'kind = "sometimes"', "service 'b', load: unknown arrivals 'sometimes'"),
+    ("rate_per_s = 20", "rate = 20", "service 'b', load: arrivals 'uniform'"),
+    ("fixed_ns = 4_000_000", 'fixed_ns = "4"', "service 'a', profile: profile 'affine'"),
+    ('kind = "affine", ', "", "service 'a', profile: kind is missing"),
+    ("spread = 0.1", "spread = -1", "spread must be >= 0"),
+    ("[truth]", "[truth]\noverlap = 2", "overlap must be >= 0 and < 1"),
+    ("[truth]", '[truth]\ninterference = { kind = "pairwise", extra = { z = {} } }', "service 'z'"),
+    ('[[device]]\nname = "gpu0"', "device = []", "device must be a list of tables"),
+    ('name = "gpu0"', 'name = "gpu0"\nlanes = 2', "unknown key lanes"),
+    ("[truth]", "[policy_options]\nfcfs = { dorp = true }\n[truth]", "dispatcher 'fcfs'"),
+    ("[truth]", "[policy_options]\nnone = { drop = true }\n[truth]", "unknown policy 'none'"),
+    ('kind = "affine", fixed_ns = 4_000_000, per_item_ns = 1_000_000',
+     'kind = "abacus", folder = "{data}", model = "m", operators = 1', "needs the data folder"),
+    ('{ kind = "poisson", rate_per_s = 50 }', '{ kind = "timestamps", path = "no.csv" }', "no.csv"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "match"), WRONG)
+def test_wrong_files_are_explained(
+    scenario_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, match: str
+) -> None:
+    assert old in TEXT
+    scenario_path.write_text(TEXT.replace(old, new, 1))
+    assert main(["simulate", str(scenario_path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("engine simulate: ")
+    assert match in err
+    assert err.count("\n") == 1
+
+
+def test_json_is_the_same_every_time(
+    scenario_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*words: str) -> str:
+        assert main(["simulate", str(scenario_path), "--json", *words]) == 0
+        return capsys.readouterr().out
+
+    first = printed("--policy", "all")
+    assert first == printed("--policy", "all")
+    assert first != printed("--policy", "all", "--seed", "2")
+    document = json.loads(first)
+    assert [row["policy"] for row in document["policies"]] == policy_names()
+    total = document["policies"][0]["total"]
+    ends = ("in_time", "late", "dropped", "rejected", "failed", "unfinished")
+    assert sum(total[key] for key in ends) == total["offered"]
+    timed = json.loads(printed("--timing"))["policies"][0]
+    assert 0 < timed["decision_mean_ns"] <= timed["decision_max_ns"]
+
+
+def test_tables_and_chart(
+    scenario_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chart = tmp_path / "g.html"
+    words = ["simulate", str(scenario_path), "--policy", "nexus,fcfs", "--gantt", str(chart)]
+    assert main([*words, "--timing"]) == 0
+    out = capsys.readouterr().out
+    assert "nexus" in out
+    assert "decision" in out
+    assert "<svg" in chart.read_text() or "<canvas" in chart.read_text()
+
+
+def test_shortfalls_are_told(scenario_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario_path.write_text(TEXT.replace("rate_per_s = 50", "rate_per_s = 5000"))
+    assert main(["simulate", str(scenario_path), "--policy", "nexus"]) == 0
+    assert "queries/s have no place, all 1 devices are full" in capsys.readouterr().out
+
+
+def test_a_timeline_shows_the_groups_that_ended(scenario_path: Path) -> None:
+    scenario = read_scenario(scenario_path)
+    load, (one,) = compare(scenario, ["fcfs"])
+    timeline = timeline_of(one.run, load, scenario.services, scenario.devices, 1_000_000_000)
+    ends = [end for end in one.run.record.group_end_ns if end <= 1_000_000_000]
+    assert len(timeline.spans) == len(ends)
+    assert timeline.makespan_ns == max(ends)
+    assert {span.resource for span in timeline} == {"gpu0"}
+
+
+def test_the_shipped_scenarios_are_readable(tmp_path: Path) -> None:
+    names = sorted(path.name for path in CONFIGS.glob("*.toml"))
+    assert "two_services.toml" in names
+    assert read_scenario(CONFIGS / "two_services.toml").name == "two services"
+    with pytest.raises(ValueError, match="no CSV files"):
+        read_scenario(CONFIGS / "abacus_resnet50_bert.toml", tmp_path)
