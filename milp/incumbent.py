@@ -11,6 +11,7 @@ from milp.copies import Copy
 from milp.schedule import placement_of, schedule_in_order
 from placement import Placement, Problem, SpanKind, Timeline
 from placement.memory import binding_capacities
+from placement.streams import has_streams
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,12 @@ def make_incumbent(
     """
     placed = placement_of(problem, device_of, starts, origin)
     dispatched = placement.simulate(problem, placed)
-    planned = schedule_in_order(problem, placed, copy_starts)
+    timelines = [dispatched]
+    # Submitting threads and lanes that slow each other are known to the simulator alone.
+    if not any(has_streams(problem, device) for device in range(len(problem.devices))):
+        timelines.append(schedule_in_order(problem, placed, copy_starts))
     timeline = min(
-        (dispatched, planned),
+        timelines,
         key=lambda t: (not fits_memory(problem, placed, t), t.makespan_ns),
     )
     return Incumbent(placed, timeline, dispatched.makespan_ns)

@@ -7,7 +7,9 @@ computing, IEEE TPDS 13(3), 2002, section 4.
 
 Departures: a device has several lanes; a task of width 1 may fill a gap (the insertion policy),
 a wider one starts when enough lanes have run out of work; a tensor counts as copied once per
-memory at no contention; graph inputs come from the host, graph outputs return to it.
+memory at no contention; graph inputs come from the host, graph outputs return to it. Where a
+device's submitting thread costs time (``Device.submit_ns``, ``Task.launch_ns``), a task starts once
+its submission is done, which may be while its lanes and inputs are still busy elsewhere.
 """
 
 from __future__ import annotations
@@ -36,13 +38,13 @@ class HEFT:
 
     def place(self, problem: Problem) -> Placement:
         """Schedule task by task; the planned starts become the order."""
-        agenda = [_Agenda(device.lanes) for device in problem.devices]
+        agenda = [_Device(problem, index) for index in range(len(problem.devices))]
         devices, starts, ends = ([0] * len(problem.tasks) for _ in range(3))
         ranks = mean_upward_ranks(problem)
         for task in sorted(range(len(ranks)), key=lambda task: (-ranks[task], task)):
             _, start, device = min(_offers(problem, agenda, devices, ends, task))
             service_ns = problem.tasks[task].service_ns[device] or 0
-            agenda[device].book(start, service_ns, problem.tasks[task].width(device))
+            agenda[device].book(task, start, service_ns)
             devices[task], starts[task], ends[task] = device, start, start + service_ns
         return Placement(tuple(devices), ranks_of(starts), "heft")
 
@@ -64,7 +66,7 @@ def mean_upward_ranks(problem: Problem) -> list[float]:
 
 
 def _offers(
-    problem: Problem, agenda: list[_Agenda], devices: list[int], ends: list[int], task: int
+    problem: Problem, agenda: list[_Device], devices: list[int], ends: list[int], task: int
 ) -> list[tuple[int, int, int]]:
     """(finish, start, device) on each device that can run the task, outputs brought home."""
     offers = []
@@ -73,7 +75,7 @@ def _offers(
         if service_ns is None:
             continue
         ready = _inputs_there(problem, devices, ends, task, device)
-        start = agenda[device].earliest(ready, service_ns, spec.width(device))
+        start = agenda[device].earliest(task, ready, service_ns)
         finish = start + service_ns + _way_home(problem, task, device)
         offers.append((finish, start, device))
     return offers
@@ -96,6 +98,36 @@ def _way_home(problem: Problem, task: int, device: int) -> int:
     made = (problem.tensors[index] for index in problem.outputs_of[task])
     sizes = [tensor.size_bytes for tensor in made if tensor.is_output]
     return max((problem.copy_ns(device, 0, size) for size in sizes), default=0)
+
+
+class _Device:
+    """The lanes of a device and the thread that submits to them."""
+
+    def __init__(self, problem: Problem, index: int) -> None:
+        self._tasks = problem.tasks
+        self._index = index
+        self._submit_ns = problem.devices[index].submit_ns
+        self._lanes = _Agenda(problem.devices[index].lanes)
+        self._thread = _Agenda(1)
+        self._submission: dict[int, int] = {}
+
+    def earliest(self, task: int, ready: int, service_ns: int) -> int:
+        """Earliest start at or after ``ready``, submission included."""
+        width = self._tasks[task].width(self._index)
+        if held_ns := self._held_ns(task):
+            begin = self._thread.earliest(max(0, ready - self._submit_ns), held_ns, 1)
+            self._submission[task] = begin
+            ready = max(ready, begin + self._submit_ns)
+        return self._lanes.earliest(ready, service_ns, width)
+
+    def book(self, task: int, start: int, service_ns: int) -> None:
+        """Take what ``earliest`` found."""
+        if held_ns := self._held_ns(task):
+            self._thread.book(self._submission[task], held_ns, 1)
+        self._lanes.book(start, service_ns, self._tasks[task].width(self._index))
+
+    def _held_ns(self, task: int) -> int:
+        return self._submit_ns + self._tasks[task].launches_ns(self._index)
 
 
 class _Agenda:

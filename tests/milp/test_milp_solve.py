@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import pytest
 from exhaustive import best_makespan_ns
@@ -230,3 +231,12 @@ def test_ctrl_c_returns_what_is_known(monkeypatch, unsolved):
     monkeypatch.setattr(MODULE, "run_job", interrupt)
     result = solve(unsolved)
     assert (result.status, result.message) == (Status.FEASIBLE, "interrupted")
+
+
+def test_plans_for_a_submitting_thread_are_simulated():
+    # Without the thread, all three run on the GPU in 6; with it, 14 is what the simulator finds.
+    plain = two_devices([(10, 2)] * 3)
+    host, gpu = plain.devices
+    result = checked(replace(plain, devices=(host, replace(gpu, submit_ns=6))))
+    assert (result.makespan_ns, result.dispatched_ns) == (14, 14)
+    assert result.status is Status.FEASIBLE

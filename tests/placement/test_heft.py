@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hand_problems import CPU, GPU, cpu_gpu, task_times
 
 from placement import make_policy, simulate
@@ -53,3 +55,34 @@ def test_the_way_home_of_an_output_counts():
     # GPU 5 + 20 home against CPU 10.
     problem = cpu_gpu([(10, 5)], [(0, [], 20, True)])
     assert make_policy("heft").place(problem).device_of == (CPU,)
+
+
+def submitting(problem, submit_ns, launch_ns=0):
+    """The problem with a GPU whose thread each task holds."""
+    host, gpu = problem.devices
+    tasks = tuple(replace(t, launch_ns=(0, launch_ns)) for t in problem.tasks)
+    return replace(problem, devices=(host, replace(gpu, submit_ns=submit_ns)), tasks=tasks)
+
+
+def test_the_submitting_thread_is_one_machine():
+    # GPU 6 + 2 against CPU 10; then GPU 6 + 6 + 2 against CPU 10; then that against CPU 20.
+    problem = submitting(cpu_gpu([(10, 2)] * 3), 6)
+    placement = make_policy("heft").place(problem)
+    assert placement.device_of == (GPU, CPU, GPU)
+    assert simulate(problem, placement).makespan_ns == 14
+    assert make_policy("heft").place(cpu_gpu([(10, 2)] * 3)).device_of == (GPU,) * 3
+
+
+def test_launches_hold_the_thread_after_the_start():
+    # The second task's submission waits until 1 + 8, so the CPU ends earlier.
+    problem = submitting(cpu_gpu([(10, 2)] * 2), 1, launch_ns=8)
+    placement = make_policy("heft").place(problem)
+    assert placement.device_of == (GPU, CPU)
+
+
+def test_a_task_is_submitted_while_its_inputs_are_made():
+    # t0 3 to 13; t1 is submitted from 10 on and starts at 13: 15 against CPU 13 + 3 + 9.
+    problem = submitting(cpu_gpu([(90, 10), (9, 2)], [(0, [1], 3)]), 3)
+    placement = make_policy("heft").place(problem)
+    assert placement.device_of == (GPU, GPU)
+    assert simulate(problem, placement).makespan_ns == 15
