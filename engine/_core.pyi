@@ -1,7 +1,7 @@
 """The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
@@ -399,6 +399,24 @@ class Plan:
     def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
         """Submit, help, and return the outputs."""
 
+class Recording:
+    """What a finished traced run recorded, without its outputs."""
+
+    def __init__(self, run: Run, moments: Sequence[int]) -> None: ...
+    def spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]:
+        """As Run.spans."""
+
+    @property
+    def submitted_ns(self) -> int:
+        """As Run.submitted_ns."""
+
+    @property
+    def moments(self) -> list[int]:
+        """When the caller came, the inputs were values, the run came back, the outputs were arrays, on time.monotonic_ns()'s clock."""
+
+    @property
+    def done(self) -> bool: ...
+
 class Query:
     """Arrays in, arrays out, for models of plain tensors."""
 
@@ -422,6 +440,11 @@ class Query:
         Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
         element type and shape. What is not plain needs the careful path, which also says why.
         """
+
+    def answer_traced(
+        self, inputs: dict[str, numpy.ndarray]
+    ) -> tuple[dict[str, numpy.ndarray], Recording] | Run | None:
+        """As answer, of a traced run, with what it recorded."""
 
     def submit(
         self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, priority: int = 0

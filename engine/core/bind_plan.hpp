@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "machine.hpp"
@@ -39,6 +41,20 @@ struct PyRun {
   OwnerPtr owner;  ///< null for runs from a completion queue
   RunPtr run;
 };
+/// What is kept of a finished traced run until somebody looks: its outputs are not.
+struct PyRecording {
+  std::vector<NodeSpan> spans;
+  std::int64_t submitted_ns;
+  std::vector<std::int64_t> moments;  ///< of the caller, as CallTimes in Python has them
+
+  PyRecording(const Run& run, std::vector<std::int64_t> moments_ns);
+};
+
+using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim<2>>;
+
+/// int64 (nodes, 5): node, lane, ready, start, end, from the submission on.
+[[nodiscard]] SpanRows span_rows(std::span<const NodeSpan> spans, std::int64_t submitted_ns);
+
 /// Absolute time of a timeout in seconds; 0 for a negative one, which means none.
 [[nodiscard]] std::int64_t until_ns(double timeout_s);
 

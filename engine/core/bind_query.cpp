@@ -5,7 +5,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -39,6 +42,25 @@ PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double ti
     throw nb::python_error();
   }
   return {self.owner, std::move(run)};
+}
+
+PyRecording::PyRecording(const Run& run, std::vector<std::int64_t> moments_ns)
+    : submitted_ns(run.submitted_ns()), moments(std::move(moments_ns)) {
+  if (!run.done()) throw std::invalid_argument("a run is recorded once it is done");
+  spans.assign(run.spans().begin(), run.spans().end());
+}
+
+SpanRows span_rows(std::span<const NodeSpan> spans, std::int64_t submitted_ns) {
+  auto data = std::make_unique<std::vector<std::int64_t>>();
+  data->reserve(5 * spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i)
+    data->insert(data->end(),
+                 {static_cast<std::int64_t>(i), spans[i].lane, spans[i].ready_ns - submitted_ns,
+                  spans[i].start_ns - submitted_ns, spans[i].end_ns - submitted_ns});
+  std::int64_t* const begin = data->data();
+  const nb::capsule owner(
+      data.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  return {begin, {spans.size(), 5}, owner};
 }
 
 namespace {
@@ -78,6 +100,20 @@ class PyQuery {
     PyRun done = execute(plan_, values, -1.0, false);
     if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
     return outputs(done);
+  }
+
+  /// As answer(), with the recording beside the outputs.
+  [[nodiscard]] nb::object answer_traced(const nb::dict& inputs) const {
+    std::vector<std::int64_t> moments{now_ns()};
+    std::vector<ValuePtr> values;
+    if (!collect(inputs, values)) return nb::none();
+    moments.push_back(now_ns());
+    PyRun done = execute(plan_, values, -1.0, true);
+    moments.push_back(now_ns());
+    if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
+    nb::dict result = outputs(done);
+    moments.push_back(now_ns());
+    return nb::make_tuple(std::move(result), PyRecording(*done.run, std::move(moments)));
   }
 
   /// The run, started; None if the inputs are not plain.
@@ -139,6 +175,24 @@ class PyQuery {
 }  // namespace
 
 void bind_query(nb::module_& m) {
+  nb::class_<PyRecording>(m, "Recording",
+                          "What a finished traced run recorded, without its outputs.")
+      .def(
+          "__init__",
+          [](PyRecording* self, const PyRun& run, std::vector<std::int64_t> moments) {
+            new (self) PyRecording(*run.run, std::move(moments));
+          },
+          "run"_a, "moments"_a,
+          nb::sig("def __init__(self, run: Run, moments: Sequence[int]) -> None"))
+      .def(
+          "spans", [](const PyRecording& self) { return span_rows(self.spans, self.submitted_ns); },
+          "As Run.spans.")
+      .def_ro("submitted_ns", &PyRecording::submitted_ns, "As Run.submitted_ns.")
+      .def_ro("moments", &PyRecording::moments,
+              "When the caller came, the inputs were values, the run came back, the outputs were "
+              "arrays, on time.monotonic_ns()'s clock.")
+      .def_prop_ro("done", [](const PyRecording&) { return true; });
+
   nb::class_<PyQuery>(m, "Query", "Arrays in, arrays out, for models of plain tensors.")
       .def(
           nb::init<const PyPlan&, nb::object, const std::vector<PortSpec>&, std::vector<nb::str>>(),
@@ -156,6 +210,10 @@ All inputs and outputs are tensors of types that numpy has.)")
 
 Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
 element type and shape. What is not plain needs the careful path, which also says why.)")
+      .def("answer_traced", &PyQuery::answer_traced, "inputs"_a,
+           nb::sig("def answer_traced(self, inputs: dict[str, numpy.ndarray]) -> "
+                   "tuple[dict[str, numpy.ndarray], Recording] | Run | None"),
+           "As answer, of a traced run, with what it recorded.")
       .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0,
            nb::sig("def submit(self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, "
                    "priority: int = 0) -> Run | None"),

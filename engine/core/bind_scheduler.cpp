@@ -139,20 +139,9 @@ nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
   return to_list(done.run->outputs());
 }
 
-/// int64 (nodes, 5): node, lane, ready, start, end.
-nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>> spans(const PyRun& self) {
+SpanRows spans(const PyRun& self) {
   if (!self.run->done()) throw std::runtime_error("spans are there once the run is done");
-  const auto rows = self.run->spans();
-  const std::int64_t origin_ns = self.run->submitted_ns();
-  auto data = std::make_unique<std::vector<std::int64_t>>();
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    data->insert(data->end(),
-                 {static_cast<std::int64_t>(i), rows[i].lane, rows[i].ready_ns - origin_ns,
-                  rows[i].start_ns - origin_ns, rows[i].end_ns - origin_ns});
-  std::int64_t* const begin = data->data();
-  const nb::capsule owner(
-      data.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  return {begin, {rows.size(), 5}, owner};
+  return span_rows(self.run->spans(), self.run->submitted_ns());
 }
 
 nb::dict stats(const PyMachine& self) {

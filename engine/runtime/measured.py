@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from engine import _core
 from engine.errors import EngineError
@@ -35,34 +32,11 @@ class Traced:
     call: CallTimes | None = None
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What is kept of a finished traced run until somebody looks: no outputs, no Python spans.
-
-    Parameters
-    ----------
-    rows : array of int64
-        As ``Run.spans`` gives them.
-    submitted_ns : int
-        On ``time.monotonic_ns``'s clock.
-    """
-
-    rows: np.ndarray[Any, np.dtype[np.int64]]
-    submitted_ns: int
-    done: bool = True
-
-    @classmethod
-    def of(cls, run: _core.Run) -> Recording:
-        """Copy the spans of a run that is done."""
-        return cls(run.spans(), run.submitted_ns)
-
-    def spans(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """As ``Run.spans``."""
-        return self.rows
-
-
 def traced_query(
-    plan: Plan, run: _core.Run | Recording, lanes: Mapping[str, int], moments: Sequence[int] = ()
+    plan: Plan,
+    run: _core.Run | _core.Recording,
+    lanes: Mapping[str, int],
+    moments: Sequence[int] = (),
 ) -> Traced:
     """Read what a traced run recorded.
 
@@ -83,7 +57,9 @@ def traced_query(
     return Traced(timeline, run.submitted_ns, call)
 
 
-def measured_timeline(plan: Plan, run: _core.Run | Recording, lanes: Mapping[str, int]) -> Timeline:
+def measured_timeline(
+    plan: Plan, run: _core.Run | _core.Recording, lanes: Mapping[str, int]
+) -> Timeline:
     """Spans of a finished traced run, from its submission on.
 
     The core numbers nodes as they were lowered: segments by rank, then copies. It knows one lane

@@ -34,7 +34,7 @@ from engine.runtime.inputs import (
     output_specs,
 )
 from engine.runtime.lowering import computed_outputs, lower
-from engine.runtime.measured import Recording, Traced, traced_query
+from engine.runtime.measured import Traced, traced_query
 from engine.segmentation.plan import Plan
 from engine.values import from_value, to_value
 from placement.timeline import Timeline
@@ -77,7 +77,7 @@ class Model:
         self._query = plain_query(self.native)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
         self._busy = self._busy_plan(machine, plain_query, second_plan)
-        self._last_traced: Traced | tuple[Recording, list[int]] | None = None
+        self._last_traced: Traced | _core.Recording | None = None
 
     def run(
         self,
@@ -124,10 +124,13 @@ class Model:
         busy: Prepared | None,
     ) -> dict[str, Array]:
         query = self._query if busy is None else busy.query
-        if query and outputs is None and timeout is None and not traced:
-            answer = query.answer(inputs) if type(inputs) is dict else None
+        if query and outputs is None and timeout is None and type(inputs) is dict:
+            answer = query.answer_traced(inputs) if traced else query.answer(inputs)
             if isinstance(answer, dict):
                 return answer
+            if isinstance(answer, tuple):
+                result, self._last_traced = answer
+                return result
             if answer is not None:
                 _raise(answer.status, answer.error)
         moments = [time.monotonic_ns()]
@@ -142,7 +145,7 @@ class Model:
         result = self._finish(run, outputs)
         if traced:
             moments.append(time.monotonic_ns())
-            self._last_traced = (Recording.of(run), moments)
+            self._last_traced = _core.Recording(run, moments)
         return result
 
     def submit(
@@ -236,8 +239,7 @@ class Model:
             raise EngineError("no traced run yet: call run(..., traced=True) first")
         if isinstance(last, Traced):
             return last
-        recording, moments = last
-        found = traced_query(self.plan, recording, self.lanes, moments)
+        found = traced_query(self.plan, last, self.lanes, last.moments)
         if self._last_traced is last:
             self._last_traced = found
         return found
