@@ -160,6 +160,11 @@ class Graph:
         return {tensor.values.name: tensor for tensor in self.model.graph.sparse_initializer}
 
     @cached_property
+    def splits(self) -> dict[int, object]:
+        """What batch_split.py has found for each number of shards, so that it looks once."""
+        return {}
+
+    @cached_property
     def doubtful_ranks(self) -> frozenset[int]:
         """Tensors that may have another rank than is stated, where a query is empty."""
         return doubtful_ranks(self)

@@ -32,8 +32,9 @@ from engine.runtime.selection import ModelContender, refit
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate, single_segments
+from engine.segmentation.segmenter import Candidate, single_segments, split_batches
 from engine.segmentation.service import ServiceTimes
+from engine.segmentation.shards import shards_of
 from engine.segmentation.slices import sliced
 from placement.placement import Placement
 
@@ -99,7 +100,8 @@ def choose(
         If the devices refuse all of them, or a query fails.
     """
     build = PlanBuilder(graph, costs, placement.policy, params, inputs)
-    ranked = first_plans(candidates(costs, placement), params.finalists)
+    found = [*candidates(costs, placement), *_split(graph, costs, placement)]
+    ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
     finalists = affordable(ranked, 2 * params.selection_ns)
     built: list[ModelEntrant] = []
@@ -149,7 +151,7 @@ def tune(
 
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
     cuts = [c for c in candidates(costs, placement) if not c.is_trivial]
-    ranked = [*whole_models(costs), *cuts]
+    ranked = [*whole_models(costs), *cuts, *_split(graph, costs, placement)]
     first = affordable(first_plans(ranked, 1 + params.finalists), round(params.tune_s * 5e8))
     tuned = tuner.run([*first, *_again(costs, known)])
     if tuned is None:
@@ -167,16 +169,29 @@ def slice_model(
     EngineError
         If a device refuses a slice, or a query fails.
     """
+    if model.plan.shards > 1:
+        shards = shards_of(model.graph, costs.problem, costs.service, model.plan.shards)
+        assert shards is not None, "it runs"
+        costs = Costs(shards.problem, shards.service)
+    else:
+        shards = None
     found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
     measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
     service = replace(costs.service, measured={**costs.service.measured, **measured})
     graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
-    candidate = Candidate(f"{model.plan.name} sliced", graph, predict(graph, service))
+    candidate = Candidate(
+        f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
+    )
     plan = plan_of(model.graph, costs, candidate, policy)
     machine = machine_for(params.specs(), params.emulation)
     made = Model(model.graph, plan, machine, SecondPlan.NEVER)
     made.plan = refit(made, graph, costs.service, inputs)
     return made
+
+
+def _split(graph: Graph, costs: Costs, placement: Placement) -> list[Candidate]:
+    found = split_batches(graph, costs.problem, placement, costs.service)
+    return [candidate for candidate in found if holds_constants(candidate.graph)]
 
 
 def whole_models(costs: Costs) -> list[Candidate]:
@@ -194,13 +209,19 @@ def whole_models(costs: Costs) -> list[Candidate]:
 
 
 def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Every one-segment plan, narrow ones first, and the best predicted of each kind of cut."""
+    """Every one-segment plan, narrow ones first, and the best predicted of each kind of cut.
+
+    A split batch comes on top: what its shards take is scaled, while cuts add up what was
+    measured, so that predictions do not rank one among the others.
+    """
     of_kind: dict[str, Candidate] = {}
     for candidate in ranked:
-        if not candidate.is_trivial:
+        if not candidate.is_trivial and candidate.shards is None:
             of_kind.setdefault(candidate.name.rpartition(" ")[0], candidate)
     whole = sorted((c for c in ranked if c.is_trivial), key=lambda c: c.graph.groups[0].width)
-    return [*whole, *list(of_kind.values())[: max(0, count - 1)]] or list(ranked[:1])
+    cuts = list(of_kind.values())[: max(0, count - 1)]
+    split = [candidate for candidate in ranked if candidate.shards is not None]
+    return [*whole, *split, *cuts] or list(ranked[:1])
 
 
 def affordable(first: Sequence[Candidate], time_ns: int) -> list[Candidate]:
@@ -228,7 +249,7 @@ def _least_ns(candidate: Candidate) -> int:
 
 def _again(costs: Costs, known: Plan | None) -> list[Candidate]:
     """A stored plan as a candidate, if it has several segments and still fits."""
-    if known is None or len(known.segments) < 2:
+    if known is None or len(known.segments) < 2 or known.shards > 1:  # split ones are cut anew
         return []
     groups = {Group(s.tasks, s.device, s.width): s.rank for s in known.segments}
     try:
@@ -271,6 +292,8 @@ def _fastest(
 
 def _with_real_times(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Turn]) -> Model:
     model = entrant.contender.model
+    if entrant.candidate.shards is not None:
+        service = entrant.candidate.shards.service
     if turns:
         model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
     return model

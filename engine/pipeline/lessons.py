@@ -41,7 +41,14 @@ class Lessons:
         self.service = first_guess
 
     def predicted_ns(self, candidate: Candidate) -> int:
-        """Time of a query, what it spends outside of the core included."""
+        """Time of a query, what it spends outside of the core included.
+
+        One of a split batch is taken to last as long as it did when measured: its tasks are of
+        another graph, and teach nothing of this one.
+        """
+        if candidate.shards is not None:
+            known_ns = self._wall_ns.get(key_of(candidate))
+            return known_ns or candidate.predicted.makespan_ns + self._outside_ns
         spans = predict(candidate.graph, self.service, order=candidate.order)
         return spans.makespan_ns + self._outside_ns
 
@@ -100,6 +107,8 @@ class Lessons:
     def _observe(
         self, contest: Contest, candidate: Candidate, index: int, speeds: Sequence[float]
     ) -> None:
+        if candidate.shards is not None:
+            return
         rows: dict[int, list[float]] = {}
         for row, speed in zip(contest.rounds, speeds, strict=True):
             if index in row:

@@ -87,7 +87,9 @@ def promise(candidate: Candidate) -> tuple[int, int, str]:
 
 
 def near(best: Candidate, service: ServiceTimes) -> list[Candidate]:
-    """One move away from a plan."""
+    """One move away from a plan; none from one of a split batch, whose tasks are others."""
+    if best.shards is not None:
+        return []
     return [
         Candidate(f"{_origin(best)} + {kind}", graph, predict(graph, service))
         for kind, graph in moves(best.graph, service)
@@ -96,6 +98,8 @@ def near(best: Candidate, service: ServiceTimes) -> list[Candidate]:
 
 def by_tail(candidate: Candidate, service: ServiceTimes) -> list[Candidate]:
     """The same groups, those with the longest way to the end first, if that gains anything."""
+    if candidate.shards is not None:
+        return []
     order = tuple(longest_tail_first(candidate.graph, service))
     before = predict(candidate.graph, service, order=candidate.order)
     predicted = predict(candidate.graph, service, order=order)

@@ -172,6 +172,9 @@ def replaced(problem: Problem, service: ServiceTimes) -> Problem:
 
 def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Plan:
     """The executable plan of a candidate."""
+    shards = candidate.shards
+    if shards is not None:
+        graph, costs = shards.graph, Costs(shards.problem, shards.service)
     return make_plan(
         graph,
         candidate.graph,
@@ -180,6 +183,7 @@ def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Pl
         name=candidate.name,
         policy=policy,
         bound_ns=lower_bounds(best_case(costs.problem, costs.service)).makespan_ns,
+        shards=1 if shards is None else shards.count,
     )
 
 

@@ -27,6 +27,7 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
 from engine.runtime.unused_files import remove_unused
 from engine.segmentation.plan import Plan, Segment
+from engine.segmentation.shards import planned_graph
 
 _log = logging.getLogger(__name__)
 
@@ -201,6 +202,12 @@ def _document(path: Path) -> dict[str, Any]:
 
 def _check(plan: Plan, graph: Graph) -> None:
     """Each task once, on a device that there is: what the core would not look at."""
+    if any(segment.shards != plan.shards for segment in plan.segments):
+        raise PlacementError("plan: segments of different graphs")
+    try:
+        graph = planned_graph(graph, plan)
+    except ValueError as error:
+        raise PlacementError(f"plan: {error}") from error
     tasks = sorted(task for segment in plan.segments for task in segment.tasks)
     if plan.source_hash != graph.source_hash or tasks != list(range(len(graph.tasks))):
         raise PlacementError("plan: not every task of the model is in exactly one segment")

@@ -13,6 +13,7 @@ from engine.runtime.blame import Blame, Part, median_of
 from engine.runtime.categories import Category
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
+from engine.segmentation.shards import planned_graph
 from placement.timeline import Span, SpanKind
 
 Row = dict[str, Any]
@@ -131,6 +132,7 @@ def explain(model: Model, runs: Sequence[Blame]) -> Explanation:
 
 
 def _operators(graph: Graph, plan: Plan) -> Iterator[tuple[int, Mapping[str, int]]]:
+    graph = planned_graph(graph, plan)
     for index, segment in enumerate(plan.segments):
         types = Counter(graph.tasks[task].node.op_type for task in segment.tasks)
         yield index, dict(types.most_common())

@@ -9,6 +9,7 @@ from typing import Any
 from engine.dfg.constants import stored_bytes
 from engine.dfg.graph import Graph, Tensor
 from engine.segmentation.plan import Plan
+from engine.segmentation.shards import planned_graph
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ def planned_activations(
     inputs : mapping of str to array, optional
         One query's inputs: named dimensions have their sizes.
     """
+    graph = planned_graph(graph, plan)
     named = _named_sizes(graph, inputs or {})
     order = [t for s in sorted(plan.segments, key=lambda s: s.rank) for t in s.tasks]
     place = {task: index for index, task in enumerate(order)}

@@ -18,6 +18,7 @@ from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
 from engine.runtime.segment_store import stored
 from engine.segmentation.plan import Plan, Segment
+from engine.segmentation.shards import planned_graph
 
 _log = logging.getLogger(__name__)
 
@@ -32,9 +33,10 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     ExecutionError
         If ONNX Runtime refuses a segment; the message names it.
     """
+    config = _allocation(graph, plan)
+    graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
-    config = _allocation(graph, plan)
     with files_in_use(graph.folder):
         for segment in sorted(plan.segments, key=lambda s: s.rank):
             file = segment_file(graph, segment, whole=len(plan.segments) == 1)
@@ -111,6 +113,7 @@ def _add_session(
 
 def lay_out_plan(graph: Graph, plan: Plan) -> None:
     """Make the laid-out files of a plan's segments, for models that are made from now on."""
+    graph = planned_graph(graph, plan)
     with files_in_use(graph.folder):
         for segment in plan.segments:
             lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
@@ -152,7 +155,7 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     """The ONNX file of a segment, written once beside the weights that it refers to."""
     # Dead nodes make what the model's own file does not deliver.
     delivered = {graph.tensors[i].name for i in graph.outputs}
-    if whole and delivered.issuperset(segment.outputs):
+    if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
         return graph.model_path
     return stored(
         graph,
@@ -163,5 +166,7 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
 
 def segment_file_name(segment: Segment) -> str:
     """Name of the file of a segment that is cut out of its graph."""
-    content = (segment.tasks, segment.outputs, segment.joins)
+    content: tuple[object, ...] = (segment.tasks, segment.outputs, segment.joins)
+    if segment.shards > 1:
+        content = (*content, segment.shards)
     return f"segment-{hashlib.sha256(repr(content).encode()).hexdigest()[:24]}.onnx"

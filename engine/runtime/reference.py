@@ -12,6 +12,7 @@ from engine import _core
 from engine.dfg.graph import Graph
 from engine.runtime.lowering import segment_file
 from engine.segmentation.plan import Plan
+from engine.segmentation.shards import planned_graph
 from engine.values import from_value, to_value
 
 
@@ -23,6 +24,7 @@ def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[s
     inputs : mapping of str to array
         Every input of the graph by name, defaults included.
     """
+    graph = planned_graph(graph, plan)
     types = {t.name: t.elem_type or None for t in (graph.tensors[i] for i in graph.inputs)}
     values = {name: to_value(array, types[name]) for name, array in inputs.items()}
     last_use = {name: i for i, segment in enumerate(plan.segments) for name in segment.inputs}

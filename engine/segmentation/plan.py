@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from engine.dfg.extract import boundary_inputs, boundary_outputs
@@ -20,7 +20,9 @@ from engine.segmentation.joins import partial_joins
 from engine.segmentation.service import ServiceTimes
 from placement.timeline import Span, SpanKind, Timeline
 
-FORMAT = "surplus-plan/2"
+FORMAT = "surplus-plan/3"
+_READABLE = (FORMAT, "surplus-plan/2")
+"""Version 2 had no shards; all else is as it was."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Segment:
         Predicted service time; what an emulated device charges.
     joins : tuple of PartialJoin
         Those among ``inputs`` and ``outputs``: parts of a Concat, done where its inputs are made.
+    shards : int
+        Into how many parts the batch of the graph is split whose tasks these are
+        (engine/dfg/batch_split.py); 1 is the graph as it was read.
     """
 
     name: str
@@ -56,6 +61,7 @@ class Segment:
     rank: int
     service_ns: int
     joins: tuple[PartialJoin, ...] = ()
+    shards: int = 1
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,11 @@ class Plan:
     predicted: Timeline
     bound_ns: int
 
+    @property
+    def shards(self) -> int:
+        """Into how many parts the batch is split: the same for all segments."""
+        return max((segment.shards for segment in self.segments), default=1)
+
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""
         return json.dumps({"format": FORMAT, **asdict(self)})
@@ -111,7 +122,7 @@ class Plan:
         """
         try:
             raw = json.loads(text)
-            if raw.pop("format") != FORMAT:
+            if raw.pop("format") not in _READABLE:
                 raise PlacementError(f"plan: field 'format' must be {FORMAT!r}")
             segments = tuple(_segment_of(row) for row in raw.pop("segments"))
             copies = tuple(Copy(**row) for row in raw.pop("copies"))
@@ -138,15 +149,22 @@ def make_plan(
     name: str,
     policy: str,
     bound_ns: int,
+    shards: int = 1,
 ) -> Plan:
-    """Turn groups of tasks into segments with their boundary tensors, copies and ranks."""
+    """Turn groups of tasks into segments with their boundary tensors, copies and ranks.
+
+    Parameters
+    ----------
+    graph : Graph
+        The split graph where ``shards`` is above 1.
+    """
     devices = groups.problem.devices
     starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
     order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
     rank = {index: place for place, index in enumerate(order)}
     joins = partial_joins(graph, groups)
     segments = tuple(
-        _segment(graph, group, rank[index], service, joins[index])
+        replace(_segment(graph, group, rank[index], service, joins[index]), shards=shards)
         for index, group in enumerate(groups.groups)
     )
     memories = tuple(device.memory for device in devices)

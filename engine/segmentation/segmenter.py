@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.dfg.graph import Graph
 from engine.segmentation.clusters import clusters
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.packing import pack
 from engine.segmentation.service import ServiceTimes
+from engine.segmentation.shards import Shards, shards_of
 from engine.segmentation.slabs import slabs
 from engine.segmentation.widths import choose_widths
 from placement.placement import Placement
@@ -50,12 +52,15 @@ class Candidate:
     ----------
     order : tuple of int, optional
         Rank of each group in the queues; by default as the graph lists them.
+    shards : Shards, optional
+        Where the batch is split: the graph and the times that the groups are of.
     """
 
     name: str
     graph: GroupGraph
     predicted: Timeline
     order: tuple[int, ...] | None = None
+    shards: Shards | None = None
 
     @property
     def is_trivial(self) -> bool:
@@ -89,6 +94,22 @@ def single_segments(
     everything = tuple(range(len(problem.tasks)))
     for width in service.widths(device):
         yield f"whole x{width}", GroupGraph(problem, [Group(everything, device, width)])
+
+
+def split_batches(
+    graph: Graph, problem: Problem, placement: Placement, service: ServiceTimes
+) -> list[Candidate]:
+    """The batch in as many shards as there are lanes, if one CPU does all and it can be split."""
+    used = set(placement.device_of)
+    if len(used) != 1 or not problem.devices[min(used)].name.startswith("cpu"):
+        return []
+    device = used.pop()
+    lanes = problem.devices[device].lanes
+    shards = shards_of(graph, problem, service, lanes) if lanes > 1 else None
+    if shards is None:
+        return []
+    groups = shards.groups(device)
+    return [Candidate(f"batch in {lanes}", groups, predict(groups, shards.service), shards=shards)]
 
 
 def per_task(problem: Problem, placement: Placement) -> GroupGraph:
