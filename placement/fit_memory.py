@@ -1,16 +1,17 @@
 """Moves tasks out of memories that a placement overfills.
 
-What frees most bytes per nanosecond that it costs goes first: the embedding tables of a
-recommender long before its convolutions. Bytes are the constants of a task (a share of those
-that others hold, too) and what it made that lies there at the peak. A task that left a memory
-does not come back, so this ends.
+What frees most of the excess per nanosecond that it costs goes first: the embedding tables of a
+recommender long before its layers. Bytes are the constants of a task (a share of those that
+others hold, too) and what it made that lies there at the peak. A task that left a memory does not
+come back before all fits, so this ends; then the dearest moves are tried without.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
 
 from placement.communication import communication_ns
 from placement.memory import (
@@ -27,7 +28,12 @@ from placement.problem import Problem
 from placement.simulator import simulate
 
 _ROUNDS = 32
-"""At least this share of the candidates moves in a round: each costs a simulation."""
+"""Where no move frees anything, this share of them is made at once: each round is a simulation."""
+
+_RETURNS = 40
+_DEAR = 0.002
+"""How many of the dearest moves are tried without, a simulation each, and from which share of the
+makespan on it is worth that."""
 
 Banned = frozenset[tuple[int, str]]
 """Tasks and the memories that they have left."""
@@ -48,6 +54,7 @@ class Fitted:
 @dataclass(frozen=True)
 class _Move:
     task: int
+    source: int
     target: int
     freed_bytes: float
     lost_ns: int
@@ -67,23 +74,36 @@ def fit(problem: Problem, placement: Placement) -> Fitted:
         If there is nothing left to move.
     """
     banned: set[tuple[int, str]] = set()
+    made: list[_Move] = []
     while overfull := _overfull(problem, placement):
         use, capacity_bytes = max(
             overfull, key=lambda pair: (pair[0].peak_bytes - pair[1], pair[0].memory)
         )
-        moves = sorted(
-            _moves(problem, placement, use, banned),
-            key=lambda move: (-move.freed_bytes / move.lost_ns, move.lost_ns, move.task),
-        )
+        moves = list(_moves(problem, placement, use, banned))
         if not moves:
             raise InfeasibleError(_infeasible(problem, placement, use, capacity_bytes))
         chosen = _enough(moves, use.peak_bytes - capacity_bytes)
-        devices = list(placement.device_of)
-        for move in chosen:
-            devices[move.task] = move.target
-            banned.add((move.task, use.memory))
-        placement = Placement(tuple(devices), placement.priority, placement.policy)
-    return Fitted(placement, frozenset(banned))
+        made += chosen
+        banned.update((move.task, use.memory) for move in chosen)
+        placement = _moved(placement, {move.task: move.target for move in chosen})
+    return _returned(problem, Fitted(placement, frozenset(banned)), made)
+
+
+def _moved(placement: Placement, targets: Mapping[int, int]) -> Placement:
+    devices = tuple(targets.get(task, d) for task, d in enumerate(placement.device_of))
+    return Placement(devices, placement.priority, placement.policy)
+
+
+def _returned(problem: Problem, fitted: Fitted, made: list[_Move]) -> Fitted:
+    """Undo the dearest of the moves that later ones have made dispensable."""
+    worth_ns = _DEAR * simulate(problem, fitted.placement).makespan_ns if made else 0
+    dear = (move for move in made if move.lost_ns >= worth_ns)
+    for move in sorted(dear, key=lambda move: (-move.lost_ns, move.task))[:_RETURNS]:
+        back = _moved(fitted.placement, {move.task: move.source})
+        if fitted.placement.device_of[move.task] == move.target and fits(problem, back):
+            left = (move.task, problem.devices[move.source].memory)
+            fitted = Fitted(back, fitted.banned - {left})
+    return fitted
 
 
 def least_bytes(problem: Problem, memory: str) -> int:
@@ -110,19 +130,27 @@ def _overfull(problem: Problem, placement: Placement) -> list[tuple[MemoryUse, i
 
 
 def _enough(moves: list[_Move], excess_bytes: int) -> list[_Move]:
-    """The first moves that free the excess, less those that prove dispensable."""
+    """Moves that free the excess, each the best for what then is left of it."""
+    if not any(move.freed_bytes for move in moves):
+        moves.sort(key=lambda move: (move.lost_ns, move.task))
+        return moves[: -(-len(moves) // _ROUNDS)]
+    left = float(excess_bytes)
+
+    def key(move: _Move) -> tuple[float, int, int]:
+        return -min(move.freed_bytes, left) / move.lost_ns, move.lost_ns, move.task
+
+    waiting = [(key(move), move) for move in moves if move.freed_bytes]
+    heapify(waiting)
     chosen: list[_Move] = []
-    freed = 0.0
-    least = -(-len(moves) // _ROUNDS) if moves[0].freed_bytes == 0 else 1
-    for move in moves:
-        if len(chosen) >= least and (freed >= excess_bytes or move.freed_bytes == 0):
-            break
+    while waiting and left > 0:
+        known, move = waiting[0]
+        if (now := key(move)) > known:
+            # Worth less than when it was filed, since less is left to free.
+            heapreplace(waiting, (now, move))
+            continue
+        heappop(waiting)
         chosen.append(move)
-        freed += move.freed_bytes
-    for move in sorted(chosen, key=lambda move: (-move.lost_ns, move.task)):
-        if len(chosen) > 1 and freed - move.freed_bytes >= excess_bytes:
-            freed -= move.freed_bytes
-            chosen.remove(move)
+        left -= move.freed_bytes
     return chosen
 
 
@@ -143,7 +171,7 @@ def _moves(
         ways = list(_ways_out(problem, devices, task, use.memory, banned))
         if ways:
             lost_ns, target = min(ways)
-            yield _Move(task, target, freed + shares, max(1, lost_ns))
+            yield _Move(task, devices[task], target, freed + shares, max(1, lost_ns))
 
 
 def _ways_out(

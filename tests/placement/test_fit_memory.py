@@ -81,6 +81,26 @@ def test_no_more_leaves_than_must():
     assert placement.device_of[8] == GPU
 
 
+def weighing(problem, *sizes):
+    """The problem with constants of these bytes, by task."""
+    pairs = zip(problem.tasks, sizes, strict=True)
+    return replace(problem, tasks=tuple(replace(t, weight_bytes=size) for t, size in pairs))
+
+
+def test_only_what_is_in_excess_counts():
+    # t0 frees more bytes per nanosecond lost, but 10 are enough, and those of t1 cost less.
+    problem = weighing(cpu_gpu([(108, 8), (13, 8)]), 1_000, 10)
+    assert fit(with_limits(problem, gpu=1_000), on([GPU, GPU])).placement.device_of == (GPU, CPU)
+
+
+def test_a_move_that_did_not_help_is_undone():
+    # t0 leaves first, but its 60 bytes come back as a copy for t2; once t1 left, t0 may return.
+    problem = weighing(cpu_gpu([(20, 10), (100, 10), (None, 10)], [(0, [2], 60)]), 0, 60, 0)
+    fitted = fit(with_limits(problem, gpu=100), on([GPU] * 3))
+    assert fitted.placement.device_of == (GPU, CPU, GPU)
+    assert fitted.banned == {(1, "gpu")}
+
+
 def test_what_hangs_on_a_moved_task_is_placed_anew():
     # x0 of 40 bytes: with t0 on the CPU, t1 is better there, too; on the GPU it would be copied.
     problem = cpu_gpu([(10, 8), (10, 8), (10, 8)], [(0, [1], 40), (1, [2], 4)])
