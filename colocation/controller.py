@@ -80,15 +80,17 @@ class Controller:
         elif self._wake_ns is not None and event.time_ns >= self._wake_ns:
             self._wake_ns = None
         now_ns = event.time_ns
-        decide = self._dispatcher.decide
-        started_ns = self._record.timer()
+        decide, timer = self._dispatcher.decide, self._record.timer
+        spent_ns = 0
         while True:
             state = State(now_ns, self._queues, self._running, self._deployment, self._progress)
+            asked_ns = timer()
             decision = decide(state, event)
+            spent_ns += timer() - asked_ns
             self._act(decision, now_ns)
             if not decision.starts and not decision.drops:
                 break
-        self._record.decided(self._record.timer() - started_ns)
+        self._record.decided(spent_ns)
 
     def _arrive(self, query: Query) -> None:
         service = self._services[query.service]

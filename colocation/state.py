@@ -1,8 +1,8 @@
 """What a policy sees.
 
-``State`` is a snapshot that cannot be changed through. Its queues are views of the controller's:
-copying them at each event would make a run quadratic in the backlog. They hold still during a
-decision; a policy must not keep them.
+``State`` is a snapshot that nothing can be changed through. Its containers are read-only views of
+the controller's: copying queues at each event would make a run quadratic in the backlog. They hold
+still during a decision; a policy must not keep them.
 """
 
 from __future__ import annotations
