@@ -22,7 +22,7 @@ from colocation.state import State, Waiting
 
 @DISPATCHERS.register("clockwork")
 class Clockwork:
-    """Takes the strategy with the earliest latest start that is not past."""
+    """Takes the strategy with the earliest latest start that is not past; of equals, the largest."""
 
     def __init__(self, context: Context) -> None:
         self._batches = Batches(context)
@@ -63,7 +63,7 @@ class Clockwork:
 
     def _next(self, state: State, partition: int) -> Decision:
         share_percent = state.deployment.partitions[partition].share_percent
-        best: tuple[int, int, tuple[Query, ...], int] | None = None
+        best: tuple[int, int, int, tuple[Query, ...], int] | None = None
         for who in state.deployment.of_partition[partition]:
             waiting = state.waiting[who.service]
             found = False
@@ -71,7 +71,7 @@ class Clockwork:
                 latest_ns = queries[0].deadline_ns - took_ns
                 if latest_ns >= state.now_ns:
                     found = True
-                    rank = (latest_ns, queries[0].id, queries, took_ns)
+                    rank = (latest_ns, -len(queries), queries[0].id, queries, took_ns)
                     best = rank if best is None else min(best, rank)
             if waiting and not found:
                 query = waiting.urgent
@@ -79,7 +79,7 @@ class Clockwork:
                 return give_up(query, state.now_ns, took_ns)
         if best is None:
             return NOTHING
-        return self._batches.start(partition, best[2], best[3])
+        return self._batches.start(partition, best[3], best[4])
 
     def _strategies(
         self, waiting: Waiting, most_items: int, share_percent: int

@@ -150,6 +150,13 @@ def test_clockwork_prefers_what_must_start_first() -> None:
     assert list(record.piece_service) == [0, 0, 1]
 
 
+def test_clockwork_takes_the_largest_of_batches_that_cost_the_same() -> None:
+    services = [service("a", slo_ms=30, max_batch=8)]
+    load = load_of(services, [[0, 1, 1, 1, 1, 1]])
+    record = simulate(setting_of(services, load, [5]), policy_spec("clockwork")).record
+    assert list(record.piece_items) == [1, 4, 1]
+
+
 def test_policies_see_the_same_arrivals_and_items() -> None:
     services = [service("a", slo_ms=40, max_batch=4)]
     load = load_of(services, [list(np.arange(20))], [[1, 2] * 10])
