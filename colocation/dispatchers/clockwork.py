@@ -22,7 +22,7 @@ from colocation.state import State, Waiting
 
 @DISPATCHERS.register("clockwork")
 class Clockwork:
-    """Takes the strategy with the earliest latest start that is not past; of equals, the largest."""
+    """Takes the strategy with the earliest latest start not yet past; of equals, the largest."""
 
     def __init__(self, context: Context) -> None:
         self._batches = Batches(context)
