@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from engine.atomic_file import write_atomic
+from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.native import runtime_version
@@ -211,8 +212,17 @@ def _check(plan: Plan, graph: Graph) -> None:
     tasks = sorted(task for segment in plan.segments for task in segment.tasks)
     if plan.source_hash != graph.source_hash or tasks != list(range(len(graph.tasks))):
         raise PlacementError("plan: not every task of the model is in exactly one segment")
+    if plan.shards > 1 and not all(_fits(segment, graph) for segment in plan.segments):
+        raise PlacementError("plan: the batch is split in another way now")
     if any(not 0 <= s.device < len(plan.devices) or s.width < 1 for s in plan.segments):
         raise PlacementError("plan: a segment's device or width is out of range")
+
+
+def _fits(segment: Segment, graph: Graph) -> bool:
+    """Whether the segment's tensors are those of its tasks."""
+    joined = {join.name for join in segment.joins}
+    known = {*boundary_inputs(graph, segment.tasks), *boundary_outputs(graph, segment.tasks)}
+    return known.union(joined).issuperset((*segment.inputs, *segment.outputs))
 
 
 def _elsewhere(path: Path, graph: Graph) -> list[Path]:

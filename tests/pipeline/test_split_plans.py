@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,16 @@ def test_a_plan_of_a_batch_that_cannot_be_split_is_refused(graph: Graph, tmp_pat
     path = tmp_path / "plan.json"
     assert write_plan(path, question, StoredPlan(plan))
     assert read_plan(path, other, question) is None
+
+
+def test_a_plan_of_another_way_to_split_is_refused(graph: Graph, tmp_path: Path) -> None:
+    plan = split_plan(graph)
+    question = question_of(graph, TWO, "single", {}, {})
+    path = tmp_path / "plan.json"
+    renamed = replace(plan.segments[0], outputs=("another",))
+    other = replace(plan, segments=(renamed, *plan.segments[1:]))
+    assert write_plan(path, question, StoredPlan(other))
+    assert read_plan(path, graph, question) is None
 
 
 def test_segments_of_one_plan_are_of_one_graph(graph: Graph) -> None:
