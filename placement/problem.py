@@ -18,7 +18,7 @@ from placement.problem_check import check_problem
 T = TypeVar("T")
 FORMAT = "surplus-problem/2"
 _READABLE = (FORMAT, "surplus-problem/1")
-"""Version 1 had no blobs; all else is as it was."""
+"""Version 1 had no blobs, submission, slow-down, launches nor staging; all else is as it was."""
 _FIELDS = ("name", "devices", "links", "tasks", "tensors")
 
 

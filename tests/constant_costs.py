@@ -26,7 +26,7 @@ def constant_problem(graph: Graph, specs: tuple[DeviceSpec, ...]) -> Problem:
         link
         for spec in specs
         if spec.kind != "cpu"
-        for link in host_links(spec.memory, link_figures(spec.preset))
+        for link in host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
     ]
     return Problem(
         graph.name,

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.cli.output import duration, show_json, show_mapping, three_digits
 from engine.cli.run_explain import show_explanation
+from engine.report.captures import captures
 from engine.report.explanation import Explanation
 from engine.report.gantt import write_gantt
 from engine.report.trace import write_trace
@@ -32,6 +33,7 @@ def report_of(
         "policy": plan.policy,
         "segmentation": plan.name,
         "segments": len(plan.segments),
+        **captures(plan, model.native.captured_nodes),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
         **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),

@@ -95,8 +95,7 @@ def question_of(
 
 def device_text(spec: DeviceSpec) -> str:
     """A device as ``parse_devices`` reads it."""
-    words = [spec.preset] * bool(spec.preset) + ["replay"] * spec.replay
-    return f"{spec.name}{'[' + ','.join(words) + ']' if words else ''}:{spec.lanes}"
+    return spec.text
 
 
 def has_open_sizes(graph: Graph) -> bool:

@@ -18,6 +18,7 @@ from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
 from engine.profiling.store import cache_folder
 from engine.segmentation.best_case import best_case
+from engine.segmentation.capture import refusal
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan, make_plan
 from engine.segmentation.segmenter import Candidate, SegmentationParams, segment
@@ -97,7 +98,31 @@ def costs_of(
         (index, width): _fusion(profile, specs[index].name, width, row)
         for (index, width), row in widths.items()
     }
-    return Costs(problem, ServiceTimes(widths, fusion))
+    service = _with_submission(ServiceTimes(widths, fusion), graph, profile, specs)
+    return Costs(problem, service)
+
+
+def _with_submission(
+    service: ServiceTimes, graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]
+) -> ServiceTimes:
+    """Adds what segments take a GPU's submitting thread, and which tasks can be captured."""
+    away = [(i, spec) for i, spec in enumerate(specs) if spec.kind != "cpu"]
+    able = [not refusal(graph, task) for task in graph.tasks]
+    return replace(
+        service,
+        submit_ns={i: profile.device(spec.name).submit_ns for i, spec in away},
+        launch_ns={
+            i: [profile.launch_ns(task.name, spec.name) for task in graph.tasks] for i, spec in away
+        },
+        captured_ns={
+            i: [
+                profile.captured_ns(task.name, spec.name) if ok else None
+                for task, ok in zip(graph.tasks, able, strict=True)
+            ]
+            for i, spec in away
+            if spec.captured
+        },
+    )
 
 
 def _fusion(profile: Profile, device: str, width: int, row: Sequence[int | None]) -> float:

@@ -21,6 +21,9 @@ def problem_of(
 ) -> p.Problem:
     """Tasks with their times at width 1, tensors with their bytes, devices and links.
 
+    A task by itself is an operator on its way to the device, so the submitting thread counts its
+    launch; what a segment adds to that is in ServiceTimes.
+
     Tasks and tensors keep the graph's indices. What only its shape is read of carries no bytes;
     a task that touches a sequence, an optional or text runs on the host. The default device,
     where today's runtime would put a task, is the first GPU that can run it.
@@ -62,7 +65,16 @@ def _device(spec: DeviceSpec, profile: Profile, gpu_memory_bytes: int | None) ->
         )
     limits = [measured.memory_bytes, None if spec.memory == HOST_MEMORY else gpu_memory_bytes]
     least = min((limit for limit in limits if limit is not None), default=None)
-    return p.Device(spec.name, spec.lanes, spec.memory, least)
+    if spec.pageable != measured.pageable:
+        raise ProfileError(
+            f"device {spec.name!r} was profiled with {_HOST_COPIES[measured.pageable]} host"
+            f" memory, not {_HOST_COPIES[spec.pageable]}"
+        )
+    slowdown = measured.slowdown if spec.lanes > 1 else ()
+    return p.Device(spec.name, spec.lanes, spec.memory, least, slowdown=slowdown)
+
+
+_HOST_COPIES = {False: "pinned", True: "pageable"}
 
 
 def _tasks(
@@ -85,6 +97,7 @@ def _tasks(
                 default_device=default,
                 weight_bytes=task.weight_bytes,
                 blobs=tuple(sorted({number[n] for n in task.initializers if n in number})),
+                launch_ns=tuple(profile.launch_ns(task.name, spec.name) for spec in specs),
             )
         )
     return rows

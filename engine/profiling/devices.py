@@ -1,4 +1,4 @@
-"""Device strings: ``cpu:2``, ``cpu:1,emulated:gpu``, ``cpu,emulated:gpu[h200]:4``."""
+"""Device strings: ``cpu:2``, ``cpu:1,emulated:gpu``, ``emulated:gpu[h200]:4``, ``cuda:0:2``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from engine.errors import DeviceError
 from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
 _EXAMPLES = (
-    "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay]"
+    "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay];"
+    " cuda:0; cuda:0:4; cuda:0[64sm]:2"
 )
+_FLAGS = ("replay", "pageable", "uncaptured")
 
 _DEVICE = re.compile(
     r"(?P<kind>[a-z]+)(?::(?P<name>[a-z][a-z0-9_-]*))?(?:\[(?P<options>[^\[\]]*)\])?"
     r"(?::(?P<lanes>[0-9]+))?"
+)
+_CUDA = re.compile(
+    r"cuda:(?P<index>[0-9]{1,3})(?:\[(?P<sms>[0-9]{1,4})sm\])?(?::(?P<lanes>[0-9]+))?"
 )
 _MAX_LANES = 1024
 
@@ -28,27 +33,37 @@ class DeviceSpec:
 
     Parameters
     ----------
-    kind : {"cpu", "emulated"}
+    kind : {"cpu", "emulated", "cuda"}
         What computes.
     name : str
-        Unique among the devices, for example ``cpu`` or ``emulated:gpu``.
+        Unique among the devices, for example ``cpu``, ``emulated:gpu``, ``cuda:0`` or, for a
+        partition, ``cuda:0[64sm]``.
     lanes : int
-        Segments that it runs at once, >= 1.
+        Segments that it runs at once (CPU workers, GPU streams), >= 1.
     preset : str
         Which GPU an emulated device stands for; empty for the CPU.
     replay : bool
         Whether an emulated device answers from outputs recorded on its first run.
+    pageable : bool
+        Whether an emulated device copies from and to pageable memory, not a pinned pool.
+    captured : bool
+        Whether segments that allow it are submitted as one captured graph of operators.
+    sms : int
+        Streaming multiprocessors of a CUDA device's partition; 0 is the whole GPU.
     """
 
-    kind: Literal["cpu", "emulated"]
+    kind: Literal["cpu", "emulated", "cuda"]
     name: str
     lanes: int
     preset: str = ""
     replay: bool = False
+    pageable: bool = False
+    captured: bool = True
+    sms: int = 0
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Widths worth measuring: powers of two up to all lanes; 1 on an emulated device."""
+        """Widths worth measuring: powers of two up to all lanes; 1 on a GPU."""
         if self.kind != "cpu":
             return (1,)
         powers = (1 << i for i in range(self.lanes.bit_length()))
@@ -56,14 +71,23 @@ class DeviceSpec:
 
     @property
     def memory(self) -> str:
-        """The memory space of its tensors."""
-        return HOST_MEMORY if self.kind == "cpu" else self.name
+        """The memory space of its tensors; partitions of a GPU share one."""
+        return HOST_MEMORY if self.kind == "cpu" else self.name.partition("[")[0]
+
+    @property
+    def text(self) -> str:
+        """As ``parse_devices`` reads it."""
+        words = [self.preset] * bool(self.preset) + ["replay"] * self.replay
+        words += ["pageable"] * self.pageable + ["uncaptured"] * (not self.captured)
+        return f"{self.name}{'[' + ','.join(words) + ']' if words else ''}:{self.lanes}"
 
 
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     """Read a list of devices, the host's CPU first.
 
-    The CPU's lanes default to the cores that this process may use, an emulated device's to 1.
+    The CPU's lanes default to the cores that this process may use, a GPU's to 1. Partitions of a
+    GPU are devices of their own, as in ``cuda:0[64sm],cuda:0[32sm]``; a GPU is named whole or by
+    partitions. Whether a GPU is there is asked when a model is loaded onto it.
     Where no CPU is named it is added: the host takes part in every plan.
 
     Raises
@@ -76,6 +100,7 @@ def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     for name in names:
         if names.count(name) > 1:
             raise DeviceError(f"devices {text!r}: {name!r} appears twice ({_EXAMPLES})")
+    _check_partitions(text, specs)
     if "cpu" not in names:
         specs.append(DeviceSpec("cpu", "cpu", available_cores()))
     return tuple(sorted(specs, key=lambda spec: spec.kind != "cpu"))
@@ -92,12 +117,12 @@ def available_cores() -> int:
 
 
 def _device(text: str) -> DeviceSpec:
+    if re.match(r"cuda\b", text):
+        return _cuda(text)
     match = _DEVICE.fullmatch(text)
     if match is None:
         raise DeviceError(f"device {text!r} is not understood ({_EXAMPLES})")
-    lanes = None if match["lanes"] is None else int(match["lanes"])
-    if lanes is not None and not 1 <= lanes <= _MAX_LANES:
-        raise DeviceError(f"device {text!r}: lanes must be 1 to {_MAX_LANES} ({_EXAMPLES})")
+    lanes = _lanes(text, match["lanes"])
     if match["kind"] == "cpu":
         if match["name"] or match["options"] is not None:
             raise DeviceError(f"device {text!r}: a cpu has no name and no options ({_EXAMPLES})")
@@ -112,9 +137,48 @@ def _emulated(text: str, name: str | None, options: str, lanes: int) -> DeviceSp
         raise DeviceError(f"device {text!r} needs a name, as in emulated:gpu ({_EXAMPLES})")
     words = [word.strip() for word in re.split("[,;]", options) if word.strip()]
     presets = [word for word in words if word in LINKS]
-    unknown = [word for word in words if word != "replay" and word not in LINKS]
+    unknown = [word for word in words if word not in _FLAGS and word not in LINKS]
     if unknown or len(presets) > 1:
-        known = ", ".join(sorted(LINKS))
-        raise DeviceError(f"device {text!r}: options are replay and one of {known} ({_EXAMPLES})")
-    preset = presets[0] if presets else DEFAULT_PRESET
-    return DeviceSpec("emulated", f"emulated:{name}", lanes, preset, "replay" in words)
+        flags, known = ", ".join(_FLAGS), ", ".join(sorted(LINKS))
+        raise DeviceError(f"device {text!r}: options are {flags} and one of {known} ({_EXAMPLES})")
+    return DeviceSpec(
+        "emulated",
+        f"emulated:{name}",
+        lanes,
+        preset=presets[0] if presets else DEFAULT_PRESET,
+        replay="replay" in words,
+        pageable="pageable" in words,
+        captured="uncaptured" not in words,
+    )
+
+
+def _cuda(text: str) -> DeviceSpec:
+    match = _CUDA.fullmatch(text)
+    if match is None:
+        raise DeviceError(
+            f"device {text!r} is not understood: a CUDA device is a number, perhaps the SMs of a"
+            f" partition and lanes ({_EXAMPLES})"
+        )
+    lanes = _lanes(text, match["lanes"]) or 1
+    name, sms = f"cuda:{int(match['index'])}", match["sms"]
+    if sms is None:
+        return DeviceSpec("cuda", name, lanes)
+    if int(sms) < 1:
+        raise DeviceError(f"device {text!r}: a partition has at least one SM ({_EXAMPLES})")
+    return DeviceSpec("cuda", f"{name}[{int(sms)}sm]", lanes, sms=int(sms))
+
+
+def _check_partitions(text: str, specs: list[DeviceSpec]) -> None:
+    whole = {spec.name for spec in specs if spec.kind == "cuda" and not spec.sms}
+    for spec in specs:
+        if spec.sms and spec.memory in whole:
+            raise DeviceError(
+                f"devices {text!r}: {spec.memory!r} is named whole and by partitions ({_EXAMPLES})"
+            )
+
+
+def _lanes(text: str, digits: str | None) -> int | None:
+    lanes = None if digits is None else int(digits)
+    if lanes is not None and not 1 <= lanes <= _MAX_LANES:
+        raise DeviceError(f"device {text!r}: lanes must be 1 to {_MAX_LANES} ({_EXAMPLES})")
+    return lanes

@@ -39,6 +39,13 @@ class DeviceProfile:
         ``measured``, or ``derived: ...`` with what from.
     memory_bytes : int or None
         Capacity; None means unlimited.
+    submit_ns : int
+        How long each segment keeps the submitting thread before it can start.
+    slowdown : tuple of float
+        Factor on service times with 1, 2, ... busy lanes; the last holds for more. Empty means
+        that lanes do not slow each other.
+    pageable, captured, sms : bool, bool, int
+        As in ``DeviceSpec``.
     """
 
     name: str
@@ -50,9 +57,14 @@ class DeviceProfile:
     replay: bool = False
     memory: str = "host"
     memory_bytes: int | None = None
+    submit_ns: int = 0
+    slowdown: tuple[float, ...] = ()
+    pageable: bool = False
+    captured: bool = True
+    sms: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("cpu", "emulated"):
+        if self.kind not in ("cpu", "emulated", "cuda"):
             raise ValueError(f"kind {self.kind!r} is unknown")
         if self.lanes < 1 or not self.widths:
             raise ValueError(f"device {self.name!r} needs a lane and a width at least")
@@ -61,17 +73,30 @@ class DeviceProfile:
     def spec(self) -> DeviceSpec:
         """What the user asked for when it was profiled."""
         kind: Any = self.kind
-        return DeviceSpec(kind, self.name, self.lanes, self.preset, self.replay)
+        flags = (self.replay, self.pageable, self.captured)
+        return DeviceSpec(kind, self.name, self.lanes, self.preset, *flags, self.sms)
 
 
 @dataclass(frozen=True)
 class TaskProfile:
-    """A task's times: device name -> width -> time. A device that cannot run it is absent."""
+    """What a task takes on the devices that can run it, by device name.
+
+    Parameters
+    ----------
+    times : mapping
+        Device name -> width -> service time. A device that cannot run it is absent.
+    launch_ns : mapping
+        How long it keeps the device's submitting thread, where it is launched by itself.
+    captured_ns : mapping
+        Service time as part of a captured graph of operators, where that was measured or derived.
+    """
 
     name: str
     op: str
     signature: str
     times: Mapping[str, Mapping[int, Timing]]
+    launch_ns: Mapping[str, int] = field(default_factory=dict)
+    captured_ns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -146,15 +171,26 @@ class Profile:
         ProfileError
             If the profile lacks the task, the device or the width.
         """
-        if task not in self._by_name:
-            raise ProfileError(f"the profile has no task {task!r}")
-        times = self._by_name[task].times.get(device)
+        times = self._task(task).times.get(device)
         if times is None:
             self.device(device)
             return None
         if width not in times:
             raise ProfileError(f"the profile has no width {width} of device {device!r}")
         return times[width].ns
+
+    def launch_ns(self, task: str, device: str) -> int:
+        """How long a task keeps the device's submitting thread, launched by itself."""
+        return self._task(task).launch_ns.get(device, 0)
+
+    def captured_ns(self, task: str, device: str) -> int | None:
+        """A task's time in a captured graph; None where nothing is known of it."""
+        return self._task(task).captured_ns.get(device)
+
+    def _task(self, name: str) -> TaskProfile:
+        if name not in self._by_name:
+            raise ProfileError(f"the profile has no task {name!r}")
+        return self._by_name[name]
 
     def whole_model_ns(self, device: str, width: int = 1) -> int | None:
         """Time of the whole model in one session; None if it was not measured."""

@@ -11,10 +11,19 @@ from engine.dfg.graph import Graph
 from engine.profiling.calibrate import calibrate
 from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
 from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import host_links, link_figures
+from engine.profiling.links import host_links, link_figures, through_host
 from engine.profiling.machine import this_machine
+from engine.profiling.presence import check_present
 from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
-from engine.profiling.roofline import GPUS, derived_time, origin_of, runs_on_gpu
+from engine.profiling.roofline import (
+    GPUS,
+    SLOWDOWN,
+    captured_time,
+    derived_time,
+    launch_ns,
+    origin_of,
+    runs_on_gpu,
+)
 from engine.profiling.signature import Observed, signature
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
@@ -46,11 +55,15 @@ def profile_graph(
 
     Raises
     ------
+    DeviceError
+        If a device is not here to be profiled.
     InputError
         If the example inputs do not fit.
     ExecutionError
         Naming a task that fails.
     """
+    for spec in specs:
+        check_present(spec)
     params = params or ProfilingParams()
     store = TimingStore(cache)
     try:
@@ -98,9 +111,18 @@ def _tasks(
         for spec in specs:
             if spec.kind == "cpu":
                 times[spec.name] = {w: cpu.task_time(step, key, w) for w in spec.widths}
-            elif runs_on_gpu(graph, task):
-                times[spec.name] = {1: derived_time(work_of(graph, task, seen), GPUS[spec.preset])}
-        rows.append(TaskProfile(task.name, task.op_type, key, times))
+        away = [s for s in specs if s.kind == "emulated" and runs_on_gpu(graph, task)]
+        works = {s.name: (work_of(graph, task, seen), GPUS[s.preset]) for s in away}
+        rows.append(
+            TaskProfile(
+                name=task.name,
+                op=task.op_type,
+                signature=key,
+                times=times | {name: {1: derived_time(*row)} for name, row in works.items()},
+                launch_ns={name: launch_ns(*row) for name, row in works.items()},
+                captured_ns={name: captured_time(*row) for name, row in works.items()},
+            )
+        )
         progress("profile tasks", step.task + 1, len(graph.tasks))
     return rows, seen
 
@@ -134,26 +156,23 @@ def _device(spec: DeviceSpec) -> DeviceProfile:
         replay=spec.replay,
         memory=spec.memory,
         memory_bytes=None if gpu is None else gpu.memory_bytes,
+        submit_ns=0 if gpu is None else gpu.submit_ns,
+        slowdown=() if gpu is None else SLOWDOWN,
+        pageable=spec.pageable,
+        captured=spec.captured,
+        sms=spec.sms,
     )
 
 
 def _links(specs: Sequence[DeviceSpec]) -> tuple[Link, ...]:
     """Both directions to each device's memory, and between two devices through the host."""
     away = [spec for spec in specs if spec.kind != "cpu"]
-    links = [link for s in away for link in host_links(s.memory, link_figures(s.preset))]
-    for a in away:
-        for b in away:
-            if a != b:
-                links.append(_through_host(a, b))
+    pairs = {
+        s.memory: host_links(s.memory, link_figures(s.preset), pageable=s.pageable) for s in away
+    }
+    links = [link for pair in pairs.values() for link in pair]
+    for source, (_, down) in pairs.items():
+        for target, (up, _) in pairs.items():
+            if source != target:
+                links.append(through_host(down, up))
     return tuple(links)
-
-
-def _through_host(source: DeviceSpec, target: DeviceSpec) -> Link:
-    down, up = link_figures(source.preset), link_figures(target.preset)
-    return Link(
-        source.memory,
-        target.memory,
-        down.latency_ns + up.latency_ns,
-        1 / (1 / down.bytes_per_s + 1 / up.bytes_per_s),
-        down.occupancy_ns + up.occupancy_ns,
-    )

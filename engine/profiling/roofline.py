@@ -5,7 +5,9 @@ time = max(kernels * floor, operations / (peak * efficiency), bytes / (bandwidth
 
 Peaks are single precision on the ordinary units, as in NVIDIA's data sheets; half precision
 doubles them. The efficiencies are what well-filled library kernels reach; small ones sit on the
-floor. It is a stand-in until a measured profile is there, and says so.
+floor, which is what launching them takes: one thread launches no more than one kernel a floor. In
+a captured graph kernels follow each other at a smaller floor, and nothing is launched one by one.
+It is a stand-in until a measured profile is there, and says so.
 """
 
 from __future__ import annotations
@@ -37,6 +39,11 @@ class Gpu:
         Host time of an operator that launches nothing.
     memory_bytes : int
         Capacity.
+    submit_ns : int
+        What each segment takes the submitting thread before it can start: binding, waiting for
+        events, the first launch.
+    graph_floor_ns : int
+        Least time of one kernel of a captured graph.
     """
 
     title: str
@@ -46,6 +53,8 @@ class Gpu:
     wait_ns: int
     memory_bytes: int
     alias_ns: int = 1_000
+    submit_ns: int = 10_000
+    graph_floor_ns: int = 1_500
 
 
 GPUS = {
@@ -65,17 +74,37 @@ EFFICIENCY = {
 """Share of the peak and of the bandwidth that each kind of operator reaches."""
 
 
+SLOWDOWN = (1.0, 1.3, 1.6, 1.9, 2.2, 2.5, 2.8, 3.1)
+"""Factor on service times with 1, 2, ... busy lanes: assumed, two lanes do 1.5 times as much as
+one, four lanes twice as much. Kernels too small to fill a GPU share it better, large ones worse.
+"""
+
+
+def launch_ns(work: Work, gpu: Gpu) -> int:
+    """How long an operator keeps the submitting thread, if it is not part of a captured graph."""
+    return work.kernels * gpu.floor_ns
+
+
+def captured_time(work: Work, gpu: Gpu) -> int:
+    """Service time of one operator in a captured graph, in nanoseconds."""
+    return 0 if work.kernels == 0 else _time_ns(work, gpu, gpu.graph_floor_ns)
+
+
 def derived_time(work: Work, gpu: Gpu) -> Timing:
-    """Service time of one operator."""
+    """Service time of one operator, launched by itself."""
     if work.kernels == 0 and work.synchronisations == 0:
         return Timing(gpu.alias_ns)
+    return Timing(_time_ns(work, gpu, gpu.floor_ns))
+
+
+def _time_ns(work: Work, gpu: Gpu, floor_ns: int) -> int:
     arithmetic, memory = EFFICIENCY[work.category]
     peak = gpu.operations_per_s * (2 if work.element_bits == 16 else 1)
     seconds = max(
         work.operations / (peak * arithmetic), work.bytes_moved / (gpu.bytes_per_s * memory)
     )
-    floor_ns = work.kernels * gpu.floor_ns
-    return Timing(round(max(floor_ns, seconds * 1e9)) + work.synchronisations * gpu.wait_ns)
+    least_ns = work.kernels * floor_ns
+    return round(max(least_ns, seconds * 1e9)) + work.synchronisations * gpu.wait_ns
 
 
 def origin_of(gpu: Gpu) -> str:
@@ -83,7 +112,8 @@ def origin_of(gpu: Gpu) -> str:
     return (
         f"derived: roofline of a {gpu.title}, {gpu.operations_per_s / 1e12:g} TFLOP/s and"
         f" {gpu.bytes_per_s / 1e9:g} GB/s at assumed efficiencies, {gpu.floor_ns / 1e3:g} us a"
-        " kernel; not measured"
+        f" kernel, {gpu.graph_floor_ns / 1e3:g} in a captured graph, lanes that slow each other as"
+        " assumed; not measured"
     )
 
 

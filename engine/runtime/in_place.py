@@ -17,7 +17,7 @@ from engine.runtime.contest import Turn
 from engine.segmentation.best_case import bound_in_place_ns
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import GroupGraph
-from engine.segmentation.plan import Plan
+from engine.segmentation.plan import Plan, Segment
 from engine.segmentation.service import ServiceTimes
 from placement.timeline import Span, SpanKind, Timeline
 
@@ -102,8 +102,10 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
         else replace(segment, service_ns=costs[index].service_ns if index in costs else 0)
         for index, segment in enumerate(plan.segments)
     )
+    # What submission takes on a GPU is in the prediction itself.
     total_ns = {
-        index: segment.service_ns + (costs[index].hand_over_ns if index in costs else 0)
+        index: segment.service_ns
+        + (costs[index].hand_over_ns if index in costs and not _submits(service, segment) else 0)
         for index, segment in enumerate(segments)
     }
     ranks = [segment.rank for segment in segments]
@@ -114,6 +116,10 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
         predicted=_later(predicted, outside_ns(turns)),
         bound_ns=bound_in_place_ns(graph, service, total_ns),
     )
+
+
+def _submits(service: ServiceTimes, segment: Segment) -> bool:
+    return service.submit_ns.get(segment.device, 0) > 0
 
 
 def _later(timeline: Timeline, delay_ns: int) -> Timeline:

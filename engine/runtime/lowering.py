@@ -57,7 +57,22 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     builder.set_inputs([slots.made(graph.tensors[i].name) for i in graph.inputs])
     builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
     release_free_memory()  # ONNX Runtime copies large weights for a moment
-    return builder.build()
+    native = builder.build()
+    _report_capture(plan, native)
+    return native
+
+
+def _report_capture(plan: Plan, native: _core.Plan) -> None:
+    """Say which segments the device failed to capture: they run, launched operator by operator."""
+    captured = set(native.captured_nodes)
+    ranked = enumerate(sorted(plan.segments, key=lambda s: s.rank))
+    failed = [s.name for node, s in ranked if s.captured and node not in captured]
+    if failed:
+        _log.warning(
+            "capture failed for %d segments, their operators are launched one by one: %s",
+            len(failed),
+            ", ".join(failed),
+        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +120,9 @@ def _add_session(
         [(name, slots.made(name)) for name in segment.outputs],
         width=segment.width,
         rank=segment.rank,
-        service_ns=segment.service_ns,
+        service_ns=segment.uncaptured_ns if segment.captured else segment.service_ns,
+        launch_ns=segment.launch_ns,
+        captured_ns=segment.service_ns if segment.captured else -1,
         level=source.level,
         config=source.config,
     )

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from engine import _core
 from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import link_figures
+from engine.profiling.links import host_links, link_figures
+from engine.profiling.presence import check_present
+from engine.profiling.roofline import GPUS, SLOWDOWN
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,14 @@ class EmulationParams:
 
     Parameters
     ----------
-    submit_ns : int
-        What a submission costs the device's submitting thread.
+    submit_ns : int, optional
+        What a submission costs the device's submitting thread; by default what its preset says.
+    slowdown : tuple of float, optional
+        How lanes slow each other; by default what its preset says.
+    capture_ns : int
+        Extra time of each captured segment's first run.
+    fail_capture : bool
+        Whether no graph can be captured: all operators are launched one by one.
     first_run_ns : int
         Extra time of each segment's first run.
     memory_bytes : int
@@ -31,7 +39,10 @@ class EmulationParams:
         Whether the device refuses to prepare segments.
     """
 
-    submit_ns: int = 10_000
+    submit_ns: int | None = None
+    slowdown: tuple[float, ...] | None = None
+    capture_ns: int = 0
+    fail_capture: bool = False
     first_run_ns: int = 0
     memory_bytes: int = 0
     fail_every: int = 0
@@ -57,6 +68,8 @@ def machine_for(
     key = (tuple(specs), emulation or EmulationParams())
     with _MACHINES.lock:
         if key not in _MACHINES.by_key:
+            for spec in specs:
+                check_present(spec)
             load_runtime()
             options = [_options(spec, key[1]) for spec in specs]
             _MACHINES.by_key[key] = _core.Machine(options)
@@ -79,12 +92,19 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
     options.lanes = spec.lanes
     if spec.kind == "emulated":
         options.replay = spec.replay
-        options.submit_ns = emulation.submit_ns
+        submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()
+        options.submit_ns = submit_ns if emulation.submit_ns is None else emulation.submit_ns
+        options.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
+        options.capture_ns = emulation.capture_ns
+        options.fail_capture = emulation.fail_capture
         options.first_run_ns = emulation.first_run_ns
         options.memory_bytes = emulation.memory_bytes
         options.fail_every = emulation.fail_every
         options.fail_prepare = emulation.fail_prepare
-        figures = link_figures(spec.preset)
-        options.h2d_latency_ns = options.d2h_latency_ns = figures.latency_ns
-        options.h2d_bytes_per_s = options.d2h_bytes_per_s = figures.bytes_per_s
+        link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
+        options.h2d_latency_ns = options.d2h_latency_ns = link.latency_ns
+        options.h2d_bytes_per_s = options.d2h_bytes_per_s = link.bytes_per_s
+        options.h2d_occupancy_ns = options.d2h_occupancy_ns = link.occupancy_ns
+        options.staging_bytes = link.staging_bytes or 0
+        options.pageable = link.pageable
     return options

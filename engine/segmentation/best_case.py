@@ -34,6 +34,8 @@ def best_case(
             (service.task_ns[device, width][task], service.fusion.get((device, width), 1.0))
             for width in service.widths(device)
         ]
+        if device in service.captured_ns:
+            times.append((service.captured_ns[device][task], 1.0))
         # Rounded down: a segment rounds once, and a bound must not add up what its tasks rounded.
         best = min(
             (int(ns * min(1.0, fusion)) for ns, fusion in times if ns is not None), default=None

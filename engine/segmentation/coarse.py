@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.service import ServiceTimes
@@ -41,15 +42,16 @@ def coarse_problem(
         tuple(range(len(chosen)) if order is None else order),
         "segments",
     )
-    tasks = tuple(
-        _task(graph, old, measured[old] if old in measured else service.of_group(graph.groups[old]))
-        for old in chosen
-    )
+    tasks = tuple(_task(graph, old, service, measured.get(old)) for old in chosen)
     tensors = _tensors(problem, group_of, whole=subset is None)
+    devices = tuple(
+        replace(device, submit_ns=service.submit_ns.get(index, device.submit_ns))
+        for index, device in enumerate(problem.devices)
+    )
     return (
         Problem(
             f"{problem.name} segments",
-            problem.devices,
+            devices,
             problem.links,
             tasks,
             tensors,
@@ -87,8 +89,11 @@ def longest_tail_first(graph: GroupGraph, service: ServiceTimes) -> list[int]:
     return rank
 
 
-def _task(graph: GroupGraph, index: int, service_ns: int) -> Task:
+def _task(graph: GroupGraph, index: int, service: ServiceTimes, measured_ns: int | None) -> Task:
     group, count = graph.groups[index], len(graph.problem.devices)
+    service_ns = service.of_group(group) if measured_ns is None else measured_ns
+    launch_ns = [0] * count
+    launch_ns[group.device] = service.launches_ns(group.tasks, group.device)
     times: list[int | None] = [None] * count
     times[group.device] = service_ns
     widths = [1] * count
@@ -103,6 +108,7 @@ def _task(graph: GroupGraph, index: int, service_ns: int) -> Task:
         default_device=group.device,
         weight_bytes=constant_bytes(graph.problem, group.tasks),
         blobs=tuple(sorted({b for task in group.tasks for b in graph.problem.tasks[task].blobs})),
+        launch_ns=tuple(launch_ns) if any(launch_ns) else (),
     )
 
 

@@ -20,6 +20,7 @@ Gordon, Bender and Herman, "Algebraic Reconstruction Techniques (ART)", J. Theor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +63,9 @@ def learn(service: ServiceTimes, observed: Mapping[Group, int]) -> ServiceTimes:
             # A boundary is in every equation: only those in which it is a good part may move it.
             start_ns = boundary[group.width > 1]
             boundary[group.width > 1] *= step ** (start_ns / max(1.0, predicted))
-    return ServiceTimes(
+    return replace(
+        service,
+        fusion={},
         task_ns={key: _times(service.task_ns[key], row) for key, row in rows.items()},
         boundary_ns=round(boundary[False]),
         wide_boundary_ns=round(boundary[True]),

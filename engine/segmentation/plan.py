@@ -15,6 +15,7 @@ from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.dfg.partial_join import PartialJoin, joined_names
 from engine.errors import PlacementError
+from engine.segmentation.capture import refusal_of
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.joins import partial_joins
 from engine.segmentation.service import ServiceTimes
@@ -45,6 +46,14 @@ class Segment:
         Place in the planned start order; the runtime's priority.
     service_ns : int
         Predicted service time; what an emulated device charges.
+    launch_ns : int
+        How long launching its operators one by one keeps the device's submitting thread.
+    captured : bool
+        Whether it is to be submitted as one captured graph of operators.
+    uncaptured_ns : int
+        Of one that is captured: service time where the device fails to capture it.
+    not_captured : str
+        Why a GPU's segment is not captured.
     joins : tuple of PartialJoin
         Those among ``inputs`` and ``outputs``: parts of a Concat, done where its inputs are made.
     shards : int
@@ -60,6 +69,10 @@ class Segment:
     outputs: tuple[str, ...]
     rank: int
     service_ns: int
+    launch_ns: int = 0
+    captured: bool = False
+    uncaptured_ns: int = 0
+    not_captured: str = ""
     joins: tuple[PartialJoin, ...] = ()
     shards: int = 1
 
@@ -195,7 +208,22 @@ def _segment(
         rank=rank,
         service_ns=service.of_group(group),
         joins=tuple(joins),
+        **_submission(graph, group, service),
     )
+
+
+def _submission(graph: Graph, group: Group, service: ServiceTimes) -> dict[str, Any]:
+    """How a GPU's segment is submitted; nothing for other devices."""
+    launches = service.launch_ns.get(group.device)
+    if launches is None:
+        return {}
+    launch_ns = sum(launches[task] for task in group.tasks)
+    if service.is_captured(group.tasks, group.device):
+        uncaptured_ns = service.uncaptured_ns(group.tasks, group.device)
+        return {"launch_ns": launch_ns, "captured": True, "uncaptured_ns": uncaptured_ns}
+    off = group.device not in service.captured_ns
+    reason = "capture is off" if off else refusal_of(graph, group.tasks)
+    return {"launch_ns": launch_ns, "not_captured": reason or "no captured time in the profile"}
 
 
 def _copies(
@@ -224,7 +252,8 @@ def _copies(
             need(name, segment.device, segment.rank)
     for index in graph.outputs:
         need(graph.tensors[index].name, 0, len(segments))
-    return tuple(found.values())
+    # Of one moment the core takes the most urgent first, as the simulator does.
+    return tuple(sorted(found.values(), key=lambda c: (c.rank, graph.tensor_index[c.tensor])))
 
 
 def _tuples(kind: Any, row: dict[str, Any]) -> Any:

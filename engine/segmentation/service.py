@@ -34,6 +34,13 @@ class ServiceTimes:
         woken. Also keeps noise from making a tiny segment wide.
     measured : mapping of Group to int
         Times of groups that were measured as segments in place, boundary included.
+    submit_ns : mapping of int to int
+        How long a segment keeps the submitting thread of its device before it can start.
+    launch_ns : mapping of int to sequence of int
+        How long each task keeps it, launched by itself; by device, of GPUs.
+    captured_ns : mapping of int to sequence of (int or None)
+        Service time of each task in a captured graph of operators; by device, of those that
+        capture. None where a task cannot be captured (capture.py).
     """
 
     task_ns: Mapping[tuple[int, int], Sequence[int | None]]
@@ -41,6 +48,9 @@ class ServiceTimes:
     boundary_ns: int = 650
     wide_boundary_ns: int = 20_000
     measured: Mapping[Group, int] = field(default_factory=dict)
+    submit_ns: Mapping[int, int] = field(default_factory=dict)
+    launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    captured_ns: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
 
     @staticmethod
     def of(problem: Problem) -> ServiceTimes:
@@ -49,7 +59,12 @@ class ServiceTimes:
             {
                 (d, 1): [task.service_ns[d] for task in problem.tasks]
                 for d in range(len(problem.devices))
-            }
+            },
+            launch_ns={
+                d: [task.launches_ns(d) for task in problem.tasks]
+                for d in range(len(problem.devices))
+                if any(task.launches_ns(d) for task in problem.tasks)
+            },
         )
 
     def widths(self, device: int) -> list[int]:
@@ -60,6 +75,18 @@ class ServiceTimes:
         """What starting a segment of this width costs."""
         return self.boundary_ns if width == 1 else self.wide_boundary_ns
 
+    def is_captured(self, tasks: Sequence[int], device: int) -> bool:
+        """Whether ``tasks`` as one segment are submitted as one captured graph."""
+        row = self.captured_ns.get(device)
+        return row is not None and all(row[task] is not None for task in tasks)
+
+    def launches_ns(self, tasks: Sequence[int], device: int) -> int:
+        """How long ``tasks`` as one segment keep the submitting thread after their start."""
+        row = self.launch_ns.get(device)
+        if row is None or self.is_captured(tasks, device):
+            return 0
+        return sum(row[task] for task in tasks)
+
     def group_ns(self, tasks: Sequence[int], device: int, width: int) -> int:
         """Time of ``tasks`` as one segment, as their own times say.
 
@@ -68,7 +95,17 @@ class ServiceTimes:
         ValueError
             If the device cannot run one of them.
         """
-        row = self.task_ns[device, width]
+        if self.is_captured(tasks, device):
+            return self._sum_ns(self.captured_ns[device], tasks, device, width)
+        return self._sum_ns(self.task_ns[device, width], tasks, device, width)
+
+    def uncaptured_ns(self, tasks: Sequence[int], device: int) -> int:
+        """Time of ``tasks`` as one segment of width 1 whose operators are launched one by one."""
+        return self._sum_ns(self.task_ns[device, 1], tasks, device, 1)
+
+    def _sum_ns(
+        self, row: Sequence[int | None], tasks: Sequence[int], device: int, width: int
+    ) -> int:
         total = 0
         for task in tasks:
             time_ns = row[task]

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from device_lists import with_wanted
 
 HERE = Path(__file__).parent
 KEPT = HERE.parent.parent / "build" / "conformance"
@@ -24,6 +25,7 @@ PLACEMENTS = [
     ("cpu:2", "whole"),
     ("cpu:2", "1"),
     ("cpu:1,emulated:gpu", "2"),
+    *((devices, "5") for devices in with_wanted("cpu:2")[1:]),
     pytest.param("cpu:1,emulated:gpu:2", "3", marks=pytest.mark.slow),
     pytest.param("cpu:2,emulated:gpu,emulated:npu", "4", marks=pytest.mark.slow),
 ]

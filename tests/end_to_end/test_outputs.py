@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from constant_costs import plan_of_groups, random_placement
+from device_lists import with_wanted
 from small_models import REPEATING, SMALL, Prepared
 
 import models
@@ -18,7 +19,7 @@ from engine.segmentation.segmenter import Candidate, per_task
 from placement.placement import Placement
 from placement.policy import policy_names
 
-DEVICES = ("cpu:2", "cpu:1,emulated:gpu")
+DEVICES = with_wanted("cpu:2", "cpu:1,emulated:gpu")
 NAMES = [
     pytest.param(name, marks=pytest.mark.slow) if name in REPEATING else name
     for name in sorted(SMALL)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_lists import STREAMS, devices_or, with_wanted
 from pipeline_subject import Subject
 
 import engine
@@ -22,7 +23,7 @@ from engine.profiling.devices import parse_devices
 from engine.runtime.machines import EmulationParams
 from engine.runtime.model import Model
 
-QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
+QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}
 
 
 def _load(subject: Subject, **options: Any) -> Model:
@@ -180,7 +181,7 @@ def _choose(subject: Subject, devices: str, **options: Any) -> Model:
     return choose(graph, costs, place(costs.problem, "comm_sd"), params, subject.inputs)
 
 
-@pytest.mark.parametrize("devices", ["cpu:2", "cpu:1,emulated:gpu"])
+@pytest.mark.parametrize("devices", with_wanted("cpu:2", "cpu:1,emulated:gpu", STREAMS))
 def test_choose_runs_the_whole_model_too(
     shared: Subject, devices: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@ import pytest
 
 from engine.errors import DeviceError
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from engine.profiling.presence import check_present
 
 
 def test_cpu_with_lanes() -> None:
@@ -52,9 +53,49 @@ def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
         ("cpu,emulated:gpu[h900]", "h200"),
         ("cpu,emulated:gpu[h200,t4]", "options are"),
         ("cpu,emulated:gpu[h200", "not understood"),
+        ("cuda", "a CUDA device is a number"),
+        ("cuda:gpu", "a CUDA device is a number"),
+        ("cuda:0[64]", "a CUDA device is a number"),
+        ("cuda:0[0sm]", "at least one SM"),
+        ("cuda:0:0", "lanes must be"),
+        ("cuda:0,cuda:0", "appears twice"),
+        ("cuda:0,cuda:0[64sm]", "whole and by partitions"),
     ],
 )
 def test_mistakes_are_named_with_examples(text: str, message: str) -> None:
     with pytest.raises(DeviceError, match=message) as caught:
         parse_devices(text)
     assert "examples: cpu:2" in str(caught.value)
+
+
+def test_emulated_options_are_kept() -> None:
+    gpu = parse_devices("cpu:1,emulated:gpu[t4,pageable,uncaptured]:4")[1]
+    assert gpu == DeviceSpec("emulated", "emulated:gpu", 4, "t4", pageable=True, captured=False)
+
+
+def test_cuda_devices_have_lanes_and_partitions() -> None:
+    whole = parse_devices("cpu:1,cuda:0:4")[1]
+    assert whole == DeviceSpec("cuda", "cuda:0", 4)
+    _, left, right, other = parse_devices("cpu:1,cuda:0[64sm]:2,cuda:0[32sm],cuda:1")
+    assert left == DeviceSpec("cuda", "cuda:0[64sm]", 2, sms=64)
+    assert right == DeviceSpec("cuda", "cuda:0[32sm]", 1, sms=32)
+    # Partitions of a GPU share its memory.
+    assert (left.memory, right.memory, other.memory) == ("cuda:0", "cuda:0", "cuda:1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cpu:2", "emulated:gpu[t4,replay,pageable,uncaptured]:4", "cuda:0[64sm]:2", "cuda:1:3"],
+)
+def test_a_device_as_text_is_read_back(text: str) -> None:
+    spec = next(
+        s for s in parse_devices(f"cpu:2,{text}" if text != "cpu:2" else text) if s.text == text
+    )
+    assert next(s for s in parse_devices(spec.text) if s.name == spec.name) == spec
+
+
+def test_a_cuda_device_that_is_not_here_is_named_when_it_is_needed() -> None:
+    cpu, gpu = parse_devices("cpu:1,cuda:0")
+    check_present(cpu)
+    with pytest.raises(DeviceError, match=r"device 'cuda:0': .*CUDA.*emulated:gpu stands in"):
+        check_present(gpu)

@@ -9,7 +9,7 @@ from onnx import helper
 from engine.dfg.build import build
 from engine.dfg.graph import Graph, Task
 from engine.profiling.links import LINKS, link_figures
-from engine.profiling.roofline import GPUS, derived_time
+from engine.profiling.roofline import GPUS, captured_time, derived_time, launch_ns
 from engine.profiling.signature import Observed
 from engine.profiling.work import Category, Work, work_of
 
@@ -109,3 +109,14 @@ def test_a_gather_reads_what_it_is_pointed_to_not_the_table() -> None:
     assert found.bytes_moved == 2 * 4 * 128 * 8 * 64 + 8 * 128 * 8
     small = work("Gather", seen(table=(2, 64), at=(1,), y=(1, 64)), ["table", "at"])
     assert small.bytes_moved == 2 * 4 * 64 + 8
+
+
+def test_captured_kernels_have_a_smaller_floor_and_large_ones_gain_nothing() -> None:
+    gpu = GPUS["titan_rtx"]
+    small = work("Add", seen(x=(4,), y=(4,)), ["x", "x"])
+    assert captured_time(small, gpu) == gpu.graph_floor_ns < gpu.floor_ns
+    assert launch_ns(small, gpu) == gpu.floor_ns
+    large = work("Add", seen(x=(1 << 28,), y=(1 << 28,)), ["x", "x"])
+    assert captured_time(large, gpu) == derived_time(large, gpu).ns
+    alias = work("Reshape", seen(x=(4,), y=(2, 2)), ["x", "x"])
+    assert (captured_time(alias, gpu), launch_ns(alias, gpu)) == (0, 0)

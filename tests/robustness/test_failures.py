@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from constant_costs import constant_problem, plan_of_groups
+from device_lists import devices_or
 
 import models
 from engine import _core
@@ -22,7 +23,7 @@ from engine.runtime.model import Future, Model
 from engine.segmentation.segmenter import per_task
 from placement.placement import Placement
 
-DEVICES = "cpu:1,emulated:gpu"
+DEVICES = devices_or("cpu:1,emulated:gpu")
 LENGTH = 12
 NEVER_NS = 3_600_000_000_000
 """A segment that takes this long is still running whenever a test looks."""

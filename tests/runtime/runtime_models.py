@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 from constant_costs import constant_problem, plan_of_groups, whole_plan
+from device_lists import devices_or
 
 from engine.dfg.graph import Graph
 from engine.pipeline.stages import read_model
@@ -32,14 +33,14 @@ def read_text(text: str, folder: Path) -> Graph:
 
 def model_of(
     graph: Graph,
-    devices: str = "cpu:1",
+    devices: str | None = None,
     *,
     whole: bool = False,
     service_ns: int = 1_000,
     emulation: EmulationParams | None = None,
 ) -> Model:
     """Tasks on the devices in turn, or all in one segment."""
-    specs = parse_devices(devices)
+    specs = parse_devices(devices or devices_or("cpu:1"))
     problem = constant_problem(graph, specs)
     turns = tuple(
         i % len(specs) if task.service_ns[i % len(specs)] is not None else 0

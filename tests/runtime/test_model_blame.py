@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_lists import STREAMS, with_wanted
 from runtime_models import ADD, model_of, read_text
 
 from engine.dfg.graph import Graph
@@ -62,7 +63,10 @@ def test_nothing_traced(add: Graph) -> None:
         future.blame()
 
 
-@pytest.mark.parametrize("devices", ["cpu:1", "cpu:2", "cpu:1,emulated:gpu", "cpu:2,emulated:gpu"])
+@pytest.mark.parametrize(
+    "devices",
+    with_wanted("cpu:1", "cpu:2", "cpu:1,emulated:gpu", "cpu:2,emulated:gpu", STREAMS),
+)
 def test_all_of_a_call_is_accounted_for(add: Graph, devices: str) -> None:
     model = model_of(add, devices)
     found = _traced(model, **INPUTS)

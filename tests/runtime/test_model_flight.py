@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_lists import devices_or
 from runtime_models import ADD, NEVER_NS, model_of, read_text
 
 from engine import _core
@@ -23,7 +24,7 @@ from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Future, Model
 from placement.timeline import SpanKind, Timeline
 
-DEVICES = "cpu:2,emulated:gpu"
+DEVICES = devices_or("cpu:2,emulated:gpu")
 SHIFT = np.ones(3, np.float32)
 _UNUSED_SUBMIT_NS = iter(range(12_000, 13_000))
 

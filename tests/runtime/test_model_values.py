@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_lists import STREAMS, with_wanted
 from runtime_models import model_of, read_text
 
 from engine.errors import InputError
 from engine.runtime.model import Model
 
-DEVICES = ("cpu:1", "cpu:1,emulated:gpu")
+DEVICES = with_wanted("cpu:1", "cpu:1,emulated:gpu", STREAMS)
 
 
 @pytest.fixture(params=["whole", *DEVICES])
