@@ -68,16 +68,23 @@ def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int)
     part = [None if s is None else split.sizes[s] / sum(split.sizes) for s in split.shard]
     tensors = _tensors(split, part, problem)
     moved = _moved_bytes(split, tensors)
-    rows = {
-        key: [_time_ns(row, *cell) for cell in zip(split.origin, part, moved, strict=True)]
-        for key, row in service.task_ns.items()
+    cells = list(zip(split.origin, part, moved, strict=True))
+    rows = {key: [_time_ns(row, *cell) for cell in cells] for key, row in service.task_ns.items()}
+    # On a GPU a shard launches as many operators; moving data is not captured.
+    launches = {
+        device: [0 if origin is None else row[origin] for origin in split.origin]
+        for device, row in service.launch_ns.items()
+    }
+    captured = {
+        device: [None if cell[0] is None else _time_ns(row, *cell) for cell in cells]
+        for device, row in service.captured_ns.items()
     }
     tasks = tuple(_task(split, index, problem, rows) for index in range(len(part)))
     name = f"{problem.name} in {count} shards"
     return Shards(
         split,
         replace(problem, name=name, tasks=tasks, tensors=tensors),
-        replace(service, task_ns=rows, measured={}),
+        replace(service, task_ns=rows, measured={}, launch_ns=launches, captured_ns=captured),
     )
 
 
