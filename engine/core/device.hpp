@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "kernel.hpp"
@@ -30,6 +31,10 @@ class Device {
   virtual void stop() noexcept = 0;
   /// Hands over a ready node. Never blocks.
   virtual void push(const Task& task) = 0;
+  /// Hands over nodes that became ready at one moment; a device with a clock sees all or none.
+  virtual void push_all(std::span<const Task> tasks) {
+    for (const Task& task : tasks) push(task);
+  }
   /// A run was stopped: nodes of it that wait for a clock may end now. Never blocks.
   virtual void kick() noexcept {}
   /// Whether tasks need `ready_ns`: the device has a clock of its own.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "spin_lock.hpp"
@@ -13,9 +14,11 @@ namespace engine {
 /// Any thread puts tasks in, one takes them all. Thread-safe; locks for a push_back or a swap.
 class Inbox {
  public:
-  void push(const Task& task) {
+  void push(const Task& task) { push_all({&task, 1}); }
+  /// They are taken together.
+  void push_all(std::span<const Task> tasks) {
     const std::lock_guard lock(lock_);
-    tasks_.push_back(task);
+    tasks_.insert(tasks_.end(), tasks.begin(), tasks.end());
     // seq_cst: before the device's thread is looked for (parker.hpp)
     size_.store(tasks_.size(), std::memory_order_seq_cst);
   }

@@ -150,7 +150,14 @@ void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
   for (const std::uint32_t index : plan.roots()) {
     const PlanNode& node = plan.node(index);
     Device& device = executor(node.executor);
-    if (&device != except) device.push({&run, index, ready_ns});
+    if (&device != except && !device.is_timed()) device.push({&run, index, ready_ns});
+  }
+  for (Device* device : timed_) {
+    std::vector<Task> tasks;
+    for (const std::uint32_t index : plan.roots())
+      if (&executor(plan.node(index).executor) == device) tasks.push_back({&run, index, ready_ns});
+    // From the last one on the run may be gone.
+    if (!tasks.empty()) device->push_all(tasks);
   }
 }
 

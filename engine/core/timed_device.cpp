@@ -19,8 +19,10 @@ void TimedDevice::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-void TimedDevice::push(const Task& task) {
-  inbox_.push(task);
+void TimedDevice::push(const Task& task) { push_all({&task, 1}); }
+
+void TimedDevice::push_all(std::span<const Task> tasks) {
+  inbox_.push_all(tasks);
   parked_.notify(1);
 }
 

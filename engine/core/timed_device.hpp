@@ -22,6 +22,7 @@ class TimedDevice : public Device {
   void start() override;
   void stop() noexcept override;
   void push(const Task& task) override;
+  void push_all(std::span<const Task> tasks) override;
   void kick() noexcept override;
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   [[nodiscard]] DeviceStats stats() const override;
