@@ -1,7 +1,7 @@
 """The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -311,7 +311,9 @@ class PlanBuilder:
         """Add a segment; returns its node.
 
         `inputs` and `outputs` pair the model's names with values of the plan; `rank` is the
-        planned start order, `service_ns` what an emulated device charges.
+        planned start order. An emulated device charges `service_ns` and keeps its submitting
+        thread for `launch_ns`; if it captures the segment, `captured_ns` (-1: not to be
+        captured) and nothing.
         """
 
     def add_copy(
@@ -403,7 +405,7 @@ class Recording:
     """What a finished traced run recorded, without its outputs."""
 
     def __init__(self, run: Run, moments: Sequence[int]) -> None: ...
-    def spans(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]:
+    def spans(self) -> NDArray[numpy.int64]:
         """As Run.spans."""
 
     @property
@@ -412,7 +414,7 @@ class Recording:
 
     @property
     def moments(self) -> list[int]:
-        """When the caller came, the inputs were values, the run came back, the outputs were arrays, on time.monotonic_ns()'s clock."""
+        """When the caller did what (CallTimes), on time.monotonic_ns()'s clock."""
 
     @property
     def done(self) -> bool: ...

@@ -189,8 +189,7 @@ void bind_query(nb::module_& m) {
           "As Run.spans.")
       .def_ro("submitted_ns", &PyRecording::submitted_ns, "As Run.submitted_ns.")
       .def_ro("moments", &PyRecording::moments,
-              "When the caller came, the inputs were values, the run came back, the outputs were "
-              "arrays, on time.monotonic_ns()'s clock.")
+              "When the caller did what (CallTimes), on time.monotonic_ns()'s clock.")
       .def_prop_ro("done", [](const PyRecording&) { return true; });
 
   nb::class_<PyQuery>(m, "Query", "Arrays in, arrays out, for models of plain tensors.")
