@@ -187,6 +187,46 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
+class CudaOptions:
+    """
+    What only a device of kind "cuda" has.
+
+    Its kernels are computed by the host for now: sessions on ONNX Runtime's CUDA provider do not
+    exist yet.
+    """
+
+    def __init__(self) -> None: ...
+    @property
+    def ordinal(self) -> int:
+        """CUDA's number of the GPU."""
+
+    @ordinal.setter
+    def ordinal(self, arg: int, /) -> None: ...
+    @property
+    def library(self) -> str:
+        """CUDA's runtime library; empty: the usual names."""
+
+    @library.setter
+    def library(self, arg: str, /) -> None: ...
+    @property
+    def reserve_bytes(self) -> int:
+        """Device memory that is taken at the start."""
+
+    @reserve_bytes.setter
+    def reserve_bytes(self, arg: int, /) -> None: ...
+    @property
+    def staging_bytes(self) -> int:
+        """Pinned host memory for copies."""
+
+    @staging_bytes.setter
+    def staging_bytes(self, arg: int, /) -> None: ...
+    @property
+    def queue_depth(self) -> int:
+        """Most submissions in a stream at a time."""
+
+    @queue_depth.setter
+    def queue_depth(self, arg: int, /) -> None: ...
+
 class DeviceOptions:
     """One device of a Machine."""
 
@@ -271,6 +311,10 @@ class DeviceOptions:
     def d2h_bytes_per_s(self) -> float: ...
     @d2h_bytes_per_s.setter
     def d2h_bytes_per_s(self, arg: float, /) -> None: ...
+    @property
+    def cuda(self) -> CudaOptions: ...
+    @cuda.setter
+    def cuda(self, arg: CudaOptions, /) -> None: ...
 
 class Machine:
     """Queues, lanes and threads of the devices of a process."""

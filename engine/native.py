@@ -12,6 +12,11 @@ from engine.errors import RuntimeLibraryError
 LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 """Environment variable that names the library file to load instead of the wheel's."""
 
+CUDA_VARIABLE = "SURPLUS_CUDA_LIBRARY"
+"""Environment variable that names CUDA's runtime library instead of the installed one."""
+
+_CUDA_FOLDERS = ("cu13/lib", "cuda_runtime/lib")
+_CUDA_PATTERN = "libcudart.so.*"
 _PATTERN = "libonnxruntime.so*"
 _WEIGHTS_FOLDER_KEY = "session.model_external_initializers_file_folder_path"
 _INSTALL_HINT = (
@@ -30,11 +35,36 @@ def find_library() -> Path:
     """
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
-        return _existing(Path(named))
+        return _existing(Path(named), LIBRARY_VARIABLE)
     spec = importlib.util.find_spec("onnxruntime")
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeLibraryError(f"ONNX Runtime is not installed: {_INSTALL_HINT}")
     return _newest_in(Path(spec.submodule_search_locations[0]) / "capi")
+
+
+def find_cuda_library() -> str:
+    """CUDA's runtime library: as named, else of NVIDIA's wheels, else left to the system.
+
+    Returns
+    -------
+    str
+        A path, or "" where the dynamic linker must find the library by its usual names.
+
+    Raises
+    ------
+    RuntimeLibraryError
+        If ``SURPLUS_CUDA_LIBRARY`` names no file.
+    """
+    named = os.environ.get(CUDA_VARIABLE)
+    if named:
+        return str(_existing(Path(named), CUDA_VARIABLE))
+    spec = importlib.util.find_spec("nvidia")
+    for folder in spec.submodule_search_locations or () if spec else ():
+        for part in _CUDA_FOLDERS:
+            found = sorted((Path(folder) / part).glob(_CUDA_PATTERN))
+            if found:
+                return str(found[-1].resolve())
+    return ""
 
 
 def load_runtime() -> str:
@@ -104,9 +134,9 @@ def _open(path: Path) -> str:
         raise RuntimeLibraryError(f"{error}; {_INSTALL_HINT}") from error
 
 
-def _existing(path: Path) -> Path:
+def _existing(path: Path, variable: str) -> Path:
     if not path.is_file():
-        raise RuntimeLibraryError(f"{LIBRARY_VARIABLE} names {path}, which is not a file")
+        raise RuntimeLibraryError(f"{variable} names {path}, which is not a file")
     return path.resolve()
 
 

@@ -15,7 +15,9 @@
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
 #include "completion_queue.hpp"
+#include "cuda_device.hpp"
 #include "machine.hpp"
+#include "ort_cuda.hpp"
 #include "ort_kernel.hpp"
 #include "plan_builder.hpp"
 #include "run.hpp"
@@ -119,6 +121,21 @@ int add_work(PyPlanBuilder& self, std::string name, int device, std::vector<int>
   return self.builder.add_node(std::move(spec));
 }
 
+/// Python cannot read a GPU's memory: what a plan answers must have been copied to the host.
+std::shared_ptr<const Plan> build(PyPlanBuilder& self) {
+  std::shared_ptr<const Plan> plan = self.builder.build();
+  Machine& machine = plan->machine();
+  for (const std::uint32_t slot : plan->graph_outputs()) {
+    const auto memory = static_cast<int>(plan->slots()[slot].meter);
+    if (memory >= machine.device_count()) continue;  // an input
+    Device& device = machine.device(memory);
+    if (dynamic_cast<const cuda::CudaDevice*>(&device) != nullptr)
+      throw std::invalid_argument("an output of the plan lies in the memory of '" + device.name() +
+                                  "': add a copy to a CPU device");
+  }
+  return plan;
+}
+
 PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns, int priority,
              bool traced, const PyCompletionQueue* completions, std::int64_t tag) {
   release_deferred_buffers();
@@ -154,6 +171,7 @@ nb::dict stats(const PyMachine& self) {
     row["lanes"] = device.lanes();
     row["executed"] = stats.devices[i].executed;
     row["queued"] = stats.devices[i].queued;
+    if (std::string why = device.failure(); !why.empty()) row["failure"] = std::move(why);
     devices.append(row);
   }
   nb::dict result;
@@ -165,6 +183,17 @@ nb::dict stats(const PyMachine& self) {
 }
 
 void bind_machine(nb::module_& m) {
+  nb::class_<CudaParams>(m, "CudaOptions", R"(What only a device of kind "cuda" has.
+
+Its kernels are computed by the host for now: sessions on ONNX Runtime's CUDA provider do not
+exist yet.)")
+      .def(nb::init<>())
+      .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
+      .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
+      .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
+              "Device memory that is taken at the start.")
+      .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
+      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.");
   nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
       .def(
           "__init__",
@@ -192,12 +221,15 @@ void bind_machine(nb::module_& m) {
       .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
       .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
       .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
-      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s);
+      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s)
+      .def_rw("cuda", &DeviceParams::cuda);
   nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
       .def(
           "__init__",
           [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
              int thread_budget) {
+            for (DeviceParams& device : devices)
+              if (device.kind == "cuda") device.cuda.backend = make_ort_host_backend();
             const MachineParams params{std::move(devices), spin_ns, thread_budget};
             new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
           },
@@ -252,7 +284,7 @@ void bind_builder(nb::module_& m) {
             self.builder.set_outputs(std::move(values));
           },
           "values"_a)
-      .def("build", [](PyPlanBuilder& self) { return PyPlan{self.owner, self.builder.build()}; });
+      .def("build", [](PyPlanBuilder& self) { return PyPlan{self.owner, build(self)}; });
 }
 
 void bind_run(nb::module_& m) {

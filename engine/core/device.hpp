@@ -48,6 +48,8 @@ class Device {
   /// Whether it takes a segment as one captured graph of its operators.
   [[nodiscard]] virtual bool captures() const noexcept { return false; }
   [[nodiscard]] virtual DeviceStats stats() const = 0;
+  /// Why the device is lost for good, its runs fail; empty as long as it works. Thread-safe.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] int lanes() const noexcept { return lanes_; }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "cpu_device.hpp"
+#include "cuda_device.hpp"
 #include "emulated_device.hpp"
 #include "run.hpp"
 
@@ -19,8 +20,9 @@ void require(bool holds, const DeviceParams& params, const std::string& what) {
 }
 
 void check(const DeviceParams& params) {
-  require(params.kind == "cpu" || params.kind == "emulated", params,
-          "kind '" + params.kind + "' is unknown, must be cpu or emulated");
+  require(params.kind == "cpu" || params.kind == "emulated" || params.kind == "cuda", params,
+          "kind '" + params.kind + "' is unknown, must be cpu, emulated or cuda");
+  if (params.kind == "cuda") cuda::check(params);
   require(params.lanes >= 1 && params.lanes <= max_lanes, params,
           "lanes must be 1 to 1024, got " + std::to_string(params.lanes));
   require(params.submit_ns >= 0 && params.first_run_ns >= 0, params,
@@ -75,6 +77,7 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
   if (params.devices.size() > max_devices)
     throw std::invalid_argument("a machine has at most 64 devices");
   for (const DeviceParams& device : params.devices) check(device);
+  cuda::check_alone(params.devices);
   std::shared_ptr<Machine> machine(new Machine(params));
   for (const auto& executor : machine->executors_) executor->start();
   return machine;
@@ -96,6 +99,11 @@ void Machine::add_device(const MachineParams& machine, std::size_t place) {
   if (is_emulated(params)) {
     auto links = links_of(machine.devices, params);
     executors_.push_back(std::make_unique<EmulatedDevice>(params, std::move(links), index, *this));
+    timed_.push_back(executors_.back().get());
+    return;
+  }
+  if (params.kind == "cuda") {  // its pool knows the limit of its memory
+    executors_.push_back(std::make_unique<cuda::CudaDevice>(params, index, *this));
     timed_.push_back(executors_.back().get());
     return;
   }

@@ -17,15 +17,30 @@
 
 namespace engine {
 
+namespace cuda {
+class Backend;
+}
+
 class CpuDevice;
 class Plan;
 class Run;
 class RunPtr;
 struct RunOptions;
 
-/// One device of a machine; the fields after `lanes` are the emulated device's.
+/// What only a CUDA device needs.
+struct CudaParams {
+  int ordinal = 0;                        ///< CUDA's number of the GPU
+  std::string library = {};               ///< CUDA's runtime library; empty: the usual names
+  std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
+  std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
+  int queue_depth = 4;                    ///< most submissions in a stream at a time
+  std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
+};
+
+/// One device of a machine; the fields after `lanes` are the emulated device's, but for
+/// memory_bytes and the last.
 struct DeviceParams {
-  std::string kind = "cpu";  ///< "cpu" or "emulated"
+  std::string kind = "cpu";  ///< "cpu", "emulated" or "cuda"
   std::string name = "cpu";
   int lanes = 1;
   bool replay = false;                ///< answer from the outputs of the first execution
@@ -45,6 +60,7 @@ struct DeviceParams {
   std::int64_t d2h_occupancy_ns = 0;
   std::size_t staging_bytes = 0;  ///< pinned pool of each direction; 0: unlimited
   bool pageable = false;          ///< copies hold the submitting thread, too
+  CudaParams cuda = {};
 };
 
 /// One direction of a link.

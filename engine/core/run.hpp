@@ -173,6 +173,17 @@ class Run {
     }
   }
 
+  /// The same towards the successors that `select(next)` names, for a device on which these may
+  /// start earlier than the others. Each successor once in all; never for a node without any.
+  template <typename Select, typename Ready>
+  void complete_towards(const PlanNode& node, Select&& select, Ready&& ready) {
+    for (const std::uint32_t index : plan_.successors(node)) {
+      const PlanNode& next = plan_.node(index);
+      if (!select(next)) continue;
+      if (next.dependencies == 1 || arrive(index, next)) ready(index, next);
+    }
+  }
+
  private:
   struct Slot {
     ValuePtr value;

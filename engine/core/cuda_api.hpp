@@ -1,0 +1,115 @@
+// CUDA's runtime functions, loaded when a machine has a GPU: no headers, nothing to link against.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace engine::cuda {
+
+/// cudaStream_t and cudaEvent_t: opaque to us too.
+using StreamHandle = struct OpaqueStream*;
+using EventHandle = struct OpaqueEvent*;
+
+/// What an error code means for us.
+enum class Severity {
+  recoverable,  ///< the call failed; the device goes on (2: out of memory, 600: not ready, ...)
+  fatal         ///< the process has lost the device: every later call fails too
+};
+
+[[nodiscard]] Severity severity_of(int code) noexcept;
+
+inline constexpr int out_of_memory = 2;
+inline constexpr int not_ready = 600;
+
+/// A CUDA call that failed. The text names call, code and CUDA's name for it.
+class Error : public std::runtime_error {
+ public:
+  Error(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] bool is_fatal() const noexcept { return severity_of(code_) == Severity::fatal; }
+
+ private:
+  const int code_;
+};
+
+/// The open library. Never closed: CUDA does not survive being unloaded.
+class Library {
+ public:
+  /// Opens `path`, or the usual names if it is empty. Throws std::runtime_error saying what was
+  /// tried and why it failed.
+  explicit Library(const std::string& path);
+
+  /// Throws std::runtime_error naming the library and the missing function.
+  [[nodiscard]] void* symbol(const char* name) const;
+  [[nodiscard]] Error error(int code, const char* call) const;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+  const char* (*error_name_)(int) = nullptr;
+};
+
+/// One function. Thread-safe.
+template <typename... Args>
+class Function {
+ public:
+  Function(const Library& library, const char* name)
+      : library_(library),
+        name_(name),
+        function_(reinterpret_cast<int (*)(Args...)>(library.symbol(name))) {}
+
+  /// Throws Error unless it succeeds.
+  void operator()(Args... args) const {
+    if (const int code = function_(args...); code != 0) throw library_.error(code, name_);
+  }
+  /// CUDA's own result; for destructors, and where a failure is an answer.
+  int code(Args... args) const noexcept { return function_(args...); }
+
+ private:
+  const Library& library_;
+  const char* name_;
+  int (*function_)(Args...);
+};
+
+/// The functions that we use. Immutable, thread-safe.
+class Api {
+ private:
+  Library library_;  // first: the initialisers below read it
+
+ public:
+  explicit Api(const std::string& path) : library_(path) {}
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+  [[nodiscard]] const Library& library() const noexcept { return library_; }
+
+  Function<int*> runtime_version{library_, "cudaRuntimeGetVersion"};
+  Function<int*> device_count{library_, "cudaGetDeviceCount"};
+  Function<int> set_device{library_, "cudaSetDevice"};
+  Function<std::size_t*, std::size_t*> memory_info{library_, "cudaMemGetInfo"};
+  Function<StreamHandle*, unsigned, int> stream_create{library_, "cudaStreamCreateWithPriority"};
+  Function<StreamHandle> stream_destroy{library_, "cudaStreamDestroy"};
+  Function<StreamHandle> stream_synchronize{library_, "cudaStreamSynchronize"};
+  Function<StreamHandle, EventHandle, unsigned> stream_wait_event{library_, "cudaStreamWaitEvent"};
+  Function<EventHandle*, unsigned> event_create{library_, "cudaEventCreateWithFlags"};
+  Function<EventHandle, StreamHandle> event_record{library_, "cudaEventRecord"};
+  Function<EventHandle> event_query{library_, "cudaEventQuery"};
+  Function<EventHandle> event_destroy{library_, "cudaEventDestroy"};
+  Function<void**, std::size_t> device_allocate{library_, "cudaMalloc"};
+  Function<void*> device_free{library_, "cudaFree"};
+  Function<void**, std::size_t, unsigned> host_allocate{library_, "cudaHostAlloc"};
+  Function<void*> host_free{library_, "cudaFreeHost"};
+  Function<void*, const void*, std::size_t, int, StreamHandle> copy_async{library_,
+                                                                          "cudaMemcpyAsync"};
+};
+
+inline constexpr unsigned stream_non_blocking = 1;   ///< cudaStreamNonBlocking
+inline constexpr unsigned event_without_timing = 2;  ///< cudaEventDisableTiming
+inline constexpr int host_to_device = 1;
+inline constexpr int device_to_host = 2;
+
+using ApiPtr = std::shared_ptr<const Api>;
+
+}  // namespace engine::cuda

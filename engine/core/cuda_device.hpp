@@ -1,0 +1,146 @@
+// An NVIDIA GPU: its lanes are streams, and one thread submits to all of them.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <future>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "cuda_backlog.hpp"
+#include "cuda_kernel.hpp"
+#include "device.hpp"
+#include "inbox.hpp"
+#include "machine.hpp"
+#include "parker.hpp"
+
+namespace engine::cuda {
+
+/// Throws std::invalid_argument naming the device and the bad field.
+void check(const DeviceParams& params);
+/// The same for what a CUDA device may stand beside: CPU devices only.
+void check_alone(const std::vector<DeviceParams>& devices);
+
+/// A node is *submitted* once and *ends* when the event behind its work has passed. Its successors
+/// on this device are ready when it is submitted: their stream comes after its event, the host is
+/// not asked. All others (host memory, other devices, the end of the run) are ready when it ends.
+/// Events are polled; nothing here waits for the GPU.
+///
+/// Lanes are streams 0 to L - 1. Copies have a stream for each direction, and go through pinned
+/// memory; a copy into the host ends with a host value. A stream holds at most `queue_depth`
+/// submissions, so that an urgent node overtakes the rest.
+///
+/// A node that fails (out of memory, a kernel that throws) fails its run. A fatal CUDA error loses
+/// the device: every run that has or gets a node on it fails with that error, none hangs.
+class CudaDevice final : public Device {
+ public:
+  /// `executor` is its index in the machine.
+  CudaDevice(const DeviceParams& params, std::uint32_t executor, Machine& machine);
+  ~CudaDevice() override { stop(); }
+
+  /// Throws std::runtime_error if CUDA or the GPU cannot be used.
+  void start() override;
+  void stop() noexcept override;
+  void push(const Task& task) override;
+  void kick() noexcept override;
+  /// It copies by itself, and what is charged instead of burnt elsewhere is not burnt here.
+  [[nodiscard]] bool is_timed() const noexcept override { return true; }
+  /// Adapts a host's kernel, on the submitting thread, where it will also be destroyed.
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare(
+      std::shared_ptr<const Kernel> kernel) override;
+  [[nodiscard]] DeviceStats stats() const override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  struct Submitted {
+    std::uint64_t number = 0;  ///< in order of submission
+    Task task = {};
+    Stamp stamp = {};
+    std::int64_t start_ns = 0;
+    NodeValues values = {};   ///< of a copy to the host, which publishes at its end
+    Memory pinned = nullptr;  ///< what the copy reads or writes
+    ValuePtr kept = nullptr;  ///< what the copy reads without staging
+  };
+  /// The submissions of one run that have not ended. It is held meanwhile, so that a GPU that ends
+  /// nodes in a wrong order gives wrong answers and not worse.
+  struct InFlight {
+    int count = 0;
+    RunPtr hold;
+  };
+  /// A copy that waits for pinned memory.
+  struct Held {
+    Task task;
+    NodeValues values;
+  };
+
+  void work(std::promise<void>& opened);
+  void open();
+  void close();
+  bool step();
+  void drain();
+  bool look() noexcept;
+  bool end_passed();
+  bool submit_next();
+  [[nodiscard]] bool has_room(std::uint32_t stream) const;
+  [[nodiscard]] std::optional<std::uint32_t> choose_lane(const Task& task) const;
+  bool submit_kernel();
+  void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
+  bool submit_copy(Backlog::Queue queue);
+  bool copy_in(Held& held);
+  bool copy_out(Held& held);
+  [[nodiscard]] ValuePtr send(const TensorInfo& info, const void* source);
+  bool give_up(Held& held);
+  bool record(Submitted& entry, std::uint32_t stream);
+  void abandon(const Task& task, NodeValues& values);
+  void fail(const Task& task, const std::exception& error);
+  void submitted(Submitted entry);
+  void pass_on(const Task& task, const PlanNode& node);
+  void end(Submitted& entry);
+  [[nodiscard]] bool has_rest(const Task& task, const PlanNode& node) const;
+  void receive(Submitted& entry);
+  void complete_rest(const Task& task, const PlanNode& node, bool is_copy_out);
+  void skip(const Task& task);
+  void complete_skipped(const Task& task);
+  void end_skipped(const Run* run);
+  void hand_over();
+  void lose(const std::string& why);
+  void park();
+
+  const DeviceParams params_;
+  const std::uint32_t executor_;
+  const std::uint32_t in_stream_, out_stream_;
+  Machine& machine_;
+  Inbox inbox_;
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  EventCount parked_;
+  std::atomic<bool> kicked_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> executed_{0};
+  std::atomic<std::uint64_t> backlog_size_{0};
+  mutable std::mutex failure_mutex_;  // guards failure_
+  std::string failure_;
+  std::thread thread_;
+
+  // All below: the submitting thread's own.
+  ApiPtr api_;
+  std::unique_ptr<Streams> streams_;
+  std::shared_ptr<DevicePool> memory_;
+  std::shared_ptr<PinnedPool> pinned_;
+  Backlog backlog_;
+  std::vector<Task> arrivals_;
+  std::vector<std::deque<Submitted>> in_flight_;  ///< per stream
+  std::unordered_map<const Run*, InFlight> runs_in_flight_;
+  std::vector<Task> skipped_;  ///< behind submissions of their run
+  std::array<std::optional<Held>, Backlog::queues> held_;
+  std::vector<std::pair<std::uint32_t, Task>> made_ready_;
+  std::vector<std::int64_t> busy_until_ns_;  ///< per stream: when its last node ended
+  NodeValues scratch_;
+  std::string fatal_;  ///< an error that was seen, and not yet acted on
+  std::string lost_;   ///< why the device is lost
+  std::uint64_t next_number_ = 0;
+  std::int64_t last_progress_ns_ = 0;
+  std::int64_t next_scan_ns_ = 0;
+};
+
+}  // namespace engine::cuda

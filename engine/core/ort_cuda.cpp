@@ -1,0 +1,47 @@
+#include "ort_cuda.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "cuda_host_kernel.hpp"
+#include "ort_types.hpp"
+#include "ort_value.hpp"
+
+namespace engine {
+
+namespace {
+
+class OrtHostBackend final : public cuda::Backend {
+ public:
+  [[nodiscard]] HostTensor read(const Value& host) const override {
+    const auto& value = static_cast<const ort::OnnxValue&>(host);
+    if (value.kind() != ort::ValueKind::kTensor || ort::element_bits(value.elem_type()) == 0)
+      throw std::runtime_error(
+          "only tensors of numbers have a place in a GPU's memory, not strings, sequences, maps "
+          "and absent optionals");
+    return {value.data(),
+            {.bytes = value.bytes(), .elem_type = value.elem_type(), .shape = value.shape()}};
+  }
+
+  [[nodiscard]] ValuePtr make_host(cuda::Memory memory,
+                                   const cuda::TensorInfo& info) const override {
+    void* const data = memory.get();
+    ort::Owner owner(new cuda::Memory(std::move(memory)),
+                     [](void* held) { delete static_cast<cuda::Memory*>(held); });
+    return ort::wrap_tensor(data, info.bytes, info.elem_type, info.shape, std::move(owner));
+  }
+
+  [[nodiscard]] std::shared_ptr<const cuda::CudaKernel> adapt(
+      std::shared_ptr<const Kernel> kernel, const cuda::DeviceParts&) const override {
+    return std::make_shared<cuda::HostKernel>(std::move(kernel), *this);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const cuda::Backend> make_ort_host_backend() {
+  static const auto backend = std::make_shared<const OrtHostBackend>();
+  return backend;
+}
+
+}  // namespace engine

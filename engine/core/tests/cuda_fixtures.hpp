@@ -1,0 +1,172 @@
+// What the tests of CUDA devices share: the fake library, values of numbers, kernels that add.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda_device.hpp"
+#include "cuda_host_kernel.hpp"
+#include "cuda_kernel.hpp"
+#include "fake_cuda.hpp"
+#include "fixtures.hpp"
+#include "test.hpp"
+
+namespace engine::test {
+
+/// The fake CUDA library, begun anew. One at a time.
+class FakeCuda {
+ public:
+  explicit FakeCuda(std::uint64_t seed = 1) { find(fakeCudaReset, "fakeCudaReset")(seed); }
+
+  void seal(bool sealed) const { find(fakeCudaSeal, "fakeCudaSeal")(sealed); }
+  void inject(const char* function, int nth, int code) const {
+    find(fakeCudaInject, "fakeCudaInject")(function, nth, code);
+  }
+  void limit(std::size_t bytes) const { find(fakeCudaMemory, "fakeCudaMemory")(bytes); }
+  void ignore(const char* function) const { find(fakeCudaIgnore, "fakeCudaIgnore")(function); }
+  [[nodiscard]] std::size_t alive() const { return find(fakeCudaAlive, "fakeCudaAlive")(); }
+  [[nodiscard]] std::size_t violations() const {
+    return find(fakeCudaViolations, "fakeCudaViolations")(nullptr, 0);
+  }
+  /// Throws with the text of the first broken rules.
+  void check_clean() const {
+    std::array<char, 4096> text{};
+    const std::size_t count =
+        find(fakeCudaViolations, "fakeCudaViolations")(text.data(), text.size());
+    if (count != 0) throw std::runtime_error(std::to_string(count) + " violations: " + text.data());
+  }
+  static int launch(void* stream, const std::vector<FakeCudaAccess>& accesses, void (*work)(void*),
+                    void* argument) {
+    static const auto function = find(fakeCudaLaunch, "fakeCudaLaunch");
+    return function(stream, accesses.data(), accesses.size(), work, argument);
+  }
+
+ private:
+  template <typename Function>
+  static Function* find(Function&, const char* name) {
+    static void* const library = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    return reinterpret_cast<Function*>(dlsym(library, name));
+  }
+};
+
+/// Equal numbers in host memory.
+class HostNumbers final : public Value {
+ public:
+  HostNumbers(cuda::Memory memory, std::size_t size_bytes)
+      : memory_(std::move(memory)), size_bytes_(size_bytes) {}
+  [[nodiscard]] std::size_t bytes() const noexcept override { return size_bytes_; }
+  [[nodiscard]] const std::int64_t* data() const {
+    return static_cast<const std::int64_t*>(memory_.get());
+  }
+  [[nodiscard]] std::int64_t number() const {
+    for (std::size_t i = 0; i < size_bytes_ / 8; ++i)
+      if (data()[i] != data()[0]) return -1'000'000;
+    return data()[0];
+  }
+
+ private:
+  const cuda::Memory memory_;
+  const std::size_t size_bytes_;
+};
+
+inline ValuePtr host_numbers(std::int64_t number, std::size_t count) {
+  auto numbers = std::make_shared<std::vector<std::int64_t>>(count, number);
+  std::int64_t* const data = numbers->data();
+  return std::make_shared<HostNumbers>(cuda::Memory(std::move(numbers), data), 8 * count);
+}
+inline std::int64_t numbers_of(const ValuePtr& value) {
+  return static_cast<const HostNumbers&>(*value).number();
+}
+
+/// On the host: one more than the sum of the inputs.
+class HostSum final : public Kernel {
+ public:
+  explicit HostSum(std::size_t count) : count_(count) {}
+  void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
+               CancelToken*) const override {
+    std::int64_t sum = 1;
+    for (const ValuePtr& input : inputs) sum += numbers_of(input);
+    outputs[0] = host_numbers(sum, count_);
+  }
+
+ private:
+  const std::size_t count_;
+};
+
+/// The same on the GPU: it reads all inputs, and writes scratch memory and its output.
+class GpuSum final : public cuda::CudaKernel {
+ public:
+  explicit GpuSum(std::size_t count) : count_(count) {}
+
+  void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
+               std::span<ValuePtr> outputs) const override {
+    Work& work = works_.emplace_back();
+    std::vector<FakeCudaAccess> accesses;
+    for (const ValuePtr& input : inputs) {
+      const auto& value = static_cast<const cuda::CudaValue&>(*input);
+      accesses.push_back({value.data(), value.bytes(), false});
+      work.inputs.push_back(static_cast<const std::int64_t*>(value.data()));
+    }
+    const cuda::Memory scratch = launch.allocate(8 * count_);
+    cuda::Memory output = launch.allocate(8 * count_);
+    work.scratch = static_cast<std::int64_t*>(scratch.get());
+    work.output = static_cast<std::int64_t*>(output.get());
+    work.count = count_;
+    accesses.push_back({scratch.get(), 8 * count_, true});
+    accesses.push_back({output.get(), 8 * count_, true});
+    const int code = FakeCuda::launch(launch.stream(), accesses, &run, &work);
+    if (code != 0) throw launch.api().library().error(code, "launch");
+    outputs[0] = std::make_shared<cuda::CudaValue>(
+        std::move(output), cuda::TensorInfo{.bytes = 8 * count_, .elem_type = 7});
+  }
+
+ private:
+  struct Work {
+    std::vector<const std::int64_t*> inputs;
+    std::int64_t* scratch = nullptr;
+    std::int64_t* output = nullptr;
+    std::size_t count = 0;
+  };
+  static void run(void* argument) {
+    const Work& work = *static_cast<const Work*>(argument);
+    std::int64_t sum = 1;
+    for (const std::int64_t* input : work.inputs) sum += *input;
+    std::fill_n(work.scratch, work.count, -7);
+    std::fill_n(work.output, work.count, sum);
+  }
+
+  const std::size_t count_;
+  mutable std::deque<Work> works_;
+};
+
+class NumbersBackend final : public cuda::Backend {
+ public:
+  [[nodiscard]] HostTensor read(const Value& host) const override {
+    const auto& numbers = dynamic_cast<const HostNumbers&>(host);
+    return {numbers.data(), {.bytes = numbers.bytes(), .elem_type = 7}};
+  }
+  [[nodiscard]] ValuePtr make_host(cuda::Memory memory,
+                                   const cuda::TensorInfo& info) const override {
+    return std::make_shared<HostNumbers>(std::move(memory), info.bytes);
+  }
+  [[nodiscard]] std::shared_ptr<const cuda::CudaKernel> adapt(
+      std::shared_ptr<const Kernel> kernel, const cuda::DeviceParts&) const override {
+    return std::make_shared<cuda::HostKernel>(std::move(kernel), *this);
+  }
+};
+
+inline DeviceParams gpu(int lanes) {
+  DeviceParams params{.kind = "cuda", .name = "cuda:0", .lanes = lanes};
+  params.cuda.library = FAKE_CUDA_LIBRARY;
+  params.cuda.reserve_bytes = std::size_t{lanes + 1U} << 22;
+  params.cuda.staging_bytes = 4U << 20;
+  params.cuda.backend = std::make_shared<NumbersBackend>();
+  return params;
+}
+
+}  // namespace engine::test

@@ -1,0 +1,545 @@
+// A CUDA runtime without a GPU that checks how it is used. A shared library of the tests.
+//
+// Streams execute nothing by themselves: whenever the host asks for an event, a random number of
+// operations that CUDA would allow to run next are executed. So a missing wait shows in the
+// results, whatever a real GPU's timing would hide; and vector clocks find it even where the order
+// happened to be right. Clocks: one component a stream. An operation ticks its stream's own;
+// waiting for an event joins the event's; an event that the host has seen complete is joined by all
+// later submissions. An access to memory must come after every earlier one that conflicts with it.
+#include "fake_cuda.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t max_streams = 20;
+
+/// By stream.
+using Clock = std::array<std::uint64_t, max_streams>;
+
+void join(Clock& clock, const Clock& other) {
+  for (std::size_t i = 0; i < max_streams; ++i) clock[i] = std::max(clock[i], other[i]);
+}
+
+struct Event {
+  std::uint64_t recorded = 0, completed = 0;
+  Clock clock{};
+};
+using EventPtr = std::shared_ptr<Event>;
+
+struct Operation {
+  enum Kind { work, record, wait } kind = work;
+  std::function<void()> run;
+  EventPtr event;
+  std::uint64_t ticket = 0;
+};
+
+struct Stream {
+  std::size_t id = 0;
+  Clock clock{};
+  std::deque<Operation> queue;
+};
+
+/// The last accesses to a range of memory, by stream.
+struct Range {
+  std::uintptr_t end = 0;
+  Clock reads{}, writes{};
+};
+
+struct Allocation {
+  std::unique_ptr<std::byte[]> memory;  ///< not initialised, as CUDA's is not
+  std::size_t bytes = 0;
+  bool pinned = false;
+};
+
+constexpr int fatal_codes[] = {3, 4, 46, 100, 214, 700, 702, 716, 719};
+
+struct Fake {
+  std::recursive_mutex mutex;
+  std::mt19937_64 random{1};
+  std::map<Stream*, std::unique_ptr<Stream>> streams;
+  std::map<Event*, EventPtr> events;
+  std::map<std::uintptr_t, Allocation> allocations;
+  std::map<std::uintptr_t, Range> ranges;
+  std::vector<Stream*> in_order;  ///< by id
+  Clock host{};
+  bool sealed = false;
+  std::thread::id submitter;
+  std::vector<std::string> broken;
+  std::size_t broken_count = 0;
+  std::map<std::string, std::pair<int, int>> injected;  // function: calls left, code
+  int fatal = 0;
+  std::size_t device_bytes = 0, limit_bytes = 0;
+  std::string ignored;
+};
+
+Fake* fake() {
+  static Fake* instance = new Fake;
+  return instance;
+}
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+void violation(const std::string& what) {
+  Fake& f = *fake();
+  ++f.broken_count;
+  if (f.broken.size() < 8) {
+    const auto thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
+    f.broken.push_back(what + " (thread " + std::to_string(thread % 100'000) + ")");
+  }
+}
+
+std::string hex(std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+bool is_fatal(int code) {
+  return std::find(std::begin(fatal_codes), std::end(fatal_codes), code) != std::end(fatal_codes);
+}
+
+/// What the call must return instead of working, or 0.
+int trouble(const char* function) {
+  Fake& f = *fake();
+  if (f.fatal != 0) return f.fatal;
+  const auto found = f.injected.find(function);
+  if (found == f.injected.end() || --found->second.first > 0) return 0;
+  const int code = found->second.second;
+  f.injected.erase(found);
+  if (is_fatal(code)) f.fatal = code;
+  return code;
+}
+
+void forbid_when_sealed(const char* function) {
+  if (fake()->sealed) violation(std::string(function) + " after warm-up");
+}
+
+void check_submitter(const char* function) {
+  Fake& f = *fake();
+  if (f.submitter == std::thread::id{}) f.submitter = std::this_thread::get_id();
+  if (f.submitter != std::this_thread::get_id())
+    violation(std::string(function) + " from a second thread");
+}
+
+Stream* find_stream(void* handle, const char* function) {
+  Fake& f = *fake();
+  const auto found = f.streams.find(static_cast<Stream*>(handle));
+  if (found != f.streams.end()) return found->second.get();
+  violation(std::string(function) + (handle == nullptr ? " on the NULL stream" : " on no stream"));
+  return nullptr;
+}
+
+/// The allocation that holds [begin, begin + bytes), or null.
+const Allocation* find_allocation(const void* begin, std::size_t bytes) {
+  auto& allocations = fake()->allocations;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  auto next = allocations.upper_bound(address);
+  if (next == allocations.begin()) return nullptr;
+  --next;
+  const bool inside = address + bytes <= next->first + next->second.bytes;
+  return inside ? &next->second : nullptr;
+}
+
+bool comes_after(const Clock& clock, const Clock& accesses) {
+  for (std::size_t i = 0; i < max_streams; ++i)
+    if (clock[i] < accesses[i]) return false;
+  return true;
+}
+
+/// Cuts the ranges at `address`.
+void cut(std::uintptr_t address) {
+  auto& ranges = fake()->ranges;
+  auto next = ranges.upper_bound(address);
+  if (next == ranges.begin()) return;
+  --next;
+  if (next->first == address || next->second.end <= address) return;
+  Range right = next->second;
+  next->second.end = address;
+  ranges[address] = std::move(right);
+}
+
+void access(Stream& stream, void* begin, std::size_t bytes, bool writes, const char* what) {
+  if (bytes == 0) return;
+  auto& ranges = fake()->ranges;
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t to = from + bytes;
+  cut(from);
+  cut(to);
+  std::uintptr_t at = from;
+  while (at < to) {
+    auto range = ranges.lower_bound(at);
+    if (range == ranges.end() || range->first != at) {
+      const std::uintptr_t end = range == ranges.end() ? to : std::min(to, range->first);
+      range = ranges.emplace(at, Range{.end = end}).first;
+    }
+    Range& r = range->second;
+    const bool ordered =
+        comes_after(stream.clock, r.writes) && (!writes || comes_after(stream.clock, r.reads));
+    if (!ordered)
+      violation(std::string(what) + (writes ? " writes " : " reads ") + hex(at) + "+" +
+                std::to_string(r.end - at) + " on stream " + std::to_string(stream.id) +
+                ", not after its last use on another");
+    if (!writes) r.reads[stream.id] = stream.clock[stream.id];
+    at = r.end;
+  }
+  if (!writes) return;
+  ranges.erase(ranges.lower_bound(from), ranges.lower_bound(to));
+  Range written{.end = to};
+  written.writes[stream.id] = stream.clock[stream.id];
+  ranges.emplace(from, written);
+}
+
+/// Before each submission: what the host knows, the stream comes after.
+void tick(Stream& stream) {
+  join(stream.clock, fake()->host);
+  ++stream.clock[stream.id];
+}
+
+bool can_run(const Operation& operation) {
+  return operation.kind != Operation::wait || operation.event->completed >= operation.ticket;
+}
+
+void run_first(Stream& stream) {
+  Operation operation = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  if (const int code = trouble("execute"); code != 0) fake()->fatal = code;
+  if (fake()->fatal != 0) return;
+  if (operation.kind == Operation::work) operation.run();
+  if (operation.kind == Operation::record) operation.event->completed = operation.ticket;
+}
+
+/// Executes up to `count` operations, of streams chosen at random.
+void advance(std::size_t count) {
+  Fake& f = *fake();
+  for (; count > 0 && f.fatal == 0; --count) {
+    std::array<Stream*, max_streams> able{};
+    std::size_t size = 0;
+    for (Stream* stream : f.in_order)
+      if (!stream->queue.empty() && can_run(stream->queue.front())) able[size++] = stream;
+    if (size == 0) return;
+    run_first(*able[f.random() % size]);
+  }
+}
+
+std::uint64_t checksum(const void* data, std::size_t bytes) {
+  std::uint64_t sum = 1469598103934665603ULL;
+  const auto* byte = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i) sum = (sum ^ byte[i]) * 1099511628211ULL;
+  return sum;
+}
+
+void forget_ranges(std::uintptr_t from, std::uintptr_t to) {
+  auto& ranges = fake()->ranges;
+  cut(from);
+  cut(to);
+  ranges.erase(ranges.lower_bound(from), ranges.lower_bound(to));
+}
+
+int allocate(void** memory, std::size_t bytes, bool pinned) {
+  Fake& f = *fake();
+  if (!pinned && f.limit_bytes != 0 && f.device_bytes + bytes > f.limit_bytes) return 2;
+  Allocation allocation{std::make_unique_for_overwrite<std::byte[]>(bytes), bytes, pinned};
+  *memory = allocation.memory.get();
+  if (!pinned) f.device_bytes += bytes;
+  f.allocations.emplace(reinterpret_cast<std::uintptr_t>(*memory), std::move(allocation));
+  return 0;
+}
+
+int release(void* memory, const char* function) {
+  Fake& f = *fake();
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const auto found = f.allocations.find(address);
+  if (found == f.allocations.end()) {
+    violation(std::string(function) + " of what was not allocated");
+    return 1;
+  }
+  const std::uintptr_t end = address + found->second.bytes;
+  for (auto range = f.ranges.lower_bound(address); range != f.ranges.end() && range->first < end;
+       ++range)
+    if (f.fatal == 0 &&
+        (!comes_after(f.host, range->second.reads) || !comes_after(f.host, range->second.writes)))
+      violation(std::string(function) + " of " + hex(range->first) + " while it is in use");
+  forget_ranges(address, end);
+  if (!found->second.pinned) f.device_bytes -= found->second.bytes;
+  f.allocations.erase(found);
+  return 0;
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+// Every function takes the one lock, and fails if it is meant to.
+#define ENTER(name)                      \
+  const Lock lock(fake()->mutex);        \
+  if (fake()->ignored == name) return 0; \
+  if (const int code = trouble(name); code != 0) return code
+
+EXPORT int cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+
+EXPORT int cudaGetDeviceCount(int* count) {
+  ENTER("cudaGetDeviceCount");
+  *count = 1;
+  return 0;
+}
+
+EXPORT int cudaSetDevice(int device) {
+  ENTER("cudaSetDevice");
+  return device == 0 ? 0 : 101;
+}
+
+EXPORT int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{1} << 32;
+  return 0;
+}
+
+EXPORT const char* cudaGetErrorName(int code) {
+  switch (code) {
+    case 2:
+      return "cudaErrorMemoryAllocation";
+    case 46:
+      return "cudaErrorDevicesUnavailable";
+    case 700:
+      return "cudaErrorIllegalAddress";
+    case 719:
+      return "cudaErrorLaunchFailure";
+    case 900:
+      return "cudaErrorStreamCaptureUnsupported";
+    default:
+      return "cudaErrorUnknown";
+  }
+}
+
+EXPORT int cudaStreamCreateWithPriority(void** stream, unsigned flags, int) {
+  ENTER("cudaStreamCreateWithPriority");
+  if (flags != 1) violation("a stream that waits for the NULL stream");
+  auto made = std::make_unique<Stream>();
+  made->id = fake()->in_order.size();  // streams come and go all at once
+  if (made->id == max_streams) return 2;
+  fake()->in_order.push_back(made.get());
+  *stream = made.get();
+  Stream* handle = made.get();
+  fake()->streams[handle] = std::move(made);
+  return 0;
+}
+
+EXPORT int cudaStreamDestroy(void* stream) {
+  const Lock lock(fake()->mutex);
+  Stream* found = find_stream(stream, "cudaStreamDestroy");
+  if (found == nullptr) return 400;
+  if (!found->queue.empty() && fake()->fatal == 0)
+    violation("cudaStreamDestroy of stream " + std::to_string(found->id) + " with work left");
+  for (const auto& [address, allocation] : fake()->allocations)
+    if (!allocation.pinned && fake()->fatal == 0) {
+      violation("cudaStreamDestroy before memory was freed");
+      break;
+    }
+  std::erase(fake()->in_order, found);
+  fake()->streams.erase(found);
+  return 0;
+}
+
+EXPORT int cudaStreamSynchronize(void* stream) {
+  ENTER("cudaStreamSynchronize");
+  forbid_when_sealed("cudaStreamSynchronize");
+  Stream* found = find_stream(stream, "cudaStreamSynchronize");
+  if (found == nullptr) return 400;
+  while (!found->queue.empty() && fake()->fatal == 0) advance(1);
+  join(fake()->host, found->clock);
+  return fake()->fatal;
+}
+
+EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
+  ENTER("cudaStreamWaitEvent");
+  check_submitter("cudaStreamWaitEvent");
+  Stream* found = find_stream(stream, "cudaStreamWaitEvent");
+  const auto known = fake()->events.find(static_cast<Event*>(event));
+  if (found == nullptr || known == fake()->events.end()) return 400;
+  join(found->clock, known->second->clock);
+  found->queue.push_back({Operation::wait, {}, known->second, known->second->recorded});
+  return 0;
+}
+
+EXPORT int cudaEventCreateWithFlags(void** event, unsigned flags) {
+  ENTER("cudaEventCreateWithFlags");
+  if (flags != 2) violation("an event with timing");
+  auto made = std::make_shared<Event>();
+  *event = made.get();
+  fake()->events[made.get()] = made;
+  return 0;
+}
+
+EXPORT int cudaEventRecord(void* event, void* stream) {
+  ENTER("cudaEventRecord");
+  check_submitter("cudaEventRecord");
+  Stream* found = find_stream(stream, "cudaEventRecord");
+  const auto known = fake()->events.find(static_cast<Event*>(event));
+  if (found == nullptr || known == fake()->events.end()) return 400;
+  Event& e = *known->second;
+  if (e.completed < e.recorded) violation("cudaEventRecord of an event that is still awaited");
+  tick(*found);
+  e.clock = found->clock;
+  found->queue.push_back({Operation::record, {}, known->second, ++e.recorded});
+  return 0;
+}
+
+EXPORT int cudaEventQuery(void* event) {
+  ENTER("cudaEventQuery");
+  advance(fake()->random() % 4);
+  if (fake()->fatal != 0) return fake()->fatal;
+  const auto known = fake()->events.find(static_cast<Event*>(event));
+  if (known == fake()->events.end()) return 400;
+  if (known->second->completed < known->second->recorded) return 600;
+  join(fake()->host, known->second->clock);
+  return 0;
+}
+
+EXPORT int cudaEventDestroy(void* event) {
+  const Lock lock(fake()->mutex);
+  return fake()->events.erase(static_cast<Event*>(event)) == 1 ? 0 : 400;
+}
+
+EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
+  ENTER("cudaMalloc");
+  forbid_when_sealed("cudaMalloc");
+  return allocate(memory, bytes, false);
+}
+
+EXPORT int cudaFree(void* memory) {
+  const Lock lock(fake()->mutex);
+  forbid_when_sealed("cudaFree");
+  return release(memory, "cudaFree");
+}
+
+EXPORT int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  ENTER("cudaHostAlloc");
+  forbid_when_sealed("cudaHostAlloc");
+  return allocate(memory, bytes, true);
+}
+
+EXPORT int cudaFreeHost(void* memory) {
+  const Lock lock(fake()->mutex);
+  forbid_when_sealed("cudaFreeHost");
+  return release(memory, "cudaFreeHost");
+}
+
+EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, int kind,
+                           void* stream) {
+  ENTER("cudaMemcpyAsync");
+  check_submitter("cudaMemcpyAsync");
+  Stream* found = find_stream(stream, "cudaMemcpyAsync");
+  if (found == nullptr) return 400;
+  void* const host = kind == 1 ? const_cast<void*>(source) : target;
+  void* const device = kind == 1 ? target : const_cast<void*>(source);
+  const Allocation* pinned = find_allocation(host, bytes);
+  const Allocation* memory = find_allocation(device, bytes);
+  if (pinned == nullptr || !pinned->pinned) violation("cudaMemcpyAsync of pageable memory");
+  if (memory == nullptr || memory->pinned) {
+    violation("cudaMemcpyAsync outside of device memory");
+    return 1;
+  }
+  tick(*found);
+  access(*found, device, bytes, kind == 1, "a copy");
+  access(*found, host, bytes, kind == 2, "a copy");
+  const std::uint64_t sum = kind == 1 ? checksum(source, bytes) : 0;
+  // Whoever reads it too early shall notice.
+  if (kind == 2) std::memset(target, 0xdb, bytes);
+  found->queue.push_back({Operation::work,
+                          [=] {
+                            if (kind == 1 && checksum(source, bytes) != sum)
+                              violation("pinned memory changed before its copy");
+                            std::memcpy(target, source, bytes);
+                          },
+                          nullptr, 0});
+  return 0;
+}
+
+EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::size_t count,
+                          void (*work)(void*), void* argument) {
+  ENTER("launch");
+  check_submitter("launch");
+  Stream* found = find_stream(stream, "launch");
+  if (found == nullptr) return 400;
+  tick(*found);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Allocation* memory = find_allocation(accesses[i].begin, accesses[i].bytes);
+    if (memory == nullptr || memory->pinned) violation("a kernel outside of device memory");
+    access(*found, accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel");
+  }
+  found->queue.push_back({Operation::work, [=] { work(argument); }, nullptr, 0});
+  return 0;
+}
+
+EXPORT void fakeCudaReset(std::uint64_t seed) {
+  const Lock lock(fake()->mutex);
+  Fake& f = *fake();
+  f.random.seed(seed);
+  f.streams.clear();
+  f.events.clear();
+  f.allocations.clear();
+  f.ranges.clear();
+  f.in_order.clear();
+  f.host = {};
+  f.sealed = false;
+  f.submitter = {};
+  f.broken.clear();
+  f.broken_count = 0;
+  f.injected.clear();
+  f.fatal = 0;
+  f.device_bytes = f.limit_bytes = 0;
+  f.ignored.clear();
+}
+
+EXPORT void fakeCudaSeal(bool sealed) {
+  const Lock lock(fake()->mutex);
+  fake()->sealed = sealed;
+}
+
+EXPORT void fakeCudaInject(const char* function, int nth, int code) {
+  const Lock lock(fake()->mutex);
+  fake()->injected[function] = {nth, code};
+}
+
+EXPORT std::size_t fakeCudaViolations(char* text, std::size_t bytes) {
+  const Lock lock(fake()->mutex);
+  std::string all;
+  for (const std::string& what : fake()->broken) all += what + "; ";
+  if (bytes > 0) {
+    const std::size_t size = std::min(all.size(), bytes - 1);
+    all.copy(text, size);
+    text[size] = '\0';
+  }
+  return fake()->broken_count;
+}
+
+EXPORT std::size_t fakeCudaAlive() {
+  const Lock lock(fake()->mutex);
+  return fake()->streams.size() + fake()->events.size() + fake()->allocations.size();
+}
+
+EXPORT void fakeCudaMemory(std::size_t bytes) {
+  const Lock lock(fake()->mutex);
+  fake()->limit_bytes = bytes;
+}
+
+EXPORT void fakeCudaIgnore(const char* function) {
+  const Lock lock(fake()->mutex);
+  fake()->ignored = function;
+}

@@ -1,0 +1,34 @@
+// What tests may ask of the fake CUDA library beside the functions that it has of CUDA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+/// One range that a kernel reads or writes.
+struct FakeCudaAccess {
+  void* begin;
+  std::size_t bytes;
+  bool writes;
+};
+
+/// Forgets everything and starts over; `seed` decides how far streams come between two calls.
+void fakeCudaReset(std::uint64_t seed);
+/// A kernel: `work(argument)` is called when the stream comes to it.
+int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::size_t count,
+                   void (*work)(void*), void* argument);
+/// From now on nothing may be allocated or freed, nor the host wait for the GPU.
+void fakeCudaSeal(bool sealed);
+/// The `nth` next call of `function` (1: the next) returns `code`; a fatal code stays. For
+/// "execute": the nth operation that a stream executes fails, as a faulty kernel does.
+void fakeCudaInject(const char* function, int nth, int code);
+/// How many rules were broken since the reset, and the text of the first few.
+std::size_t fakeCudaViolations(char* text, std::size_t bytes);
+/// Streams, events and allocations that are still there.
+std::size_t fakeCudaAlive();
+/// Device memory that there is; 0: no limit.
+void fakeCudaMemory(std::size_t bytes);
+/// Mutations of the program under test: calls of `function` do nothing and succeed ("" ends it).
+void fakeCudaIgnore(const char* function);
+}

@@ -1,0 +1,251 @@
+#include <algorithm>
+
+#include "cuda_fixtures.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+constexpr int on_cpu = 0, on_gpu = 1;
+
+/// A random graph over the CPU and the GPU, with its copies, and what it must answer.
+struct RandomPlan {
+  PlanPtr plan;
+  std::vector<std::int64_t> expected;  ///< for an input of 5
+};
+
+class RandomPlanner {
+ public:
+  RandomPlanner(const MachineOwner& machine, std::mt19937& random)
+      : builder_(machine.get()), random_(random) {}
+
+  RandomPlan make() {
+    const int input = value("input", on_cpu, 5);
+    builder_.set_inputs({input});
+    const int nodes = 2 + static_cast<int>(random_() % 18);
+    for (int i = 0; i < nodes; ++i) add_node();
+    std::vector<int> outputs;
+    RandomPlan made;
+    for (std::size_t i = 1; i < values_.size(); ++i)
+      if (values_[i].uses == 0 || random_() % 8 == 0) {
+        outputs.push_back(in(static_cast<int>(i), on_cpu));
+        made.expected.push_back(values_[i].number);
+      }
+    builder_.set_outputs(outputs);
+    made.plan = builder_.build();
+    return made;
+  }
+
+ private:
+  struct Made {
+    int index;
+    int device;
+    std::int64_t number;
+    int uses = 0;
+    int copy = -1;  ///< the value in the other memory
+  };
+
+  int value(const char* name, int device, std::int64_t number) {
+    values_.push_back({builder_.add_value(name), device, number});
+    return values_.back().index;
+  }
+  /// The value's index in that device's memory.
+  int in(int which, int device) {
+    Made& made = values_[static_cast<std::size_t>(which)];
+    ++made.uses;
+    if (made.device == device) return made.index;
+    if (made.copy < 0) {
+      made.copy = builder_.add_value("copied");
+      builder_.add_copy("copy", made.device, device, made.index, made.copy);
+    }
+    return made.copy;
+  }
+  void add_node() {
+    const int device = random_() % 3 == 0 ? on_cpu : on_gpu;
+    const std::size_t count = 1 + random_() % 500;
+    std::vector<int> inputs;
+    std::int64_t number = 1;
+    for (unsigned k = 1 + random_() % 3; k > 0; --k) {
+      const auto which = static_cast<int>(random_() % values_.size());
+      inputs.push_back(in(which, device));
+      number += number_at(inputs.back());  // at most 4^20
+    }
+    std::shared_ptr<const Kernel> kernel;
+    if (device == on_cpu)
+      kernel = std::make_shared<HostSum>(count);
+    else
+      kernel = std::make_shared<GpuSum>(count);
+    builder_.add_node({.name = "n",
+                       .device = device,
+                       .kernel = std::move(kernel),
+                       .inputs = inputs,
+                       .outputs = {value("v", device, number)}});
+  }
+  [[nodiscard]] std::int64_t number_at(int index) const {
+    return std::ranges::find_if(values_,
+                                [&](const Made& v) { return v.index == index || v.copy == index; })
+        ->number;
+  }
+
+  PlanBuilder builder_;
+  std::mt19937& random_;
+  std::vector<Made> values_;
+};
+
+/// Runs `rounds` batches of ten plans, some runs cancelled; returns how many answers were wrong.
+int run_plans(const MachineOwner& machine, std::mt19937& random, int rounds, bool cancels) {
+  int wrong = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<RandomPlan> plans;
+    std::vector<std::pair<RunPtr, const RandomPlan*>> runs;
+    for (int i = 0; i < 10; ++i) plans.push_back(RandomPlanner(machine, random).make());
+    for (const RandomPlan& plan : plans) {
+      runs.emplace_back(machine->submit(*plan.plan, Inputs{host_numbers(5, 100)}, {}), &plan);
+      if (cancels && random() % 3 == 0) runs.back().first->cancel();
+    }
+    for (const auto& [run, plan] : runs) {
+      CHECK(run->wait(0, true));
+      if (run->outcome() == Outcome::cancelled) continue;
+      CHECK(run->outcome() == Outcome::ok);
+      const auto outputs = run->outputs();
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        wrong += numbers_of(outputs[i]) != plan->expected[i] ? 1 : 0;
+    }
+  }
+  return wrong;
+}
+
+/// A chain or a fan on the GPU alone.
+PlanPtr gpu_chain(const MachineOwner& machine, int nodes) {
+  PlanBuilder builder(machine.get());
+  const int input = builder.add_value("input");
+  builder.set_inputs({input});
+  int last = builder.add_value("x");
+  builder.add_copy("in", on_cpu, on_gpu, input, last);
+  for (int i = 0; i < nodes; ++i) {
+    const int next = builder.add_value("x");
+    builder.add_node({.name = "n",
+                      .device = on_gpu,
+                      .kernel = std::make_shared<GpuSum>(10),
+                      .inputs = {last},
+                      .outputs = {next}});
+    last = next;
+  }
+  const int output = builder.add_value("output");
+  builder.add_copy("out", on_gpu, on_cpu, last, output);
+  builder.set_outputs({output});
+  return builder.build();
+}
+
+}  // namespace
+
+TEST(a_chain_on_the_gpu_is_submitted_without_waiting_for_it) {
+  const FakeCuda fake;
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  fake.seal(true);
+  const PlanPtr plan = gpu_chain(machine, 50);
+  for (int i = 0; i < 20; ++i) {
+    const RunPtr run = machine->run(*plan, Inputs{host_numbers(i, 10)}, {}, 0);
+    CHECK(run->outcome() == Outcome::ok);
+    CHECK(numbers_of(run->outputs()[0]) == i + 50);
+  }
+  CHECK(machine->stats().devices[1].executed == 20 * 52);
+  fake.check_clean();
+  fake.seal(false);
+}
+
+TEST(random_plans_on_cpu_and_gpu_answer_right_and_break_no_rule) {
+  std::mt19937 random(static_cast<unsigned>(lanes));
+  const FakeCuda fake(random());
+  {
+    MachineOwner machine(machine_of({cpu(1 + lanes % 2), gpu(lanes)}));
+    fake.seal(true);
+    // 2,000 plans at each of five numbers of lanes
+    CHECK(run_plans(machine, random, 200, false) == 0);
+    fake.check_clean();
+    CHECK(is_empty(machine));
+    fake.seal(false);
+  }
+  fake.check_clean();
+  CHECK(fake.alive() == 0);
+}
+
+TEST(cancelled_runs_end_behind_what_they_submitted) {
+  std::mt19937 random(static_cast<unsigned>(lanes));
+  const FakeCuda fake(random());
+  {
+    MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+    fake.seal(true);
+    CHECK(run_plans(machine, random, 40, true) == 0);
+    fake.check_clean();
+    CHECK(is_empty(machine));
+    fake.seal(false);
+  }
+  CHECK(fake.alive() == 0);
+}
+
+TEST(a_wait_that_is_left_out_is_noticed) {
+  std::mt19937 random(7);
+  const FakeCuda fake(random());
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  fake.ignore("cudaStreamWaitEvent");
+  const int wrong = run_plans(machine, random, 20, false);
+  CHECK(fake.violations() > 0);
+  CHECK(wrong > 0);  // and the answers show it
+  fake.ignore("");
+}
+
+TEST(traced_spans_of_a_lane_do_not_overlap) {
+  const FakeCuda fake;
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  const PlanPtr plan = gpu_chain(machine, 20);
+  RunOptions options;
+  options.traced = true;
+  const RunPtr run = machine->run(*plan, Inputs{host_numbers(1, 10)}, options, 0);
+  const auto spans = run->spans();
+  for (std::size_t i = 1; i < 21; ++i) {
+    CHECK(spans[i].lane >= 0 && spans[i].lane < lanes);
+    CHECK(spans[i].ready_ns <= spans[i].start_ns && spans[i].start_ns <= spans[i].end_ns);
+    for (std::size_t k = 1; k < i; ++k)
+      CHECK(spans[k].lane != spans[i].lane || spans[k].end_ns <= spans[i].start_ns);
+  }
+}
+
+TEST(values_in_device_memory_may_outlive_the_machine) {
+  const FakeCuda fake;
+  Inputs kept;
+  {
+    MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+    PlanBuilder builder(machine.get());
+    const int input = builder.add_value("input"), moved = builder.add_value("moved");
+    builder.set_inputs({input});
+    builder.add_copy("in", on_cpu, on_gpu, input, moved);
+    builder.set_outputs({moved});
+    const RunPtr run = machine->run(*builder.build(), Inputs{host_numbers(3, 10)}, {}, 0);
+    kept = run->outputs();
+  }
+  CHECK(fake.alive() == 1);
+  kept.clear();
+  CHECK(fake.alive() == 0);
+}
+
+TEST(a_machine_says_what_it_cannot_have) {
+  const FakeCuda fake;
+  const auto refused = [](std::vector<DeviceParams> devices) {
+    try {
+      const MachineOwner machine(machine_of(std::move(devices)));
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  DeviceParams second = gpu(1), absent = gpu(1), wide = gpu(17), nowhere = gpu(1);
+  absent.cuda.ordinal = 3;
+  nowhere.cuda.library = "/nowhere/libcudart.so";
+  CHECK(refused({cpu(1), gpu(1), second}).find("one CUDA device") != std::string::npos);
+  CHECK(refused({cpu(1), gpu(1), emulated(1)}).find("emulated") != std::string::npos);
+  CHECK(refused({cpu(1), absent}).find("GPU 3 does not exist") != std::string::npos);
+  CHECK(refused({cpu(1), wide}).find("1 to 16") != std::string::npos);
+  CHECK(refused({cpu(1), nowhere}).find("/nowhere/libcudart.so") != std::string::npos);
+}

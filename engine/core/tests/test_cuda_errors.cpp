@@ -1,0 +1,119 @@
+#include "cuda_fixtures.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+/// Four branches of three nodes on the GPU behind one copy, each copied back.
+PlanPtr branches(const MachineOwner& machine, std::size_t count = 10) {
+  PlanBuilder builder(machine.get());
+  const int input = builder.add_value("input"), moved = builder.add_value("moved");
+  builder.set_inputs({input});
+  builder.add_copy("in", 0, 1, input, moved);
+  std::vector<int> outputs;
+  for (int branch = 0; branch < 4; ++branch) {
+    int last = moved;
+    for (int i = 0; i < 3; ++i) {
+      const int next = builder.add_value("x");
+      builder.add_node({.name = "n",
+                        .device = 1,
+                        .kernel = std::make_shared<GpuSum>(count),
+                        .inputs = {last},
+                        .outputs = {next}});
+      last = next;
+    }
+    outputs.push_back(builder.add_value("output"));
+    builder.add_copy("out", 1, 0, last, outputs.back());
+  }
+  builder.set_outputs(outputs);
+  return builder.build();
+}
+
+RunPtr run_once(const MachineOwner& machine, const Plan& plan) {
+  return machine->run(plan, Inputs{host_numbers(1, 10)}, {}, 0);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(out_of_memory_fails_the_run_and_the_device_lives) {
+  const FakeCuda fake;
+  DeviceParams small = gpu(lanes);
+  small.cuda.reserve_bytes = 0;
+  small.memory_bytes = 16U << 10;
+  MachineOwner machine(machine_of({cpu(1), small}));
+  const PlanPtr big = branches(machine, 1000), fits = branches(machine, 4);
+  const RunPtr failed = run_once(machine, *big);
+  CHECK(failed->outcome() == Outcome::failed);
+  CHECK(contains(failed->error(), "out of GPU memory"));
+  CHECK(run_once(machine, *fits)->outcome() == Outcome::ok);
+  CHECK(machine->device(1).failure().empty());
+  fake.check_clean();
+}
+
+TEST(a_launch_that_fails_with_a_recoverable_code_fails_its_run_alone) {
+  const FakeCuda fake;
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  const PlanPtr plan = branches(machine);
+  for (const int code : {2, 900}) {
+    fake.inject("launch", 5, code);
+    const RunPtr failed = run_once(machine, *plan);
+    CHECK(failed->outcome() == Outcome::failed);
+    CHECK(contains(failed->error(), "CUDA error " + std::to_string(code)));
+    CHECK(run_once(machine, *plan)->outcome() == Outcome::ok);
+  }
+  CHECK(machine->device(1).failure().empty());
+  fake.check_clean();
+}
+
+TEST(a_fatal_error_wherever_it_shows_loses_the_device_and_hangs_no_run) {
+  for (const char* where : {"launch", "cudaMemcpyAsync", "cudaEventRecord", "cudaEventQuery",
+                            "cudaStreamWaitEvent", "execute"})
+    for (const int code : {700, 719, 46})
+      for (const int nth : {1, 3, 8}) {
+        const FakeCuda fake;
+        {
+          MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+          const PlanPtr plan = branches(machine);
+          fake.inject(where, nth, code);
+          std::vector<RunPtr> runs;
+          for (int i = 0; i < 12; ++i)
+            runs.push_back(machine->submit(*plan, Inputs{host_numbers(i, 10)}, {}));
+          int failed = 0;
+          for (const RunPtr& run : runs) {
+            CHECK(run->wait(0, true));
+            failed += run->outcome() == Outcome::failed ? 1 : 0;
+          }
+          // One lane issues no waits, so nothing fails there.
+          if (failed == 0) continue;
+          const std::string why = "CUDA error " + std::to_string(code);
+          CHECK(contains(machine->device(1).failure(), why));
+          const RunPtr later = run_once(machine, *plan);
+          CHECK(later->outcome() == Outcome::failed);
+          CHECK(contains(later->error(), "device 'cuda:0' is lost"));
+          CHECK(contains(later->error(), why));
+          runs.clear();
+        }
+        CHECK(fake.violations() == 0);
+      }
+}
+
+TEST(a_value_that_is_not_on_the_gpu_fails_the_run_that_uses_it_there) {
+  const FakeCuda fake;
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int input = builder.add_value("input"), output = builder.add_value("output");
+  builder.set_inputs({input});
+  builder.add_node({.name = "n",
+                    .device = 1,
+                    .kernel = std::make_shared<GpuSum>(1),
+                    .inputs = {input},
+                    .outputs = {output}});
+  builder.set_outputs({output});
+  const RunPtr run = run_once(machine, *builder.build());
+  CHECK(contains(run->error(), "not in the GPU's memory"));
+}
