@@ -10,6 +10,7 @@ from types import ModuleType
 
 from engine.cli import (
     convert,
+    devices,
     inspect,
     memory,
     models,
@@ -25,6 +26,7 @@ from engine.cli.parser import Parser
 from engine.errors import EngineError
 
 VERBS: tuple[ModuleType, ...] = (
+    devices,
     inspect,
     profile,
     place,

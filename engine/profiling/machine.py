@@ -40,7 +40,7 @@ def this_machine() -> Machine:
     return Machine(
         host=platform.node(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        cpu=_cpu_model(),
+        cpu=cpu_model(),
         cores=available_cores(),
         runtime_version=load_runtime(),
         driver=_first_line(Path("/proc/driver/nvidia/version")),
@@ -54,7 +54,8 @@ def machine_fingerprint() -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """What the CPU calls itself."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,11 +1,42 @@
-"""Whether a device that the user named can be driven here."""
+"""Whether a device that the user named can be driven here, and what is missing if not."""
 
 from __future__ import annotations
 
-from ctypes.util import find_library
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from engine.errors import DeviceError
+from engine import _core
+from engine.errors import DeviceError, RuntimeLibraryError
+from engine.native import find_cuda_library, find_library
+from engine.profiling.cuda_driver import read_driver
 from engine.profiling.devices import DeviceSpec
+
+PROVIDER = "libonnxruntime_providers_cuda.so"
+"""What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""
+
+_RUNTIMES = ("libcudart.so.13", "libcudart.so.12", "libcudart.so")
+_GPU_EXTRA = "pip install 'surplus-engine[gpu]' brings it"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a CUDA device needs.
+
+    Parameters
+    ----------
+    name : str
+        In words.
+    found : str
+        Where or in which version it is; empty if it is missing.
+    missing : str
+        Why it is missing and what brings it; empty if it is there.
+    """
+
+    name: str
+    found: str
+    missing: str = ""
 
 
 def check_present(spec: DeviceSpec) -> None:
@@ -14,12 +45,67 @@ def check_present(spec: DeviceSpec) -> None:
     Raises
     ------
     DeviceError
-        Saying what is missing, and what stands in for it.
+        Naming the first thing that is missing, what brings it, and what stands in for a GPU.
     """
     if spec.kind != "cuda":
         return
-    if find_library("cuda") is None and find_library("cudart") is None:
-        reason = "no CUDA library found (libcuda.so of the driver, libcudart.so of the runtime)"
-    else:
-        reason = "this build has no CUDA device"
-    raise DeviceError(f"device {spec.name!r}: {reason}; emulated:gpu stands in for a GPU")
+    for part in cuda_parts():
+        if part.missing:
+            raise _refusal(spec, part.missing)
+    gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
+    if index >= len(gpus):
+        raise _refusal(spec, f"the driver sees {len(gpus)} GPUs, numbered from 0")
+    if spec.sms:
+        raise _refusal(spec, "this build cannot divide a GPU into partitions")
+
+
+def cuda_parts() -> tuple[Part, ...]:
+    """All that a CUDA device needs, in the order in which it is usually missing."""
+    return tuple(_parts())
+
+
+def _parts() -> Iterator[Part]:
+    yield _part("driver", _driver, "NVIDIA's driver brings it")
+    yield _part("CUDA runtime", _runtime, _GPU_EXTRA)
+    yield _part("CUDA provider of ONNX Runtime", _provider, _GPU_EXTRA)
+    yield _part("CUDA sessions of the core", _sessions, "a later version may")
+
+
+def _part(name: str, find: Callable[[], str], brings: str) -> Part:
+    try:
+        return Part(name, find())
+    except (DeviceError, RuntimeLibraryError) as error:
+        return Part(name, "", f"{error} ({brings})")
+
+
+def _driver() -> str:
+    driver = read_driver()
+    return f"for CUDA {driver.cuda_version}, {len(driver.gpus)} GPUs"
+
+
+def _runtime() -> str:
+    """Loaded as the core loads it: by its path, or by the names that the linker knows."""
+    named = find_cuda_library()
+    for name in [named] if named else _RUNTIMES:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(name)
+            return name
+    tried = named or ", ".join(_RUNTIMES)
+    raise DeviceError(f"CUDA's runtime library cannot be loaded (tried {tried})")
+
+
+def _provider() -> str:
+    path = find_library().parent / PROVIDER
+    if not path.is_file():
+        raise DeviceError(f"{path.parent} has no {PROVIDER}: this ONNX Runtime is without CUDA")
+    return str(path)
+
+
+def _sessions() -> str:
+    if not getattr(_core, "has_cuda_sessions", False):
+        raise DeviceError("this build has no CUDA device: its core opens no sessions on the GPU")
+    return "yes"
+
+
+def _refusal(spec: DeviceSpec, reason: str) -> DeviceError:
+    return DeviceError(f"device {spec.name!r}: {reason}; emulated:gpu stands in for a GPU")

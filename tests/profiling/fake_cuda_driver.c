@@ -1,0 +1,27 @@
+/* A CUDA driver with as many GPUs as FAKE_GPUS says; cuInit fails with FAKE_CUINIT. */
+#include <stdio.h>
+#include <stdlib.h>
+
+static int number(const char* variable, int otherwise) {
+  const char* text = getenv(variable);
+  return text ? atoi(text) : otherwise;
+}
+
+int cuInit(unsigned flags) { return number("FAKE_CUINIT", 0); }
+int cuDriverGetVersion(int* version) { return *version = 13020, 0; }
+int cuDeviceGetCount(int* count) { return *count = number("FAKE_GPUS", 1), 0; }
+int cuDeviceGet(int* device, int index) { return *device = 40 + index, 0; }
+int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = (size_t)141 << 30, 0; }
+
+int cuDeviceGetName(char* name, int size, int device) {
+  return snprintf(name, size, "Fake GPU %d", device - 40), 0;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : -1;
+  return 0;
+}
+
+int cuGetErrorName(int code, const char** name) {
+  return *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : NULL, code != 100;
+}

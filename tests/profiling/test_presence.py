@@ -1,0 +1,138 @@
+"""What is missing to drive a GPU is named, one thing after the other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fake_driver import compiled
+
+from engine import _core
+from engine.errors import DeviceError
+from engine.profiling import cuda_driver, presence
+from engine.profiling.cuda_driver import GpuFacts, read_driver
+from engine.profiling.devices import parse_devices
+from engine.profiling.inventory import inventory
+from engine.profiling.presence import PROVIDER, check_present, cuda_parts
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def driver(library: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(cuda_driver, "LIBRARY", str(library))
+    return monkeypatch
+
+
+@pytest.fixture
+def complete(driver: pytest.MonkeyPatch, library: Path, tmp_path: Path) -> pytest.MonkeyPatch:
+    """All that a GPU needs; the runtime is some library, which is all that is asked of it."""
+    for name in ("libonnxruntime.so.1", PROVIDER):
+        (tmp_path / name).touch()
+    driver.setenv("SURPLUS_CUDA_LIBRARY", str(library))
+    driver.setenv("SURPLUS_ORT_LIBRARY", str(tmp_path / "libonnxruntime.so.1"))
+    driver.setattr(_core, "has_cuda_sessions", True, raising=False)
+    return driver
+
+
+def refusal(device: str) -> str:
+    with pytest.raises(DeviceError) as caught:
+        check_present(next(s for s in parse_devices(device) if s.kind == "cuda"))
+    text = str(caught.value)
+    assert re.match(r"device 'cuda:.*; emulated:gpu stands in for a GPU$", text)
+    return text
+
+
+def missing() -> dict[str, str]:
+    return {part.name: part.missing for part in cuda_parts()}
+
+
+def test_the_driver_describes_its_gpus(driver: pytest.MonkeyPatch) -> None:
+    driver.setenv("FAKE_GPUS", "2")
+    facts = read_driver()
+    assert facts.cuda_version == "13.2"
+    assert facts.gpus == tuple(
+        GpuFacts(i, f"Fake GPU {i}", 141 << 30, 132, "9.0") for i in range(2)
+    )
+
+
+def test_a_machine_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_driver, "LIBRARY", "libcuda-none.so")
+    assert "no CUDA driver: libcuda-none.so: cannot open" in refusal("cuda:0")
+
+
+def test_a_driver_that_does_not_start_is_quoted(driver: pytest.MonkeyPatch) -> None:
+    driver.setenv("FAKE_CUINIT", "100")
+    assert "cuInit failed with CUDA error 100 (CUDA_ERROR_NO_DEVICE)" in refusal("cuda:0")
+    driver.setenv("FAKE_CUINIT", "7")
+    assert "cuInit failed with CUDA error 7 (NVIDIA" in refusal("cuda:0")
+
+
+def test_a_driver_without_a_gpu(driver: pytest.MonkeyPatch) -> None:
+    driver.setenv("FAKE_GPUS", "0")
+    assert "sees no GPU" in refusal("cuda:0")
+
+
+def test_a_library_that_is_no_driver(
+    driver: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda_driver, "LIBRARY", "libc.so.6")
+    assert "the CUDA driver libc.so.6 lacks cuInit" in refusal("cuda:0")
+
+
+def test_the_runtime_is_missing(complete: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "broken.so").touch()
+    complete.setenv("SURPLUS_CUDA_LIBRARY", str(tmp_path / "broken.so"))
+    assert re.search(r"runtime library cannot be loaded .*broken\.so.*\[gpu\]", refusal("cuda:0"))
+
+
+def test_the_usual_names_of_the_runtime_are_tried(complete: pytest.MonkeyPatch) -> None:
+    complete.setattr(presence, "find_cuda_library", lambda: "")
+    complete.setattr(presence, "_RUNTIMES", ("libnone.so", "libc.so.6"))
+    assert not any(missing().values())
+    complete.setattr(presence, "_RUNTIMES", ("libnone.so", "libnone2.so"))
+    assert "(tried libnone.so, libnone2.so)" in missing()["CUDA runtime"]
+
+
+def test_an_onnx_runtime_without_cuda(complete: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / PROVIDER).unlink()
+    text = refusal("cuda:0")
+    assert f"has no {PROVIDER}" in text
+    assert "pip install 'surplus-engine[gpu]'" in text
+
+
+def test_a_core_without_sessions_on_the_gpu(complete: pytest.MonkeyPatch) -> None:
+    complete.setattr(_core, "has_cuda_sessions", False, raising=False)
+    assert "its core opens no sessions on the GPU" in refusal("cuda:0")
+
+
+def test_all_is_there(complete: pytest.MonkeyPatch) -> None:
+    assert not any(missing().values())
+    check_present(parse_devices("cpu:1,cuda:0:4")[1])
+    assert "sees 1 GPUs, numbered from 0" in refusal("cuda:1")
+    assert "cannot divide a GPU" in refusal("cuda:0[64sm]")
+
+
+def test_the_inventory_lists_what_can_be_named(complete: pytest.MonkeyPatch) -> None:
+    rows = {row["device"]: row for row in inventory()["devices"]}
+    assert rows["cuda:0"]["usable"] == "yes"
+    assert rows["cuda:0"]["memory GiB"] == 141
+    assert "132 SMs" in rows["cuda:0"]["is"]
+    complete.setattr(_core, "has_cuda_sessions", False, raising=False)
+    rows = {row["device"]: row for row in inventory()["devices"]}
+    assert rows["cuda:0"]["usable"].startswith("no: device 'cuda:0': ")
+    named = [row for row in rows if not row.startswith("cuda")]
+    assert len(parse_devices(named[0])) == 1
+    assert all(parse_devices(f"cpu:1,{row}")[1].kind == "emulated" for row in named[1:])
+    assert all(rows[row]["is"].startswith("EMULATED") for row in named[1:])
+
+
+def test_a_machine_without_a_gpu_lists_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_driver, "LIBRARY", "libcuda-none.so")
+    found = inventory()
+    assert not any(row["device"].startswith("cuda") for row in found["devices"])
+    assert found["cuda"][0]["missing"].startswith("no CUDA driver")
