@@ -7,7 +7,9 @@ query. It never looks at a clock: events carry the time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from colocation.change import Change, ChangeKind
 from colocation.decision import Decision, Drop, Start
 from colocation.deployment import Deployment
 from colocation.dispatcher import Dispatcher
@@ -15,7 +17,9 @@ from colocation.event import Event, EventKind
 from colocation.executor import Executor
 from colocation.query import Outcome, Query
 from colocation.record import Record
+from colocation.reorganiser import Reorganiser
 from colocation.service import Service
+from colocation.stage import Stage
 from colocation.state import Queue, State
 from colocation.work import Group, Piece
 
@@ -36,6 +40,8 @@ class Controller:
     executor : Executor
     record : Record
         Where everything is written down.
+    reorganiser : Reorganiser, optional
+        Replaces the deployment while it serves; None to keep the first one.
     """
 
     def __init__(
@@ -45,17 +51,27 @@ class Controller:
         dispatcher: Dispatcher,
         executor: Executor,
         record: Record,
+        reorganiser: Reorganiser | None = None,
     ) -> None:
         self._services = services
-        self._deployment = deployment
+        self._stage = Stage(deployment)
+        self._reorganiser = reorganiser
         self._dispatcher = dispatcher
         self._executor = executor
         self._record = record
         self._queues = tuple(Queue() for _ in services)
-        self._running: list[Group | None] = [None] * len(deployment.partitions)
+        self._running = self._stage.running
         self._progress: dict[int, int] = {}
         self._groups = 0
         self._wake_ns: int | None = None
+        self._step_ns: int | None = None
+        if reorganiser is not None:
+            self._step_at(reorganiser.wake_ns)
+
+    @property
+    def deployment(self) -> Deployment:
+        """The first deployment, and behind its partitions those of all later ones."""
+        return replace(self._stage.first, partitions=self._stage.view.partitions)
 
     def run(self) -> None:
         """Handle events until there are none left."""
@@ -77,13 +93,18 @@ class Controller:
             self._arrive(event.query)
         elif event.group is not None:
             self._end(event.group, event)
+        elif event.change is not None:
+            self._change(event.change, event.time_ns)
         elif self._wake_ns is not None and event.time_ns >= self._wake_ns:
             self._wake_ns = None
         now_ns = event.time_ns
+        if self._reorganiser is not None:
+            self._step(self._reorganiser, now_ns)
+        stage = self._stage
         decide, timer = self._dispatcher.decide, self._record.timer
         spent_ns = 0
         while True:
-            state = State(now_ns, self._queues, self._running, self._deployment, self._progress)
+            state = State(now_ns, self._queues, self._running, stage.view, self._progress)
             asked_ns = timer()
             decision = decide(state, event)
             spent_ns += timer() - asked_ns
@@ -95,15 +116,58 @@ class Controller:
     def _arrive(self, query: Query) -> None:
         service = self._services[query.service]
         queue = self._queues[query.service]
+        if self._reorganiser is not None:
+            self._reorganiser.arrived(query)
         full = service.max_queue is not None and len(queue) >= service.max_queue
-        unfit = query.items > service.max_batch or query.service not in self._deployment.served
+        unfit = query.items > service.max_batch or not self._serves(query.service)
         if full or unfit:
             self._record.ended(query, Outcome.REJECTED, query.arrival_ns)
         else:
             queue.add(query)
 
+    def _serves(self, service: int) -> bool:
+        """Whether a service has a place, or will have one when its deployment is ready."""
+        if service in self._stage.served:
+            return True
+        return self._reorganiser is not None and service in self._reorganiser.coming
+
+    def _change(self, change: Change, now_ns: int) -> None:
+        """Fail what runs on a lost device, then see who still has a place."""
+        self._record.changed(change, now_ns)
+        if change.kind is ChangeKind.DEVICE_LOST:
+            for group in self._stage.running_on(change.subject):
+                self._end(group, Event(now_ns, EventKind.FAILED, group=group))
+        self._stage.change(change)
+        if self._reorganiser is not None:
+            self._reorganiser.changed(change, self._stage, self._record, now_ns)
+        self._reopened(now_ns)
+
+    def _step(self, reorganiser: Reorganiser, now_ns: int) -> None:
+        if reorganiser.step(self._stage, self._record, now_ns):
+            self._reopened(now_ns)
+        self._step_at(reorganiser.wake_ns)
+
+    def _step_at(self, when_ns: int | None) -> None:
+        if when_ns is not None and when_ns != self._step_ns:
+            self._executor.wake(when_ns)
+        self._step_ns = when_ns
+
+    def _reopened(self, now_ns: int) -> None:
+        """Book what is open, and turn away those whom nobody serves any more."""
+        self._record.opened(self._stage.view, now_ns)
+        for service, queue in enumerate(self._queues):
+            if queue and not self._serves(service):
+                for query in tuple(queue):
+                    queue.remove(query)
+                    begun = query.id in self._progress
+                    outcome = Outcome.DROPPED if begun else Outcome.REJECTED
+                    self._leave(query, outcome, now_ns)
+
     def _end(self, group: Group, event: Event) -> None:
-        self._running[group.partition] = None
+        if self._running[group.partition] is not group:
+            return
+        if self._stage.free(group.partition):
+            self._record.opened(self._stage.view, event.time_ns)
         failed = event.kind is EventKind.FAILED
         self._record.group_ended(group, event.time_ns)
         for piece in group.pieces:
@@ -145,7 +209,11 @@ class Controller:
             raise PolicyError(f"partition {start.partition} is not free at {now_ns} ns")
         if not start.pieces:
             raise PolicyError("a group without pieces")
+        places = self._stage.view.places
         for piece in start.pieces:
+            if (piece.service, start.partition) not in places:
+                name = self._services[piece.service].name
+                raise PolicyError(f"service {name!r} has no place in partition {start.partition}")
             self._check(piece)
         group = Group(self._groups, start.partition, start.pieces, now_ns, start.predicted_ns)
         self._groups += 1

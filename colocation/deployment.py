@@ -69,6 +69,11 @@ class Deployment:
         """Services that have a place."""
         return frozenset(assignment.service for assignment in self.assignments)
 
+    @cached_property
+    def places(self) -> frozenset[tuple[int, int]]:
+        """Services and the partitions that they may start in."""
+        return frozenset((a.service, a.partition) for a in self.assignments)
+
 
 def check_deployment(
     deployment: Deployment, services: tuple[Service, ...], devices: tuple[Device, ...]

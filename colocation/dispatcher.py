@@ -26,7 +26,9 @@ class Dispatcher(Protocol):
     """Decides at each event; neither reads clocks nor draws random numbers.
 
     The same events lead to the same decisions. A dispatcher may remember what it decided (whose
-    turn it is), but nothing that the events did not tell it.
+    turn it is), but nothing that the events did not tell it, and it forgets what it planned for a
+    deployment when ``state.deployment`` is another one: partitions may have closed since, and
+    queries of services that have no place any more are gone.
     """
 
     def decide(self, state: State, event: Event) -> Decision:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from colocation.event import Event
+from colocation.service import Partition
 from colocation.work import Group
 
 
@@ -25,4 +27,19 @@ class Executor(Protocol):
 
     def wake(self, when_ns: int) -> None:
         """Ask for an ALARM at that time; a past time means at once."""
+        ...
+
+
+class ElasticExecutor(Executor, Protocol):
+    """An executor whose partitions can change while it runs."""
+
+    def prepare(self, partitions: Sequence[Partition]) -> None:
+        """Get partitions ready that groups will start in later, and return at once.
+
+        Parameters
+        ----------
+        partitions : sequence of Partition
+            All so far, each at its index; those that were told before keep their places. Which
+            of them are in use is not said: groups never hold more than 100 % of a device.
+        """
         ...

@@ -27,6 +27,8 @@ class Demand:
     sequences : tuple of int
         Longest sequence, by service.
     devices : tuple of Device
+    previous : Deployment, optional
+        The one that serves now, when a planner is asked again: only partitions in use.
     """
 
     services: tuple[Service, ...]
@@ -35,6 +37,7 @@ class Demand:
     items: tuple[int, ...]
     sequences: tuple[int, ...]
     devices: tuple[Device, ...]
+    previous: Deployment | None = None
 
     def latency_ns(self, service: int, items: int, share_percent: int = 100) -> int:
         """Profiled time of a batch of the longest sequences."""

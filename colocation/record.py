@@ -6,6 +6,8 @@ import time
 from array import array
 from collections.abc import Callable
 
+from colocation.change import Change
+from colocation.deployment import Deployment
 from colocation.query import Outcome, Query
 from colocation.work import Group
 
@@ -33,6 +35,12 @@ class Record:
         By piece; its queries are ``piece_query[first : first + count]``.
     piece_query
         Indices of queries, piece after piece.
+    views : list of (int, Deployment)
+        Since when which partitions were open to which services; empty if that never changed.
+    changes : list of (int, Change)
+        When devices and services went and came.
+    plans, planning_ns, longest_plan_ns
+        How often the planner was asked again, and the wall time that it took.
     """
 
     def __init__(self, queries: int, timer: Callable[[], int] = time.perf_counter_ns) -> None:
@@ -55,6 +63,11 @@ class Record:
         self.decisions = 0
         self.deciding_ns = 0
         self.longest_decision_ns = 0
+        self.views: list[tuple[int, Deployment]] = []
+        self.changes: list[tuple[int, Change]] = []
+        self.plans = 0
+        self.planning_ns = 0
+        self.longest_plan_ns = 0
 
     def ended(self, query: Query, outcome: Outcome, when_ns: int) -> None:
         """Book the end of a query.
@@ -100,3 +113,17 @@ class Record:
         self.deciding_ns += elapsed_ns
         if elapsed_ns > self.longest_decision_ns:
             self.longest_decision_ns = elapsed_ns
+
+    def opened(self, view: Deployment, when_ns: int) -> None:
+        """Book which partitions are open from now on."""
+        self.views.append((when_ns, view))
+
+    def changed(self, change: Change, when_ns: int) -> None:
+        """Book a change of devices or services."""
+        self.changes.append((when_ns, change))
+
+    def planned(self, elapsed_ns: int) -> None:
+        """Book how long the planner thought, asked again."""
+        self.plans += 1
+        self.planning_ns += elapsed_ns
+        self.longest_plan_ns = max(self.longest_plan_ns, elapsed_ns)

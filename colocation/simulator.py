@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from colocation.change import Change
 from colocation.controller import Controller
 from colocation.deployment import Deployment, check_deployment
 from colocation.dispatcher import DISPATCHERS, Context
@@ -13,6 +14,7 @@ from colocation.planner import PLANNERS, Demand
 from colocation.policies import PolicySpec
 from colocation.predictor import PREDICTORS
 from colocation.record import Record
+from colocation.reorganiser import ReorganisationParams, Reorganiser
 from colocation.truth import Truth
 from colocation.virtual_executor import VirtualExecutor
 
@@ -34,6 +36,10 @@ class Setting:
         How long after the last arrivals the run may last; None until all is done.
     failures : frozenset of int
         Groups that fail.
+    changes : tuple of (int, Change)
+        When devices and services go and come, in order of time.
+    reorganisation : ReorganisationParams, optional
+        How planners are asked again; None to keep the first deployment.
     """
 
     demand: Demand
@@ -42,11 +48,16 @@ class Setting:
     interference: Interference | None = None
     drain_ns: int | None = None
     failures: frozenset[int] = frozenset()
+    changes: tuple[tuple[int, Change], ...] = ()
+    reorganisation: ReorganisationParams | None = None
 
 
 @dataclass(frozen=True)
 class Run:
-    """A policy's deployment, and all that happened."""
+    """A policy's deployment, and all that happened.
+
+    Later deployments add their partitions to the first one's; who was on them is in the record.
+    """
 
     policy: str
     deployment: Deployment
@@ -70,13 +81,20 @@ def simulate(setting: Setting, policy: PolicySpec) -> Run:
         policy.predictor, services, demand.profiles, **policy.predictor_options
     )
     context = Context(services, demand.devices, predictor)
-    deployment = PLANNERS.make(policy.planner, **policy.planner_options).plan(demand)
+    planner = PLANNERS.make(policy.planner, **policy.planner_options)
+    deployment = planner.plan(demand)
     check_deployment(deployment, services, demand.devices)
     dispatcher = DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options)
     record = Record(len(setting.load))
     executor = _executor(setting, deployment)
-    Controller(services, deployment, dispatcher, executor, record).run()
-    return Run(policy.name, deployment, record)
+    reorganiser = None
+    if setting.reorganisation is not None:
+        until_ns = setting.load.duration_ns
+        params = setting.reorganisation
+        reorganiser = Reorganiser(planner, demand, params, executor.prepare, until_ns)
+    controller = Controller(services, deployment, dispatcher, executor, record, reorganiser)
+    controller.run()
+    return Run(policy.name, controller.deployment, record)
 
 
 def _executor(setting: Setting, deployment: Deployment) -> VirtualExecutor:
@@ -89,4 +107,5 @@ def _executor(setting: Setting, deployment: Deployment) -> VirtualExecutor:
         setting.interference,
         cut_ns,
         setting.failures,
+        setting.changes,
     )

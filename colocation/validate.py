@@ -6,16 +6,22 @@ more than itself, a query runs its operators in order, once each, after it came,
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
+from colocation.change import ChangeKind
 from colocation.deployment import Deployment
 from colocation.load import Load
 from colocation.query import Outcome
 from colocation.record import NEVER_NS, Record
 from colocation.service import Service
+
+Places = set[tuple[int, int]]
+"""Services and the partitions that they may start in."""
 
 
 class Rule(StrEnum):
@@ -27,6 +33,8 @@ class Rule(StrEnum):
     """A device that gives away more than 100 % at some time."""
     PLACE = "place"
     """A service in a partition that it is not assigned to, or a partition that is not there."""
+    LOST = "lost"
+    """A group on a device that is away, or one that outlives its device."""
     BATCH = "batch"
     """More items in a batch than the service allows, or not those of its queries."""
     EARLY = "early"
@@ -63,7 +71,7 @@ def validate_run(
 ) -> list[Violation]:
     """List what is wrong with a run; empty if nothing is."""
     judge = _Judge(load, services, deployment, record)
-    found = [*judge.partitions(), *judge.devices(), *judge.pieces()]
+    found = [*judge.partitions(), *judge.devices(), *judge.losses(), *judge.pieces()]
     return [*found, *judge.queries()]
 
 
@@ -118,19 +126,39 @@ class _Judge:
     def pieces(self) -> Iterator[Violation]:
         """Every piece by itself; remembers what ran of each query."""
         record = self._record
-        allowed = {(a.service, a.partition) for a in self._deployment.assignments}
+        views = self._views()
         for piece, group in enumerate(record.piece_group):
             service = record.piece_service[piece]
             first, count = record.piece_first[piece], record.piece_count[piece]
             queries = record.piece_query[first : first + count]
-            if (service, record.group_partition[group]) not in allowed:
-                text = f"service {service} ran in partition {record.group_partition[group]}"
+            start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+            place = (service, record.group_partition[group])
+            if not any(place in view for view in _in_force(views, start_ns)):
+                text = f"service {service} ran in partition {place[1]} at {start_ns} ns"
                 yield Violation(Rule.PLACE, text)
             yield from self._batch(piece, list(queries))
-            start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
             row = (start_ns, end_ns, record.piece_start[piece], record.piece_end[piece])
             for query in queries:
                 self._ran[query].append(row)
+
+    def _views(self) -> list[tuple[int, Places]]:
+        """Who was allowed where, since when."""
+        rows = [(0, self._deployment), *self._record.views]
+        return [(t, {(a.service, a.partition) for a in view.assignments}) for t, view in rows]
+
+    def losses(self) -> Iterator[Violation]:
+        """Nothing starts on a device that is away, and what ran there ended with it."""
+        record, partitions = self._record, self._deployment.partitions
+        for device, lost_ns, back_ns in _absences(record):
+            for group, index in enumerate(record.group_partition):
+                if not 0 <= index < len(partitions) or partitions[index].device != device:
+                    continue
+                start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+                outlives = start_ns <= lost_ns and (end_ns == NEVER_NS or end_ns > lost_ns)
+                began = lost_ns < start_ns and (back_ns is None or start_ns < back_ns)
+                if began or outlives:
+                    text = f"group {group}, {start_ns} to {end_ns} ns: device {device} is lost"
+                    yield Violation(Rule.LOST, f"{text} at {lost_ns} ns")
 
     def _batch(self, piece: int, queries: list[int]) -> Iterator[Violation]:
         service = self._record.piece_service[piece]
@@ -166,6 +194,26 @@ class _Judge:
             text = _disagreement(outcome, whole, bool(rows), ended_ns, free_ns, deadlines[query])
             if text:
                 yield Violation(Rule.OUTCOME, f"query {query} is {Outcome(outcome).name}, {text}")
+
+
+def _in_force(views: list[tuple[int, Places]], when_ns: int) -> Iterator[Places]:
+    """The views of an instant: the last one before it, and those of the same instant."""
+    first = max(0, bisect_left(views, when_ns, key=lambda row: row[0]) - 1)
+    for since_ns, places in islice(views, first, None):
+        if since_ns > when_ns:
+            return
+        yield places
+
+
+def _absences(record: Record) -> Iterator[tuple[int, int, int | None]]:
+    """Device, when it was lost, when it was back (None: never)."""
+    lost: dict[int, int] = {}
+    for when_ns, change in record.changes:
+        if change.kind is ChangeKind.DEVICE_LOST:
+            lost.setdefault(change.subject, when_ns)
+        elif change.kind is ChangeKind.DEVICE_BACK and change.subject in lost:
+            yield change.subject, lost.pop(change.subject), when_ns
+    yield from ((device, since_ns, None) for device, since_ns in lost.items())
 
 
 def _disagreement(

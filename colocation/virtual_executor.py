@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
+from colocation.change import Change, ChangeKind
 from colocation.event import Event, EventKind
 from colocation.interference_model import UNIT_PPM, Interference
 from colocation.load import Load
@@ -17,6 +18,7 @@ from colocation.truth import Truth
 from colocation.work import Group
 
 _ARRIVAL = int(EventKind.ARRIVAL)
+_CHANGE = int(EventKind.CHANGE)
 
 
 class _Progress:
@@ -55,6 +57,8 @@ class VirtualExecutor:
         Events after it do not happen; None to run until nothing is left to do.
     failures : frozenset of int
         Groups, by index, that fail when they would end.
+    changes : sequence of (int, Change)
+        When devices and services go and come. What runs on a lost device never ends.
     """
 
     def __init__(
@@ -65,11 +69,10 @@ class VirtualExecutor:
         interference: Interference | None = None,
         cut_ns: int | None = None,
         failures: frozenset[int] = frozenset(),
+        changes: Sequence[tuple[int, Change]] = (),
     ) -> None:
         self._arrivals = load.queries()
         self._arriving = next(self._arrivals, None)
-        self._shares = [partition.share_percent for partition in partitions]
-        self._devices = [partition.device for partition in partitions]
         self._truth = truth
         self._interference = interference
         self._cut_ns = cut_ns
@@ -77,7 +80,17 @@ class VirtualExecutor:
         self._events: list[tuple[int, int, int, int, Group | None]] = []
         self._caused = 0
         self._running: dict[int, _Progress] = {}
+        self._changes = [change for _, change in changes]
+        self._lost_ns: dict[int, int] = {}
         self.now_ns = 0
+        self.prepare(partitions)
+        for index, (when_ns, _) in enumerate(changes):
+            self._push(when_ns, _CHANGE, index, None)
+
+    def prepare(self, partitions: Sequence[Partition]) -> None:
+        """Know these partitions from now on; those known before keep their places."""
+        self._shares = [partition.share_percent for partition in partitions]
+        self._devices = [partition.device for partition in partitions]
 
     def next(self) -> Event | None:
         """Advance the clock to the next event."""
@@ -94,6 +107,8 @@ class VirtualExecutor:
                 if group is not None and not self._ends(group, version, time_ns):
                     continue
                 event = Event(time_ns, EventKind(kind), None, group)
+                if kind == _CHANGE:
+                    event = self._changed(version, time_ns)
             else:
                 return None
             if self._cut_ns is not None and event.time_ns > self._cut_ns:
@@ -118,11 +133,23 @@ class VirtualExecutor:
         self._caused += 1
         heappush(self._events, (time_ns, kind, self._caused, version, group))
 
+    def _changed(self, index: int, now_ns: int) -> Event:
+        """Forget what runs on a device that is lost."""
+        change = self._changes[index]
+        if change.kind is ChangeKind.DEVICE_LOST:
+            self._lost_ns[change.subject] = now_ns
+            gone = [k for k in self._running if self._devices[k] == change.subject]
+            for partition in gone:
+                del self._running[partition]
+        return Event(now_ns, EventKind.CHANGE, change=change)
+
     def _end_of(self, group: Group) -> int:
         return int(EventKind.FAILED if group.id in self._failures else EventKind.DONE)
 
     def _ends(self, group: Group, version: int, now_ns: int) -> bool:
         """Whether an end still holds; if so, free the neighbours from the group."""
+        if self._lost_ns.get(self._devices[group.partition], -1) >= group.start_ns:
+            return False
         if self._interference is None:
             return True
         progress = self._running.get(group.partition)

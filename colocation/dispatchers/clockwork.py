@@ -45,14 +45,17 @@ class Clockwork:
         if query not in state.waiting[query.service]:
             return NOTHING
         partitions = state.deployment.partitions
-        end_ns = min(
+        ends_ns = [
             self._free_ns(state, a.partition)
             + self._alone_ns(
                 query.service, query.items, query.sequence, partitions[a.partition].share_percent
             )
             for a in state.deployment.assignments
             if a.service == query.service
-        )
+        ]
+        if not ends_ns:
+            return NOTHING
+        end_ns = min(ends_ns)
         late = end_ns > query.deadline_ns
         return give_up(query, state.now_ns, end_ns - state.now_ns) if late else NOTHING
 
