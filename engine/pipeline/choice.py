@@ -24,7 +24,6 @@ from engine.pipeline.stages import (
 from engine.pipeline.tuning import Entrant, Tuner
 from engine.pipeline.tuning_report import TuningReport
 from engine.runtime import in_place
-from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.contest import Contest, ContestParams, Turn
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
@@ -184,7 +183,7 @@ def slice_model(
     )
     plan = plan_of(model.graph, costs, candidate, policy)
     machine = machine_for(params.specs(), params.emulation)
-    made = Model(model.graph, plan, machine, SecondPlan.NEVER)
+    made = Model(model.graph, plan, machine, params.second_plan())
     made.plan = refit(made, graph, costs.service, inputs)
     return made
 

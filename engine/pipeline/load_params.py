@@ -101,7 +101,7 @@ class LoadParams:
     def second_plan(self) -> SecondPlan:
         """What may run while queries overlap. Slices stay: they are there for other models."""
         if self.slice_ms:
-            return SecondPlan.NEVER
+            return SecondPlan.SAME_CUTS
         return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
 
     def tuning(self) -> TuneParams:

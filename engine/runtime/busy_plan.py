@@ -2,7 +2,9 @@
 
 The plan that answers one query soonest spends cores on hand-overs and on operators that two cores
 run hardly faster than one. Where there are queries enough for every lane, each lane does best
-with a query of its own: the whole model as one segment of one lane.
+with a query of its own: the whole model as one segment of one lane, or the slices that it was cut
+into for the sake of other models, a lane each. A slice of all lanes would keep the lanes that it
+has waiting for those that another model's slice still has.
 """
 
 from __future__ import annotations
@@ -28,31 +30,54 @@ _log = logging.getLogger(__name__)
 class SecondPlan(StrEnum):
     """Whether a model may have one.
 
-    A model as one segment gives the same bits on one lane as on all. Several segments need not:
-    ONNX Runtime fuses across their boundaries once they are one, and rounds otherwise.
+    A model as one segment gives the same bits on one lane as on all, and so does each of its
+    segments. Several segments made one need not: ONNX Runtime then fuses across their boundaries,
+    and rounds otherwise. ``SAME_CUTS`` keeps the segments as they are but for their widths.
     """
 
     NEVER = "never"
     SAME_BITS = "same bits"
+    SAME_CUTS = "same cuts"
     ALWAYS = "always"
 
 
 def narrow_plan(
     graph: Graph, plan: Plan, lanes: int, allowed: SecondPlan = SecondPlan.ALWAYS
 ) -> Plan | None:
-    """The whole model on one lane of the plan's CPU.
+    """The model with one lane of the plan's CPU for each segment: for one that is all of it, or,
+    with ``SAME_CUTS``, for those of the plan.
 
     None where that is not allowed, no other plan, or not the same devices' work: a plan of
     several devices overlaps them, and a device of one lane has nothing to share.
     """
+    used = {segment.device for segment in plan.segments}
+    if lanes < 2 or used != {0} or not plan.devices[0].startswith("cpu"):
+        return None
     if allowed is SecondPlan.NEVER or (allowed is SecondPlan.SAME_BITS and len(plan.segments) > 1):
         return None
-    used = {segment.device for segment in plan.segments}
-    one = len(plan.segments) == 1 and plan.segments[0].width == 1
-    if lanes < 2 or one or used != {0} or not plan.devices[0].startswith("cpu"):
+    if allowed is SecondPlan.SAME_CUTS:
+        segments = tuple(_on_one_lane(segment) for segment in plan.segments)
+    else:
+        segments = (_whole(graph, plan),)
+    if all(segment.width == 1 for segment in plan.segments) and len(segments) == len(plan.segments):
         return None
+    return replace(
+        plan,
+        name="busy",
+        segments=segments,
+        copies=(),
+        predicted=Timeline((), plan.predicted.origin),
+        bound_ns=0,
+    )
+
+
+def _on_one_lane(segment: Segment) -> Segment:
+    return replace(segment, width=1, service_ns=segment.service_ns * segment.width)
+
+
+def _whole(graph: Graph, plan: Plan) -> Segment:
     tasks = tuple(range(len(graph.tasks)))
-    whole = Segment(
+    return Segment(
         name=f"{graph.tasks[0].name} +{len(tasks) - 1}",
         device=0,
         width=1,
@@ -61,14 +86,6 @@ def narrow_plan(
         outputs=tuple(boundary_outputs(graph, tasks)),
         rank=0,
         service_ns=sum(segment.service_ns * segment.width for segment in plan.segments),
-    )
-    return replace(
-        plan,
-        name="busy",
-        segments=(whole,),
-        copies=(),
-        predicted=Timeline((), plan.predicted.origin),
-        bound_ns=0,
     )
 
 

@@ -20,6 +20,7 @@ from engine.pipeline.load import LoadParams, load, load_placed
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling.devices import parse_devices
+from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import EmulationParams
 from engine.runtime.model import Model
 
@@ -42,6 +43,12 @@ def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.Monk
     assert second.plan == first.plan
     right, again = first.run(subject.inputs), second.run(subject.inputs)
     assert all(np.array_equal(right[name], again[name]) for name in right)
+
+
+def test_what_may_run_while_queries_overlap() -> None:
+    assert LoadParams().second_plan() is SecondPlan.SAME_BITS
+    assert LoadParams(same_bits=False).second_plan() is SecondPlan.ALWAYS
+    assert LoadParams(same_bits=False, slice_ms=2).second_plan() is SecondPlan.SAME_CUTS
 
 
 def test_slices_answer_the_same_and_are_stored(

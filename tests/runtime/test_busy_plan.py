@@ -148,3 +148,15 @@ def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
     wide = replace(narrow, segments=(replace(narrow.segments[0], width=2),))
     assert narrow_plan(graph, wide, 2, SecondPlan.SAME_BITS) is not None
     assert narrow_plan(graph, wide, 2, SecondPlan.NEVER) is None
+
+
+def test_slices_stay_and_get_a_lane_each(graph: Graph) -> None:
+    cut = plan_on(graph, (0, 0))
+    assert len(cut.segments) == 2
+    assert narrow_plan(graph, cut, 2, SecondPlan.SAME_CUTS) is None
+    first, second = cut.segments
+    wide = replace(cut, segments=(replace(first, width=2), second))
+    narrow = narrow_plan(graph, wide, 2, SecondPlan.SAME_CUTS)
+    assert narrow is not None
+    assert [(s.tasks, s.width) for s in narrow.segments] == [(first.tasks, 1), (second.tasks, 1)]
+    assert narrow.segments[0].service_ns == 2 * first.service_ns
