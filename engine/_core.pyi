@@ -423,6 +423,10 @@ class Plan:
     def captured_nodes(self) -> list[int]:
         """Nodes that their device takes as one captured graph."""
 
+    @property
+    def uncaptured(self) -> dict[int, str]:
+        """Nodes that were to be captured and could not, and why."""
+
     def submit(
         self,
         inputs: Sequence[Value | None],

@@ -15,7 +15,6 @@
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
 #include "completion_queue.hpp"
-#include "cuda_device.hpp"
 #include "machine.hpp"
 #include "ort_cuda.hpp"
 #include "ort_kernel.hpp"
@@ -129,7 +128,7 @@ std::shared_ptr<const Plan> build(PyPlanBuilder& self) {
     const auto memory = static_cast<int>(plan->slots()[slot].meter);
     if (memory >= machine.device_count()) continue;  // an input
     Device& device = machine.device(memory);
-    if (dynamic_cast<const cuda::CudaDevice*>(&device) != nullptr)
+    if (device.has_own_memory())
       throw std::invalid_argument("an output of the plan lies in the memory of '" + device.name() +
                                   "': add a copy to a CPU device");
   }
@@ -171,6 +170,11 @@ nb::dict stats(const PyMachine& self) {
     row["lanes"] = device.lanes();
     row["executed"] = stats.devices[i].executed;
     row["queued"] = stats.devices[i].queued;
+    if (device.has_own_memory()) {
+      row["replayed"] = stats.devices[i].replayed;
+      row["memory_bytes"] = stats.devices[i].memory_bytes;
+      row["used_bytes"] = stats.devices[i].used_bytes;
+    }
     if (std::string why = device.failure(); !why.empty()) row["failure"] = std::move(why);
     devices.append(row);
   }
@@ -330,6 +334,14 @@ void bind_run(nb::module_& m) {
             return captured;
           },
           "Nodes that their device takes as one captured graph.")
+      .def_prop_ro(
+          "uncaptured",
+          [](const PyPlan& self) {
+            std::map<std::uint32_t, std::string> reasons;
+            for (const auto& [node, why] : self.plan->uncaptured()) reasons[node] = why;
+            return reasons;
+          },
+          "Nodes that were to be captured and could not, and why.")
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
            "completions"_a.none() = nb::none(), "tag"_a = 0)
       .def(

@@ -8,9 +8,12 @@
 
 namespace engine::cuda {
 
-/// cudaStream_t and cudaEvent_t: opaque to us too.
+/// cudaStream_t and cudaEvent_t: opaque to us, too.
 using StreamHandle = struct OpaqueStream*;
 using EventHandle = struct OpaqueEvent*;
+/// cudaGraph_t and cudaGraphExec_t.
+using GraphHandle = struct OpaqueGraph*;
+using ExecutableHandle = struct OpaqueExecutable*;
 
 /// What an error code means for us.
 enum class Severity {
@@ -103,12 +106,23 @@ class Api {
   Function<void*> host_free{library_, "cudaFreeHost"};
   Function<void*, const void*, std::size_t, int, StreamHandle> copy_async{library_,
                                                                           "cudaMemcpyAsync"};
+  Function<StreamHandle, int> stream_begin_capture{library_, "cudaStreamBeginCapture"};
+  Function<StreamHandle, GraphHandle*> stream_end_capture{library_, "cudaStreamEndCapture"};
+  Function<StreamHandle, int*> stream_is_capturing{library_, "cudaStreamIsCapturing"};
+  Function<ExecutableHandle*, GraphHandle, unsigned long long> graph_instantiate{
+      library_, "cudaGraphInstantiate"};
+  Function<ExecutableHandle, StreamHandle> graph_launch{library_, "cudaGraphLaunch"};
+  Function<GraphHandle> graph_destroy{library_, "cudaGraphDestroy"};
+  Function<ExecutableHandle> executable_destroy{library_, "cudaGraphExecDestroy"};
+  Function<> device_reset{library_, "cudaDeviceReset"};
 };
 
 inline constexpr unsigned stream_non_blocking = 1;   ///< cudaStreamNonBlocking
 inline constexpr unsigned event_without_timing = 2;  ///< cudaEventDisableTiming
 inline constexpr int host_to_device = 1;
 inline constexpr int device_to_host = 2;
+inline constexpr int device_to_device = 3;
+inline constexpr int capture_thread_local = 1;  ///< calls of other threads do not end a capture
 
 using ApiPtr = std::shared_ptr<const Api>;
 

@@ -31,11 +31,14 @@ std::vector<Task> Backlog::take_stopped() {
 }
 
 bool Calls::push(Call call) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return false;
-  calls_.push_back(std::move(call));
-  size_.store(calls_.size(),
-              std::memory_order_seq_cst);  // seq_cst: before the thread is looked for
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    calls_.push_back(std::move(call));
+    // seq_cst: before the thread is looked for
+    size_.store(calls_.size(), std::memory_order_seq_cst);
+  }
+  sleeper_.notify(1);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "parker.hpp"
 #include "run.hpp"
 #include "task.hpp"
 
@@ -47,7 +48,7 @@ class Calls {
  public:
   using Call = std::function<void()>;
 
-  /// False, and not kept, once closed.
+  /// Wakes the thread. False, and not kept, once closed.
   bool push(Call call);
   /// Runs what is there; by the one thread.
   bool run_all();
@@ -57,7 +58,11 @@ class Calls {
     return size_.load(std::memory_order_seq_cst) == 0;  // seq_cst: tested before parking
   }
 
+  /// Where the one thread sleeps; also woken for other news.
+  [[nodiscard]] EventCount& sleeper() noexcept { return sleeper_; }
+
  private:
+  EventCount sleeper_;
   std::mutex mutex_;  // guards calls_, closed_
   std::vector<Call> calls_;
   bool closed_ = false;

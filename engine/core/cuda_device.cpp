@@ -5,22 +5,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda_graph.hpp"
+
 namespace engine::cuda {
 
 namespace {
 
 constexpr int max_lanes = static_cast<int>(max_streams) - 2;
-constexpr std::size_t copies_at_once = 16;
 constexpr std::int64_t poll_interval_ns = 20'000;     ///< when nothing has happened for a while
 constexpr std::int64_t spin_after_ns = 200'000;       ///< how long polling goes without a pause
 constexpr std::int64_t scan_interval_ns = 1'000'000;  ///< for deadlines that have passed
 
 void require(bool holds, const DeviceParams& params, const std::string& what) {
   if (!holds) throw std::invalid_argument("device '" + params.name + "': " + what);
-}
-
-const CudaValue* on_device(const ValuePtr& value) {
-  return dynamic_cast<const CudaValue*>(value.get());
 }
 
 }  // namespace
@@ -68,24 +65,30 @@ void CudaDevice::start() {
 
 void CudaDevice::stop() noexcept {
   stopping_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
-  parked_.notify_all();
+  calls_->sleeper().notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-void CudaDevice::push(const Task& task) {
-  inbox_.push(task);
-  parked_.notify(1);
+void CudaDevice::push(const Task& task) { push_all({&task, 1}); }
+
+void CudaDevice::push_all(std::span<const Task> tasks) {
+  inbox_.push_all(tasks);
+  calls_->sleeper().notify(1);
 }
 
 void CudaDevice::kick() noexcept {
   kicked_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
-  parked_.notify(1);
+  calls_->sleeper().notify(1);
 }
 
 DeviceStats CudaDevice::stats() const {
-  // relaxed, both: statistics
+  const DevicePool::Stats memory = memory_->stats();
+  // relaxed, all: statistics
   return {.executed = executed_.load(std::memory_order_relaxed),
-          .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed)};
+          .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
+          .replayed = replayed_.load(std::memory_order_relaxed),
+          .memory_bytes = memory.device_bytes,
+          .used_bytes = memory.used_bytes};
 }
 
 std::string CudaDevice::failure() const {
@@ -94,25 +97,78 @@ std::string CudaDevice::failure() const {
 }
 
 std::shared_ptr<const Kernel> CudaDevice::prepare(std::shared_ptr<const Kernel> kernel) {
-  if (dynamic_cast<const CudaKernel*>(kernel.get()) != nullptr) return kernel;
-  std::promise<std::shared_ptr<const Kernel>> made;
-  const auto adapt = [&] {
+  if (auto made = std::dynamic_pointer_cast<const CudaKernel>(kernel))
+    return make([&] { return made; });
+  return make([&] { return params_.cuda.backend->adapt(std::move(kernel), parts()); });
+}
+
+std::shared_ptr<const Kernel> CudaDevice::capture(std::shared_ptr<const Kernel> prepared) {
+  const auto* slot = dynamic_cast<const KernelSlot*>(prepared.get());
+  if (slot == nullptr) return prepared;  // nothing to execute
+  return make([&]() -> std::shared_ptr<const CudaKernel> {
+    settle();
     try {
-      made.set_value(params_.cuda.backend->adapt(
-          std::move(kernel), {*api_, *streams_, *memory_, *pinned_, in_stream_}));
+      auto captured = std::make_shared<const CapturedKernel>(slot->kernel(), parts());
+      mark_lanes();
+      return captured;
+    } catch (const Error& error) {
+      if (error.is_fatal()) fatal_ = error.what();
+      mark_lanes();
+      throw;
+    } catch (...) {
+      mark_lanes();
+      throw;
+    }
+  });
+}
+
+/// Makes a kernel on the submitting thread, which also destroys it.
+std::shared_ptr<const Kernel> CudaDevice::make(
+    const std::function<std::shared_ptr<const CudaKernel>()>& maker) {
+  std::promise<std::shared_ptr<KernelSlot>> made;
+  const auto call = [&] {
+    try {
+      if (!lost_.empty()) throw std::runtime_error(lost_);
+      auto slot = std::make_shared<KernelSlot>(maker());
+      kernels_.insert(slot);
+      made.set_value(std::move(slot));
     } catch (...) {
       made.set_exception(std::current_exception());
     }
   };
-  if (!calls_->push(adapt)) throw std::runtime_error("device '" + name() + "' is closed");
-  parked_.notify(1);
-  std::shared_ptr<const Kernel> adapted = made.get_future().get();
-  const Kernel* plain = adapted.get();
-  // Its thread must end it; if there is none any more, any thread may.
-  return {plain, [calls = calls_, held = std::move(adapted)](const Kernel*) mutable {
-            calls->push([last = std::move(held)] {});
+  if (!calls_->push(call)) throw std::runtime_error("device '" + name() + "' is closed");
+  std::shared_ptr<KernelSlot> slot = made.get_future().get();
+  const Kernel* const handle = slot.get();
+  return {handle, [this, calls = calls_, held = std::move(slot)](const Kernel*) mutable {
+            // Refused once the device is closed: then close() has destroyed the kernel.
+            calls->push([this, last = std::move(held)] { drop(last); });
           }};
 }
+
+void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
+  slot->clear();
+  kernels_.erase(slot);
+  mark_lanes();
+  returns_memory_ = true;
+}
+
+/// A point in every lane behind all that was submitted without being a node.
+void CudaDevice::mark_lanes() noexcept {
+  try {
+    for (std::uint32_t lane = 0; lost_.empty() && lane < in_stream_; ++lane)
+      static_cast<void>(streams_->record(lane));
+  } catch (const std::exception& error) {
+    fatal_ = error.what();
+  }
+}
+
+/// Waits until the GPU is idle: for what may not happen beside other work.
+void CudaDevice::settle() {
+  while (lost_.empty() && fatal_.empty() && !streams_->is_idle())
+    if (!look()) std::this_thread::yield();
+}
+
+DeviceParts CudaDevice::parts() { return {api_, *streams_, *memory_, *pinned_, in_stream_}; }
 
 void CudaDevice::work(std::promise<void>& opened) {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
@@ -150,6 +206,9 @@ void CudaDevice::open() {
 /// Sessions first, then memory, then streams. Values that callers still hold keep their chunks.
 void CudaDevice::close() {
   calls_->close();
+  settle();
+  for (const auto& slot : kernels_) slot->clear();
+  kernels_.clear();
   memory_->close();
   pinned_->close();
   streams_.reset();
@@ -172,6 +231,10 @@ bool CudaDevice::step() {
   try {
     moved |= end_passed();
     moved |= submit_next();
+    if (returns_memory_ && runs_in_flight_.empty() && streams_->is_idle()) {
+      memory_->give_back_idle();
+      returns_memory_ = false;
+    }
   } catch (const std::exception& error) {
     lose(error.what());
     moved = true;
@@ -221,253 +284,8 @@ bool CudaDevice::end_passed() {
   return !passed.empty();
 }
 
-bool CudaDevice::submit_next() {
-  bool any = false;
-  if (lost_.empty()) any |= submit_copy(Backlog::copies_out);
-  if (lost_.empty()) any |= submit_copy(Backlog::copies_in);
-  if (lost_.empty()) any |= submit_kernel();
-  return any;
-}
-
-bool CudaDevice::has_room(std::uint32_t stream) const {
-  const auto depth = static_cast<std::size_t>(params_.cuda.queue_depth);
-  return in_flight_[stream].size() < (stream < in_stream_ ? depth : copies_at_once);
-}
-
-/// The lane with the fewest submissions, or the one that ends with a node that this one follows.
-std::optional<std::uint32_t> CudaDevice::choose_lane(const Task& task) const {
-  std::optional<std::uint32_t> best;
-  for (std::uint32_t lane = 0; lane < in_stream_; ++lane) {
-    if (!has_room(lane)) continue;
-    const auto& queue = in_flight_[lane];
-    // The run's own chain goes on where it is: its stream is in order, no event is needed.
-    if (!queue.empty() && queue.back().task.run == task.run) {
-      const Plan& plan = task.run->plan();
-      const auto successors = plan.successors(plan.node(queue.back().task.node));
-      if (std::ranges::find(successors, task.node) != successors.end()) return lane;
-    }
-    if (!best || queue.size() < in_flight_[*best].size()) best = lane;
-  }
-  return best;
-}
-
-bool CudaDevice::submit_kernel() {
-  if (backlog_.empty(Backlog::kernels)) return false;
-  const Task task = backlog_.first(Backlog::kernels);
-  if (task.run->should_skip()) {
-    skip(backlog_.pop(Backlog::kernels));
-    return true;
-  }
-  const auto lane = choose_lane(task);
-  if (!lane) return false;
-  backlog_.pop(Backlog::kernels);
-  enqueue(task, task.run->plan().node(task.node), *lane);
-  return true;
-}
-
-void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t lane) {
-  Run& run = *task.run;
-  Submitted entry{.task = task, .start_ns = now_ns()};
-  run.take_inputs(node, scratch_);
-  scratch_.outputs.resize(node.end_output - node.first_output);
-  try {
-    for (const ValuePtr& input : scratch_.inputs) {
-      if (!input) continue;
-      const CudaValue* value = on_device(input);
-      if (value == nullptr) throw std::runtime_error("an input is not in the GPU's memory");
-      streams_->wait(lane, value->written());
-    }
-    Launch launch(*api_, *streams_, *memory_, *pinned_, lane);
-    // prepare() made the kernel
-    if (node.kernel != nullptr)
-      static_cast<const CudaKernel*>(node.kernel)
-          ->enqueue(launch, scratch_.inputs, scratch_.outputs);
-  } catch (const std::exception& error) {
-    fail(task, error);
-  }
-  if (!record(entry, lane)) return abandon(task, scratch_);
-  for (const ValuePtr& input : scratch_.inputs)
-    if (const CudaValue* value = on_device(input)) memory_->note_use(value->data(), entry.stamp);
-  for (const ValuePtr& output : scratch_.outputs)
-    if (const CudaValue* value = on_device(output)) value->set_written(entry.stamp);
-  if (run.stopped()) scratch_.outputs.clear();
-  run.publish(task.node, node, scratch_);
-  submitted(std::move(entry));
-  pass_on(task, node);
-}
-
-/// Fails the run; remembers an error after which nothing can be submitted any more.
-void CudaDevice::fail(const Task& task, const std::exception& error) {
-  const auto* cuda_error = dynamic_cast<const Error*>(&error);
-  if (cuda_error != nullptr && cuda_error->is_fatal())
-    fatal_ = error.what();
-  else
-    task.run->fail(task.node, "device '" + name() + "': " + error.what());
-}
-
-/// Ends a submission with its event; false if the device is lost.
-bool CudaDevice::record(Submitted& entry, std::uint32_t stream) {
-  try {
-    if (fatal_.empty()) entry.stamp = streams_->record(stream);
-  } catch (const std::exception& error) {
-    fatal_ = error.what();
-  }
-  return fatal_.empty();
-}
-
-/// Ends a node that was not submitted since the device was lost, and all that was before it.
-void CudaDevice::abandon(const Task& task, NodeValues& values) {
-  lose(std::exchange(fatal_, {}));
-  task.run->fail(task.node, lost_);
-  values.outputs.clear();
-  task.run->publish(task.node, task.run->plan().node(task.node), values);
-  complete_skipped(task);
-}
-
-void CudaDevice::submitted(Submitted entry) {
-  entry.number = ++next_number_;
-  InFlight& of_run = runs_in_flight_[entry.task.run];
-  if (++of_run.count == 1) {
-    entry.task.run->add_reference();
-    of_run.hold = RunPtr(entry.task.run);
-  }
-  in_flight_[entry.stamp.stream].push_back(std::move(entry));
-}
-
-/// What was submitted is good enough for successors on this device.
-void CudaDevice::pass_on(const Task& task, const PlanNode& node) {
-  Run& run = *task.run;
-  const std::int64_t now = run.traced() ? now_ns() : 0;
-  run.complete_towards(
-      node, [this](const PlanNode& next) { return next.executor == executor_; },
-      [&](std::uint32_t index, const PlanNode&) {
-        if (run.traced()) run.trace_ready(index, now);
-        backlog_.push({&run, index, 0});
-      });
-}
-
-void CudaDevice::end(Submitted& entry) {
-  const Task task = entry.task;
-  Run& run = *task.run;
-  const PlanNode& node = run.plan().node(task.node);
-  const bool is_copy_out = Backlog::queue_of(node) == Backlog::copies_out;
-  if (is_copy_out) receive(entry);
-  executed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
-  std::int64_t& busy_until_ns = busy_until_ns_[entry.stamp.stream];
-  const std::int64_t now = now_ns();
-  if (run.traced()) {
-    const bool is_lane = entry.stamp.stream < in_stream_;
-    run.trace(task.node, is_lane ? static_cast<int>(entry.stamp.stream) : 0,
-              std::max(entry.start_ns, busy_until_ns), now);
-  }
-  busy_until_ns = now;
-  const auto of_run = runs_in_flight_.find(&run);
-  const bool is_last = --of_run->second.count == 0;
-  // Before the run can end, so that its last caller finds it let go of; but not if all that waits
-  // for this node went on when it was submitted: then nothing else may keep the run.
-  RunPtr hold = is_last && !has_rest(task, node) ? std::move(of_run->second.hold) : RunPtr();
-  if (is_last) runs_in_flight_.erase(of_run);
-  if (!hold.get()) complete_rest(task, node, is_copy_out);
-  hold = RunPtr();
-  if (is_last) end_skipped(&run);
-}
-
-/// Whether something waits for the end of the node's work.
-bool CudaDevice::has_rest(const Task& task, const PlanNode& node) const {
-  const Plan& plan = task.run->plan();
-  const auto successors = plan.successors(node);
-  return successors.empty() || Backlog::queue_of(node) == Backlog::copies_out ||
-         std::ranges::any_of(
-             successors, [&](std::uint32_t next) { return plan.node(next).executor != executor_; });
-}
-
-/// Successors that wait for the end of the work. The run may be gone afterwards.
-void CudaDevice::complete_rest(const Task& task, const PlanNode& node, bool is_copy_out) {
-  Run& run = *task.run;
-  const std::int64_t now = now_ns();
-  const auto ready = [&](std::uint32_t index, const PlanNode& next) {
-    if (run.traced()) run.trace_ready(index, now);
-    made_ready_.emplace_back(next.executor, Task{&run, index, now});
-  };
-  if (is_copy_out || node.first_successor == node.end_successor)
-    run.complete(node, ready);
-  else
-    run.complete_towards(
-        node, [this](const PlanNode& next) { return next.executor != executor_; }, ready);
-  hand_over();
-}
-
-void CudaDevice::hand_over() {
-  // Most urgent first; and after all was counted, since the run may end with the last push.
-  for (; !made_ready_.empty(); made_ready_.pop_back()) {
-    const auto& [executor, task] = made_ready_.back();
-    if (executor == executor_)
-      backlog_.push(task);
-    else
-      machine_.executor(executor).push(task);
-  }
-}
-
-/// A node of a stopped run. It counts as done behind all that the run has submitted, so that the
-/// run does not end before these.
-void CudaDevice::skip(const Task& task) {
-  Run& run = *task.run;
-  run.take_inputs(run.plan().node(task.node), scratch_);
-  run.publish(task.node, run.plan().node(task.node), scratch_);
-  if (runs_in_flight_.contains(&run))
-    skipped_.push_back(task);
-  else
-    complete_skipped(task);
-}
-
-void CudaDevice::complete_skipped(const Task& task) {
-  Run& run = *task.run;
-  const std::int64_t now = now_ns();
-  if (run.traced()) run.trace(task.node, -1, now, now);
-  run.complete(run.plan().node(task.node), [&](std::uint32_t index, const PlanNode& next) {
-    if (run.traced()) run.trace_ready(index, now);
-    made_ready_.emplace_back(next.executor, Task{&run, index, now});
-  });
-  hand_over();
-}
-
-void CudaDevice::end_skipped(const Run* run) {
-  std::vector<Task> tasks;
-  std::erase_if(skipped_, [&](const Task& task) {
-    if (task.run == run) tasks.push_back(task);
-    return task.run == run;
-  });
-  for (const Task& task : tasks) complete_skipped(task);
-}
-
-/// Ends all that is here with an error; what comes later ends the same way in step().
-void CudaDevice::lose(const std::string& why) {
-  lost_ = "device '" + name() + "' is lost: " + why + "; the process must be restarted to use it";
-  {
-    const std::lock_guard lock(failure_mutex_);
-    failure_ = lost_;
-  }
-  std::vector<Submitted> all;
-  for (auto& queue : in_flight_) {
-    std::ranges::move(queue, std::back_inserter(all));
-    queue.clear();
-  }
-  std::ranges::sort(all, {}, &Submitted::number);
-  for (Submitted& entry : all) entry.task.run->fail(entry.task.node, lost_);
-  for (Submitted& entry : all) end(entry);
-  for (auto& held : held_) {
-    if (!held) continue;
-    const Task task = held->task;
-    task.run->fail(task.node, lost_);
-    held->values.outputs.clear();
-    task.run->publish(task.node, task.run->plan().node(task.node), held->values);
-    held.reset();
-    complete_skipped(task);
-  }
-}
-
 void CudaDevice::park() {
-  const bool busy = !runs_in_flight_.empty();
+  const bool busy = !runs_in_flight_.empty() || (returns_memory_ && lost_.empty());
   const auto has_news = [this] {
     return !inbox_.empty() || !calls_->empty() ||
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking
@@ -476,11 +294,11 @@ void CudaDevice::park() {
   if (busy && now_ns() < last_progress_ns_ + spin_after_ns &&
       machine_.spin_until([&] { return has_news() || look() || !fatal_.empty(); }))
     return;
-  const EventCount::Key key = parked_.prepare();
+  const EventCount::Key key = calls_->sleeper().prepare();
   if (has_news())
-    parked_.cancel();
+    calls_->sleeper().cancel();
   else
-    parked_.wait(key, busy ? now_ns() + poll_interval_ns : 0);
+    calls_->sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
 }
 
 }  // namespace engine::cuda

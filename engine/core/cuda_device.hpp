@@ -3,10 +3,12 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cuda_backlog.hpp"
 #include "cuda_kernel.hpp"
@@ -21,6 +23,22 @@ namespace engine::cuda {
 void check(const DeviceParams& params);
 /// The same for what a CUDA device may stand beside: CPU devices only.
 void check_alone(const std::vector<DeviceParams>& devices);
+
+/// What a plan holds of a kernel: the device itself owns it, and destroys it when the plan goes, or
+/// else before its streams, whatever plans there still are.
+class KernelSlot final : public CudaKernel {
+ public:
+  explicit KernelSlot(std::shared_ptr<const CudaKernel> kernel) : kernel_(std::move(kernel)) {}
+  void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
+               std::span<ValuePtr> outputs) const override {
+    kernel_->enqueue(launch, inputs, outputs);
+  }
+  [[nodiscard]] const std::shared_ptr<const CudaKernel>& kernel() const noexcept { return kernel_; }
+  void clear() noexcept { kernel_.reset(); }
+
+ private:
+  std::shared_ptr<const CudaKernel> kernel_;  ///< the submitting thread's own
+};
 
 /// A node is *submitted* once and *ends* when the event behind its work has passed. Its successors
 /// on this device are ready when it is submitted: their stream comes after its event, the host is
@@ -43,12 +61,17 @@ class CudaDevice final : public Device {
   void start() override;
   void stop() noexcept override;
   void push(const Task& task) override;
+  void push_all(std::span<const Task> tasks) override;
   void kick() noexcept override;
   /// It copies by itself, and what is charged instead of burnt elsewhere is not burnt here.
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   /// Adapts a host's kernel, on the submitting thread, where it will also be destroyed.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
       std::shared_ptr<const Kernel> kernel) override;
+  /// On every lane; waits until the GPU is idle.
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(
+      std::shared_ptr<const Kernel> prepared) override;
+  [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
   [[nodiscard]] DeviceStats stats() const override;
   [[nodiscard]] std::string failure() const override;
 
@@ -74,6 +97,12 @@ class CudaDevice final : public Device {
     NodeValues values;
   };
 
+  [[nodiscard]] std::shared_ptr<const Kernel> make(
+      const std::function<std::shared_ptr<const CudaKernel>()>& maker);
+  void drop(const std::shared_ptr<KernelSlot>& slot);
+  void mark_lanes() noexcept;
+  void settle();
+  [[nodiscard]] DeviceParts parts();
   void work(std::promise<void>& opened);
   void open();
   void close();
@@ -113,10 +142,9 @@ class CudaDevice final : public Device {
   Machine& machine_;
   Inbox inbox_;
   const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
-  EventCount parked_;
   std::atomic<bool> kicked_{false};
   std::atomic<bool> stopping_{false};
-  std::atomic<std::uint64_t> executed_{0};
+  std::atomic<std::uint64_t> executed_{0}, replayed_{0};
   std::atomic<std::uint64_t> backlog_size_{0};
   mutable std::mutex failure_mutex_;  // guards failure_
   std::string failure_;
@@ -127,6 +155,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<Streams> streams_;
   std::shared_ptr<DevicePool> memory_;
   std::shared_ptr<PinnedPool> pinned_;
+  std::unordered_set<std::shared_ptr<KernelSlot>> kernels_;
+  bool returns_memory_ = false;  ///< a kernel has gone, and its memory is to go too
   Backlog backlog_;
   std::vector<Task> arrivals_;
   std::vector<std::deque<Submitted>> in_flight_;  ///< per stream

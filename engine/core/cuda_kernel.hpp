@@ -3,7 +3,10 @@
 
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
+#include "cuda_private_pool.hpp"
 #include "cuda_value.hpp"
 
 namespace engine::cuda {
@@ -12,28 +15,55 @@ namespace engine::cuda {
 /// for all inputs.
 class Launch {
  public:
-  Launch(const Api& api, Streams& streams, DevicePool& memory, PinnedPool& pinned,
+  /// All outlive it.
+  Launch(const ApiPtr& api, Streams& streams, DevicePool& memory, PinnedPool& pinned,
          std::uint32_t lane)
       : api_(api), streams_(streams), memory_(memory), pinned_(pinned), lane_(lane) {}
-  [[nodiscard]] const Api& api() const noexcept { return api_; }
+  [[nodiscard]] const Api& api() const noexcept { return *api_; }
+  [[nodiscard]] const ApiPtr& api_pointer() const noexcept { return api_; }
   [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return streams_.handle(lane_); }
   /// Throws Error of code out_of_memory.
-  [[nodiscard]] Memory allocate(std::size_t bytes) { return memory_.allocate(lane_, bytes); }
+  [[nodiscard]] Memory allocate(std::size_t bytes) {
+    return private_ ? private_->allocate(bytes) : memory_.allocate(lane_, bytes);
+  }
   /// Pinned host memory; the caller keeps it until the stream has passed its use.
   [[nodiscard]] Memory allocate_pinned(std::size_t bytes) { return pinned_.allocate(bytes, true); }
+  /// From now on memory comes from there.
+  void use(std::shared_ptr<PrivatePool> memory) noexcept { private_ = std::move(memory); }
+  /// A graph was launched instead of operators.
+  void note_replay() noexcept { is_replay_ = true; }
+  [[nodiscard]] bool is_replay() const noexcept { return is_replay_; }
 
  private:
-  const Api& api_;
+  const ApiPtr& api_;
   Streams& streams_;
   DevicePool& memory_;
   PinnedPool& pinned_;
   const std::uint32_t lane_;
+  std::shared_ptr<PrivatePool> private_ = nullptr;
+  bool is_replay_ = false;
+};
+
+/// The work of a kernel on one lane as a graph that was captured once: it reads and writes the same
+/// addresses each time. For the submitting thread; destroyed when its stream has passed its work.
+class Replay {
+ public:
+  using Values = std::vector<std::shared_ptr<const CudaValue>>;
+
+  Replay() = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  virtual ~Replay() = default;
+  [[nodiscard]] virtual const Values& inputs() const noexcept = 0;
+  [[nodiscard]] virtual const Values& outputs() const noexcept = 0;
+  /// Submits it to the stream that it was captured on. Throws Error.
+  virtual void launch() = 0;
 };
 
 /// What a device has for its kernels. Used by its submitting thread only; lives as long as they.
 struct DeviceParts {
-  const Api& api;
+  ApiPtr api;
   Streams& streams;
   DevicePool& memory;
   PinnedPool& pinned;
@@ -48,6 +78,9 @@ class CudaKernel : public Kernel {
   /// optional input is absent. Throws std::exception when it fails.
   virtual void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
                        std::span<ValuePtr> outputs) const = 0;
+  /// Captures the work on the launch's stream, for inputs of the only sizes that it takes. The
+  /// device is idle. Throws std::exception saying why that cannot be.
+  [[nodiscard]] virtual std::unique_ptr<Replay> capture(Launch& launch) const;
   /// Always throws: a GPU's kernel has no meaning without a stream.
   void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
                CancelToken* token) const final;

@@ -7,8 +7,10 @@ namespace engine::cuda {
 DevicePool::DevicePool(ApiPtr api, Streams& streams, const Params& params)
     : api_(std::move(api)), streams_(streams), params_(params), pools_(params.pools) {
   const std::size_t share = params.reserve_bytes / params.pools;
-  for (std::uint32_t pool = 0; share > 0 && pool < params.pools; ++pool)
+  for (std::uint32_t pool = 0; share > 0 && pool < params.pools; ++pool) {
     if (!grow(pool, Ranges::rounded(share), 0)) throw exhausted(share);
+    reserved_.insert(pools_[pool].first());
+  }
 }
 
 DevicePool::~DevicePool() { close(); }
@@ -26,7 +28,7 @@ void* DevicePool::allocate_bare(std::uint32_t stream, std::size_t bytes) {
     block = take(stream, stream, size);
   for (std::uint32_t other = 0; block == nullptr && other < pools_.size(); ++other)
     if (other != stream) block = take(other, stream, size);
-  if (block == nullptr && trim() && grow(stream, size, params_.chunk_bytes))
+  if (block == nullptr && trim({}) && grow(stream, size, params_.chunk_bytes))
     block = take(stream, stream, size);
   if (block == nullptr) throw exhausted(size);
   used_bytes_ += size;
@@ -65,8 +67,8 @@ bool DevicePool::grow(std::uint32_t pool, std::size_t bytes, std::size_t chunk_b
   return true;
 }
 
-/// Gives chunks back that nobody uses; whether there were any.
-bool DevicePool::trim() {
+/// Gives chunks back that nobody uses, but for `kept`; whether there were any.
+bool DevicePool::trim(const std::set<std::byte*>& kept) {
   const auto has_passed = [&](const Uses& uses) {
     for (std::uint32_t stream = 0; stream < streams_.count(); ++stream)
       if (uses[stream] > streams_.passed(stream)) return false;
@@ -74,8 +76,9 @@ bool DevicePool::trim() {
   };
   bool any = false;
   for (Ranges& pool : pools_)
-    for (const auto& [chunk, bytes] : pool.drop_chunks(has_passed)) {
+    for (const auto& [chunk, bytes] : pool.drop_chunks(has_passed, kept)) {
       api_->device_free(chunk);
+      reserved_.erase(chunk);
       device_bytes_ -= bytes;
       any = true;
     }
@@ -93,7 +96,7 @@ void DevicePool::release(void* block) noexcept {
   used_bytes_ -= pool.give(begin);
   if (!closed_) return;
   for (const auto& [chunk, bytes] : pool.drop_chunks([](const Uses&) { return true; })) {
-    api_->device_free.code(chunk);
+    if (!forgotten_) api_->device_free.code(chunk);
     device_bytes_ -= bytes;
   }
 }
@@ -113,6 +116,16 @@ void DevicePool::close() noexcept {
       api_->device_free.code(chunk);
       device_bytes_ -= bytes;
     }
+}
+
+void DevicePool::forget() noexcept {
+  const std::lock_guard lock(mutex_);
+  closed_ = forgotten_ = true;
+}
+
+void DevicePool::give_back_idle() {
+  const std::lock_guard lock(mutex_);
+  trim(reserved_);
 }
 
 DevicePool::Stats DevicePool::stats() const {
@@ -160,7 +173,7 @@ void PinnedPool::release(void* block) noexcept {
   ranges_.give(static_cast<std::byte*>(block));
   if (!closed_) return;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
-    api_->host_free.code(chunk);
+    if (!forgotten_) api_->host_free.code(chunk);
 }
 
 bool PinnedPool::holds(const void* address) const {
@@ -189,6 +202,11 @@ void PinnedPool::close() noexcept {
   closed_ = true;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
     api_->host_free.code(chunk);
+}
+
+void PinnedPool::forget() noexcept {
+  const std::lock_guard lock(mutex_);
+  closed_ = forgotten_ = true;
 }
 
 }  // namespace engine::cuda

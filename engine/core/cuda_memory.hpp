@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,16 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   /// The streams are about to go, their work has ended: frees what nobody holds, and from now on
   /// whatever comes back.
   void close() noexcept;
+  /// The same for memory that must not be freed any more: CUDA was reset.
+  void forget() noexcept;
+  /// Gives the device back what is free and was not reserved. Throws Error.
+  void give_back_idle();
   [[nodiscard]] Stats stats() const;
 
  private:
   [[nodiscard]] std::byte* take(std::uint32_t pool, std::uint32_t stream, std::size_t bytes);
   bool grow(std::uint32_t pool, std::size_t bytes, std::size_t chunk_bytes);
-  bool trim();
+  bool trim(const std::set<std::byte*>& kept);
   [[nodiscard]] Ranges& pool_of(const std::byte* address);
   [[nodiscard]] Error exhausted(std::size_t bytes) const;
 
@@ -65,8 +70,9 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   const Params params_;
   mutable std::mutex mutex_;  // guards all below
   std::vector<Ranges> pools_;
+  std::set<std::byte*> reserved_;
   std::size_t device_bytes_ = 0, used_bytes_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, forgotten_ = false;
 };
 
 /// Pinned host memory. It is asked for once, at the start; more only where a copy could never go on
@@ -88,6 +94,8 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   /// The same memory, counted as lent until it is released.
   [[nodiscard]] Memory lend(Memory memory, std::size_t bytes);
   void close() noexcept;
+  /// As DevicePool::forget.
+  void forget() noexcept;
 
  private:
   void release(void* block) noexcept;
@@ -97,7 +105,7 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   mutable std::mutex mutex_;  // guards all below
   Ranges ranges_;
   std::size_t bytes_ = 0, lent_bytes_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, forgotten_ = false;
 };
 
 }  // namespace engine::cuda

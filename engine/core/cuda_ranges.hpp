@@ -43,16 +43,17 @@ class Ranges {
   /// Gives a block back; returns its bytes.
   std::size_t give(std::byte* block);
   [[nodiscard]] bool holds(const std::byte* address) const noexcept;
-  /// Forgets the chunks that are free as a whole and of which `is_good(uses)` holds, and returns
-  /// them.
+  /// Forgets the chunks that are free as a whole and of which `is_good(uses)` holds, but for those
+  /// of `kept`, and returns them.
   template <typename IsGood>
-  [[nodiscard]] std::vector<std::pair<std::byte*, std::size_t>> drop_chunks(IsGood&& is_good) {
+  [[nodiscard]] std::vector<std::pair<std::byte*, std::size_t>> drop_chunks(
+      IsGood&& is_good, const std::set<std::byte*>& kept = {}) {
     std::vector<std::pair<std::byte*, std::size_t>> dropped;
     for (auto block = blocks_.begin(); block != blocks_.end();) {
       const auto next = std::next(block);
       const bool is_whole = next == blocks_.end() || next->second.starts_chunk;
       if (block->second.is_free && block->second.starts_chunk && is_whole &&
-          is_good(block->second.uses)) {
+          is_good(block->second.uses) && !kept.contains(block->first)) {
         dropped.emplace_back(block->first, block->second.bytes);
         free_.erase({block->second.bytes, block->first});
         blocks_.erase(block);
@@ -62,6 +63,8 @@ class Ranges {
     return dropped;
   }
   [[nodiscard]] bool empty() const noexcept { return blocks_.empty(); }
+  /// Where the first chunk begins; there is one.
+  [[nodiscard]] std::byte* first() const noexcept { return blocks_.begin()->first; }
 
  private:
   struct Block {

@@ -1,5 +1,6 @@
 #include "cuda_streams.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace engine::cuda {
@@ -44,6 +45,10 @@ void Streams::wait(std::uint32_t stream, Stamp stamp) {
 
 void Streams::wait(std::uint32_t stream, const Uses& uses) {
   for (std::uint32_t other = 0; other < count(); ++other) wait(stream, Stamp{other, uses[other]});
+}
+
+bool Streams::is_idle() const noexcept {
+  return std::ranges::all_of(rows_, [](const Row& row) { return row.outstanding.empty(); });
 }
 
 bool Streams::poll() {

@@ -62,6 +62,8 @@ class Streams {
   [[nodiscard]] std::uint64_t passed(std::uint32_t stream) const noexcept {
     return rows_[stream].recorded - rows_[stream].outstanding.size();
   }
+  /// Whether the host has seen all recorded points pass.
+  [[nodiscard]] bool is_idle() const noexcept;
   /// The last point recorded in the stream.
   [[nodiscard]] Stamp last(std::uint32_t stream) const noexcept {
     return {stream, rows_[stream].recorded};

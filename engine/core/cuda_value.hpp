@@ -15,6 +15,8 @@ struct TensorInfo {
   std::size_t bytes = 0;
   int elem_type = 0;  ///< ONNX's number
   std::vector<std::int64_t> shape = {};
+
+  bool operator==(const TensorInfo&) const = default;
 };
 
 /// It may exist before its content does: whatever reads it must come after `written()`.

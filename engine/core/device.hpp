@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "kernel.hpp"
@@ -13,8 +14,11 @@ namespace engine {
 
 /// Counters of one device since its start.
 struct DeviceStats {
-  std::uint64_t executed = 0;  ///< nodes whose work was done (skipped ones do not count)
-  std::uint64_t queued = 0;    ///< ready nodes that wait now
+  std::uint64_t executed = 0;    ///< nodes whose work was done (skipped ones do not count)
+  std::uint64_t queued = 0;      ///< ready nodes that wait now
+  std::uint64_t replayed = 0;    ///< of the executed, those that launched a captured graph
+  std::size_t memory_bytes = 0;  ///< of a GPU's memory, what the device holds
+  std::size_t used_bytes = 0;    ///< of these, what values, weights and graphs use
 };
 
 /// Executes ready nodes. start() and stop() are called once, by the machine, stop() only when no
@@ -45,8 +49,15 @@ class Device {
       std::shared_ptr<const Kernel> kernel) {
     return kernel;
   }
-  /// Whether it takes a segment as one captured graph of its operators.
-  [[nodiscard]] virtual bool captures() const noexcept { return false; }
+  /// A prepared kernel as one captured graph of its operators. Throws std::runtime_error saying
+  /// why that cannot be: its operators are then launched one by one.
+  [[nodiscard]] virtual std::shared_ptr<const Kernel> capture(
+      std::shared_ptr<const Kernel> prepared) {
+    static_cast<void>(prepared);
+    throw std::runtime_error("device '" + name_ + "' captures no graphs");
+  }
+  /// Whether its values lie where the host cannot read them.
+  [[nodiscard]] virtual bool has_own_memory() const noexcept { return false; }
   [[nodiscard]] virtual DeviceStats stats() const = 0;
   /// Why the device is lost for good, its runs fail; empty as long as it works. Thread-safe.
   [[nodiscard]] virtual std::string failure() const { return {}; }

@@ -21,6 +21,12 @@ std::shared_ptr<const Kernel> EmulatedDevice::prepare(std::shared_ptr<const Kern
   return std::make_shared<EmulatedKernel>(std::move(kernel), params_.replay);
 }
 
+std::shared_ptr<const Kernel> EmulatedDevice::capture(std::shared_ptr<const Kernel> prepared) {
+  if (params_.fail_capture)
+    throw std::runtime_error("emulated device '" + name() + "' captures no graphs (fail_capture)");
+  return prepared;
+}
+
 void EmulatedDevice::arrive(const Task& task) {
   const PlanNode& node = task.run->plan().node(task.node);
   if (node.kind == NodeKind::copy && node.is_linked) return links_[node.link].ask(task);

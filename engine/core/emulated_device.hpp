@@ -32,7 +32,8 @@ class EmulatedDevice final : public TimedDevice {
   /// Throws std::runtime_error if fail_prepare is set.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
       std::shared_ptr<const Kernel> kernel) override;
-  [[nodiscard]] bool captures() const noexcept override { return !params_.fail_capture; }
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(
+      std::shared_ptr<const Kernel> prepared) override;
 
  protected:
   void arrive(const Task& task) override;

@@ -90,6 +90,10 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Nodes without successors: when all of them are done, every node is.
   [[nodiscard]] std::uint32_t sink_count() const noexcept { return sink_count_; }
   [[nodiscard]] Machine& machine() const noexcept { return *machine_; }
+  /// Nodes that were to be captured and could not, and why.
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::string>> uncaptured() const noexcept {
+    return uncaptured_;
+  }
   /// Whether the kernels of its runs want a CancelToken.
   [[nodiscard]] bool wants_token() const noexcept { return make_token_ != nullptr; }
 
@@ -107,6 +111,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::unique_ptr<CancelToken> (*make_token_)() = nullptr;
   std::vector<PlanNode> nodes_;
   std::vector<std::string> names_;
+  std::vector<std::pair<std::uint32_t, std::string>> uncaptured_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
   std::vector<PlanSlot> slots_;
   std::vector<std::uint32_t> successors_, inputs_, outputs_;

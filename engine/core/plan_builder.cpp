@@ -41,13 +41,22 @@ int PlanBuilder::add_node(NodeSpec spec) {
   Device& device = machine_->device(spec.device);
   claim_outputs(spec, spec.device);
   if (spec.kernel) spec.kernel = device.prepare(std::move(spec.kernel));
-  const bool is_captured = spec.captured_ns >= 0 && device.captures();
-  if (is_captured) {
-    spec.service_ns = spec.captured_ns;
-    spec.launch_ns = 0;
-  }
+  const bool is_captured = spec.captured_ns >= 0 && capture(device, spec);
   const auto executor = static_cast<std::uint32_t>(spec.device);
   return append(std::move(spec), {.executor = executor}, is_captured);
+}
+
+/// Makes the node one graph of its operators; false, and a note of why, if that cannot be.
+bool PlanBuilder::capture(Device& device, NodeSpec& spec) {
+  try {
+    spec.kernel = device.capture(spec.kernel);  // a copy: kept if it throws
+  } catch (const std::runtime_error& error) {
+    uncaptured_.emplace_back(static_cast<std::uint32_t>(specs_.size()), error.what());
+    return false;
+  }
+  spec.service_ns = spec.captured_ns;
+  spec.launch_ns = 0;
+  return true;
 }
 
 int PlanBuilder::add_copy(std::string name, int source_device, int target_device, int source,
@@ -135,6 +144,7 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   std::shared_ptr<Plan> plan(new Plan());
   plan->machine_ = machine_;
   plan->make_token_ = token_maker_;
+  plan->uncaptured_ = uncaptured_;
   const auto host = static_cast<std::uint32_t>(machine_->device_count());
   for (const Value& value : values_)
     plan->slots_.push_back(

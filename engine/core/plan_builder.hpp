@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine.hpp"
@@ -59,6 +60,7 @@ class PlanBuilder {
 
   void check_node(const NodeSpec& spec) const;
   void check_value(int value, const std::string& where) const;
+  [[nodiscard]] bool capture(Device& device, NodeSpec& spec);
   void claim_outputs(const NodeSpec& spec, int memory);
   int append(NodeSpec spec, const Machine::CopyRoute& route, bool is_captured = false);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
@@ -73,6 +75,7 @@ class PlanBuilder {
   std::vector<NodeSpec> specs_;
   std::vector<Machine::CopyRoute> routes_;
   std::vector<bool> captured_;
+  std::vector<std::pair<std::uint32_t, std::string>> uncaptured_;
   std::vector<int> inputs_, outputs_;
 };
 

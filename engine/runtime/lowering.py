@@ -64,9 +64,8 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
 
 def _report_capture(plan: Plan, native: _core.Plan) -> None:
     """Say which segments the device failed to capture: they run, launched operator by operator."""
-    captured = set(native.captured_nodes)
-    ranked = enumerate(sorted(plan.segments, key=lambda s: s.rank))
-    failed = [s.name for node, s in ranked if s.captured and node not in captured]
+    ranked = sorted(plan.segments, key=lambda s: s.rank)
+    failed = [f"{ranked[node].name} ({why})" for node, why in sorted(native.uncaptured.items())]
     if failed:
         _log.warning(
             "capture failed for %d segments, their operators are launched one by one: %s",

@@ -130,6 +130,22 @@ def test_a_lost_device_says_so_in_runs_and_statistics(library):
     machine.close()
 
 
+def test_a_plan_says_why_a_segment_is_not_captured(machine):
+    builder = PlanBuilder(machine)
+    x, moved, made, y = (builder.add_value(name) for name in ("x", "moved", "made", "y"))
+    builder.add_copy("in", CPU, GPU, x, moved)
+    builder.add_session("relu", GPU, RELU, [("x", moved)], [("y", made)], captured_ns=0)
+    builder.add_copy("out", GPU, CPU, made, y)
+    builder.set_inputs([x])
+    builder.set_outputs([y])
+    plan = builder.build()
+    assert plan.captured_nodes == []
+    assert plan.uncaptured == {1: "its kind of kernel has no graphs"}
+    (value,) = plan.run([to_value(np.array([-1.0, 2.0], np.float32))])
+    np.testing.assert_array_equal(from_value(value), [0.0, 2.0])
+    assert machine.stats()["devices"][GPU]["replayed"] == 0
+
+
 def test_strings_have_no_place_on_a_gpu(machine):
     plan = branches(machine, 1)
     with pytest.raises(RuntimeError, match="only tensors of numbers"):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda_device.hpp"
+#include "cuda_graph.hpp"
 #include "cuda_host_kernel.hpp"
 #include "cuda_kernel.hpp"
 #include "fake_cuda.hpp"
@@ -33,12 +34,15 @@ class FakeCuda {
   [[nodiscard]] std::size_t violations() const {
     return find(fakeCudaViolations, "fakeCudaViolations")(nullptr, 0);
   }
-  /// Throws with the text of the first broken rules.
-  void check_clean() const {
+  /// Of the first broken rules.
+  [[nodiscard]] std::string text() const {
     std::array<char, 4096> text{};
-    const std::size_t count =
-        find(fakeCudaViolations, "fakeCudaViolations")(text.data(), text.size());
-    if (count != 0) throw std::runtime_error(std::to_string(count) + " violations: " + text.data());
+    find(fakeCudaViolations, "fakeCudaViolations")(text.data(), text.size());
+    return text.data();
+  }
+  void check_clean() const {
+    if (violations() != 0)
+      throw std::runtime_error(std::to_string(violations()) + " violations: " + text());
   }
   static int launch(void* stream, const std::vector<FakeCudaAccess>& accesses, void (*work)(void*),
                     void* argument) {
@@ -101,8 +105,17 @@ class HostSum final : public Kernel {
 /// The same on the GPU: it reads all inputs, and writes scratch memory and its output.
 class GpuSum final : public cuda::CudaKernel {
  public:
-  explicit GpuSum(std::size_t count) : count_(count) {}
+  /// `input_counts` says how many numbers its inputs have; without it cannot be captured.
+  explicit GpuSum(std::size_t count, std::vector<std::size_t> input_counts = {})
+      : count_(count), input_counts_(std::move(input_counts)) {}
 
+  [[nodiscard]] std::unique_ptr<cuda::Replay> capture(cuda::Launch& launch) const override {
+    if (input_counts_.empty()) return CudaKernel::capture(launch);
+    std::vector<cuda::TensorInfo> inputs;
+    for (const std::size_t count : input_counts_)
+      inputs.push_back({.bytes = 8 * count, .elem_type = 7});
+    return cuda::capture_enqueue(*this, launch, inputs, 1);
+  }
   void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
                std::span<ValuePtr> outputs) const override {
     Work& work = works_.emplace_back();
@@ -141,6 +154,7 @@ class GpuSum final : public cuda::CudaKernel {
   }
 
   const std::size_t count_;
+  const std::vector<std::size_t> input_counts_;
   mutable std::deque<Work> works_;
 };
 

@@ -48,10 +48,37 @@ struct Operation {
   std::uint64_t ticket = 0;
 };
 
+/// What one operation does to memory.
+struct Access {
+  void* begin;
+  std::size_t bytes;
+  bool writes;
+  const char* what;
+};
+
+/// Work that was captured, and its accesses.
+struct CapturedWork {
+  std::vector<Access> accesses;
+  std::function<void()> run;
+};
+
+struct Graph {
+  std::vector<CapturedWork> works;
+  struct Stream* stream = nullptr;
+};
+
+struct Executable {
+  Graph graph;
+  std::thread::id thread;
+  Clock last{};  ///< of its last launch
+};
+
 struct Stream {
   std::size_t id = 0;
   Clock clock{};
   std::deque<Operation> queue;
+  std::unique_ptr<Graph> capture;  ///< while it captures
+  bool broken = false;             ///< the capture can only fail
 };
 
 /// The last accesses to a range of memory, by stream.
@@ -73,6 +100,8 @@ struct Fake {
   std::mt19937_64 random{1};
   std::map<Stream*, std::unique_ptr<Stream>> streams;
   std::map<Event*, EventPtr> events;
+  std::map<Graph*, std::unique_ptr<Graph>> graphs;
+  std::map<Executable*, std::unique_ptr<Executable>> executables;
   std::map<std::uintptr_t, Allocation> allocations;
   std::map<std::uintptr_t, Range> ranges;
   std::vector<Stream*> in_order;  ///< by id
@@ -127,6 +156,17 @@ int trouble(const char* function) {
 
 void forbid_when_sealed(const char* function) {
   if (fake()->sealed) violation(std::string(function) + " after warm-up");
+}
+
+/// What may not be called while any stream captures: it ends the capture.
+int forbid_when_capturing(const char* function) {
+  bool any = false;
+  for (Stream* stream : fake()->in_order) {
+    if (!stream->capture) continue;
+    any = stream->broken = true;
+  }
+  if (any) violation(std::string(function) + " during a capture");
+  return any ? 900 : 0;
 }
 
 void check_submitter(const char* function) {
@@ -236,6 +276,31 @@ void advance(std::size_t count) {
   }
 }
 
+/// Submits work to a stream, or to the graph that it captures.
+void submit(Stream& stream, CapturedWork work) {
+  if (stream.capture) {
+    stream.capture->works.push_back(std::move(work));
+    return;
+  }
+  tick(stream);
+  for (const Access& a : work.accesses) access(stream, a.begin, a.bytes, a.writes, a.what);
+  stream.queue.push_back({Operation::work, std::move(work.run), nullptr, 0});
+}
+
+/// Memory of a graph is its own as long as it can be launched: others may copy, nothing else.
+void check_graphs(const void* begin, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  for (const auto& [handle, executable] : fake()->executables)
+    for (const CapturedWork& work : executable->graph.works)
+      for (const Access& a : work.accesses) {
+        const auto at = reinterpret_cast<std::uintptr_t>(a.begin);
+        if (at < from + bytes && from < at + a.bytes) {
+          violation("a kernel uses " + hex(from) + ", which belongs to a graph");
+          return;
+        }
+      }
+}
+
 std::uint64_t checksum(const void* data, std::size_t bytes) {
   std::uint64_t sum = 1469598103934665603ULL;
   const auto* byte = static_cast<const unsigned char*>(data);
@@ -322,6 +387,8 @@ EXPORT const char* cudaGetErrorName(int code) {
       return "cudaErrorLaunchFailure";
     case 900:
       return "cudaErrorStreamCaptureUnsupported";
+    case 901:
+      return "cudaErrorStreamCaptureInvalidated";
     default:
       return "cudaErrorUnknown";
   }
@@ -358,6 +425,7 @@ EXPORT int cudaStreamDestroy(void* stream) {
 
 EXPORT int cudaStreamSynchronize(void* stream) {
   ENTER("cudaStreamSynchronize");
+  if (const int code = forbid_when_capturing("cudaStreamSynchronize")) return code;
   forbid_when_sealed("cudaStreamSynchronize");
   Stream* found = find_stream(stream, "cudaStreamSynchronize");
   if (found == nullptr) return 400;
@@ -372,6 +440,11 @@ EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   Stream* found = find_stream(stream, "cudaStreamWaitEvent");
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
+  if (found->capture) {
+    found->broken = true;
+    violation("cudaStreamWaitEvent of an event from outside of a capture");
+    return 905;
+  }
   join(found->clock, known->second->clock);
   found->queue.push_back({Operation::wait, {}, known->second, known->second->recorded});
   return 0;
@@ -392,6 +465,11 @@ EXPORT int cudaEventRecord(void* event, void* stream) {
   Stream* found = find_stream(stream, "cudaEventRecord");
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
+  if (found->capture) {
+    found->broken = true;
+    violation("cudaEventRecord during a capture");
+    return 900;
+  }
   Event& e = *known->second;
   if (e.completed < e.recorded) violation("cudaEventRecord of an event that is still awaited");
   tick(*found);
@@ -402,6 +480,7 @@ EXPORT int cudaEventRecord(void* event, void* stream) {
 
 EXPORT int cudaEventQuery(void* event) {
   ENTER("cudaEventQuery");
+  if (const int code = forbid_when_capturing("cudaEventQuery")) return code;
   advance(fake()->random() % 4);
   if (fake()->fatal != 0) return fake()->fatal;
   const auto known = fake()->events.find(static_cast<Event*>(event));
@@ -418,6 +497,7 @@ EXPORT int cudaEventDestroy(void* event) {
 
 EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
   ENTER("cudaMalloc");
+  if (const int code = forbid_when_capturing("cudaMalloc")) return code;
   forbid_when_sealed("cudaMalloc");
   return allocate(memory, bytes, false);
 }
@@ -425,11 +505,13 @@ EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
 EXPORT int cudaFree(void* memory) {
   const Lock lock(fake()->mutex);
   forbid_when_sealed("cudaFree");
+  if (const int code = forbid_when_capturing("cudaFree")) return code;
   return release(memory, "cudaFree");
 }
 
 EXPORT int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   ENTER("cudaHostAlloc");
+  if (const int code = forbid_when_capturing("cudaHostAlloc")) return code;
   forbid_when_sealed("cudaHostAlloc");
   return allocate(memory, bytes, true);
 }
@@ -446,28 +528,103 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
   check_submitter("cudaMemcpyAsync");
   Stream* found = find_stream(stream, "cudaMemcpyAsync");
   if (found == nullptr) return 400;
-  void* const host = kind == 1 ? const_cast<void*>(source) : target;
-  void* const device = kind == 1 ? target : const_cast<void*>(source);
-  const Allocation* pinned = find_allocation(host, bytes);
-  const Allocation* memory = find_allocation(device, bytes);
-  if (pinned == nullptr || !pinned->pinned) violation("cudaMemcpyAsync of pageable memory");
-  if (memory == nullptr || memory->pinned) {
+  // Kinds: 1 host to device, 2 device to host, 3 within the device.
+  const auto is_in = [bytes](const void* begin, bool pinned) {
+    const Allocation* memory = find_allocation(begin, bytes);
+    return memory != nullptr && memory->pinned == pinned;
+  };
+  if (kind != 3 && !is_in(kind == 1 ? source : target, true))
+    violation("cudaMemcpyAsync of pageable memory");
+  if ((kind != 2 && !is_in(target, false)) || (kind != 1 && !is_in(source, false))) {
     violation("cudaMemcpyAsync outside of device memory");
     return 1;
   }
-  tick(*found);
-  access(*found, device, bytes, kind == 1, "a copy");
-  access(*found, host, bytes, kind == 2, "a copy");
   const std::uint64_t sum = kind == 1 ? checksum(source, bytes) : 0;
+  submit(
+      *found,
+      {{{const_cast<void*>(source), bytes, false, "a copy"}, {target, bytes, true, "a copy"}}, [=] {
+         if (kind == 1 && checksum(source, bytes) != sum)
+           violation("pinned memory changed before its copy");
+         std::memcpy(target, source, bytes);
+       }});
   // Whoever reads it too early shall notice.
   if (kind == 2) std::memset(target, 0xdb, bytes);
-  found->queue.push_back({Operation::work,
-                          [=] {
-                            if (kind == 1 && checksum(source, bytes) != sum)
-                              violation("pinned memory changed before its copy");
-                            std::memcpy(target, source, bytes);
-                          },
-                          nullptr, 0});
+  return 0;
+}
+
+EXPORT int cudaStreamBeginCapture(void* stream, int) {
+  ENTER("cudaStreamBeginCapture");
+  check_submitter("cudaStreamBeginCapture");
+  Stream* found = find_stream(stream, "cudaStreamBeginCapture");
+  if (found == nullptr || found->capture) return 400;
+  for (Stream* other : fake()->in_order)
+    if (!other->queue.empty() && other != found) violation("a capture beside other work");
+  found->capture = std::make_unique<Graph>();
+  found->capture->stream = found;
+  found->broken = false;
+  return 0;
+}
+
+EXPORT int cudaStreamEndCapture(void* stream, void** graph) {
+  ENTER("cudaStreamEndCapture");
+  Stream* found = find_stream(stream, "cudaStreamEndCapture");
+  if (found == nullptr || !found->capture) return 400;
+  std::unique_ptr<Graph> made = std::move(found->capture);
+  *graph = nullptr;
+  if (found->broken) return 901;
+  *graph = made.get();
+  fake()->graphs[made.get()] = std::move(made);
+  return 0;
+}
+
+EXPORT int cudaStreamIsCapturing(void* stream, int* status) {
+  const Lock lock(fake()->mutex);
+  Stream* found = find_stream(stream, "cudaStreamIsCapturing");
+  if (found == nullptr) return 400;
+  *status = !found->capture ? 0 : found->broken ? 2 : 1;
+  return 0;
+}
+
+EXPORT int cudaGraphInstantiate(void** executable, void* graph, unsigned long long) {
+  ENTER("cudaGraphInstantiate");
+  const auto found = fake()->graphs.find(static_cast<Graph*>(graph));
+  if (found == fake()->graphs.end()) return 400;
+  auto made = std::make_unique<Executable>(*found->second, std::this_thread::get_id());
+  *executable = made.get();
+  fake()->executables[made.get()] = std::move(made);
+  return 0;
+}
+
+EXPORT int cudaGraphLaunch(void* executable, void* stream) {
+  ENTER("cudaGraphLaunch");
+  check_submitter("cudaGraphLaunch");
+  Stream* found = find_stream(stream, "cudaGraphLaunch");
+  const auto known = fake()->executables.find(static_cast<Executable*>(executable));
+  if (found == nullptr || known == fake()->executables.end()) return 400;
+  Executable& launched = *known->second;
+  if (found != launched.graph.stream) violation("a graph on another stream than its own");
+  for (const CapturedWork& work : launched.graph.works) {
+    for (const Access& a : work.accesses)
+      if (find_allocation(a.begin, a.bytes) == nullptr)
+        violation("a graph uses memory that was freed");
+    submit(*found, work);
+  }
+  join(launched.last, found->clock);
+  return 0;
+}
+
+EXPORT int cudaGraphDestroy(void* graph) {
+  const Lock lock(fake()->mutex);
+  return fake()->graphs.erase(static_cast<Graph*>(graph)) == 1 ? 0 : 400;
+}
+
+EXPORT int cudaGraphExecDestroy(void* executable) {
+  const Lock lock(fake()->mutex);
+  const auto known = fake()->executables.find(static_cast<Executable*>(executable));
+  if (known == fake()->executables.end()) return 400;
+  if (fake()->fatal == 0 && !comes_after(fake()->host, known->second->last))
+    violation("cudaGraphExecDestroy while it runs");
+  fake()->executables.erase(known);
   return 0;
 }
 
@@ -477,13 +634,29 @@ EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::siz
   check_submitter("launch");
   Stream* found = find_stream(stream, "launch");
   if (found == nullptr) return 400;
-  tick(*found);
+  CapturedWork made{{}, [=] { work(argument); }};
   for (std::size_t i = 0; i < count; ++i) {
     const Allocation* memory = find_allocation(accesses[i].begin, accesses[i].bytes);
     if (memory == nullptr || memory->pinned) violation("a kernel outside of device memory");
-    access(*found, accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel");
+    check_graphs(accesses[i].begin, accesses[i].bytes);
+    made.accesses.push_back({accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel"});
   }
-  found->queue.push_back({Operation::work, [=] { work(argument); }, nullptr, 0});
+  submit(*found, std::move(made));
+  return 0;
+}
+
+/// What a fatal error left: a new context, if nothing of the old one is still used.
+EXPORT int cudaDeviceReset() {
+  const Lock lock(fake()->mutex);
+  Fake& f = *fake();
+  if (!f.streams.empty() || !f.events.empty() || !f.executables.empty())
+    violation("cudaDeviceReset with streams, events or graphs left");
+  f.allocations.clear();
+  f.ranges.clear();
+  f.host = {};
+  f.device_bytes = 0;
+  f.fatal = 0;
+  f.submitter = {};
   return 0;
 }
 
@@ -493,6 +666,8 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.random.seed(seed);
   f.streams.clear();
   f.events.clear();
+  f.graphs.clear();
+  f.executables.clear();
   f.allocations.clear();
   f.ranges.clear();
   f.in_order.clear();
@@ -531,7 +706,8 @@ EXPORT std::size_t fakeCudaViolations(char* text, std::size_t bytes) {
 
 EXPORT std::size_t fakeCudaAlive() {
   const Lock lock(fake()->mutex);
-  return fake()->streams.size() + fake()->events.size() + fake()->allocations.size();
+  return fake()->streams.size() + fake()->events.size() + fake()->allocations.size() +
+         fake()->graphs.size() + fake()->executables.size();
 }
 
 EXPORT void fakeCudaMemory(std::size_t bytes) {

@@ -8,6 +8,7 @@ using namespace engine::test;
 namespace {
 
 constexpr int on_cpu = 0, on_gpu = 1;
+constexpr std::size_t input_count = 100;
 
 /// A random graph over the CPU and the GPU, with its copies, and what it must answer.
 struct RandomPlan {
@@ -21,7 +22,7 @@ class RandomPlanner {
       : builder_(machine.get()), random_(random) {}
 
   RandomPlan make() {
-    const int input = value("input", on_cpu, 5);
+    const int input = value("input", on_cpu, 5, input_count);
     builder_.set_inputs({input});
     const int nodes = 2 + static_cast<int>(random_() % 18);
     for (int i = 0; i < nodes; ++i) add_node();
@@ -42,12 +43,13 @@ class RandomPlanner {
     int index;
     int device;
     std::int64_t number;
+    std::size_t count;
     int uses = 0;
     int copy = -1;  ///< the value in the other memory
   };
 
-  int value(const char* name, int device, std::int64_t number) {
-    values_.push_back({builder_.add_value(name), device, number});
+  int value(const char* name, int device, std::int64_t number, std::size_t count) {
+    values_.push_back({builder_.add_value(name), device, number, count});
     return values_.back().index;
   }
   /// The value's index in that device's memory.
@@ -65,27 +67,25 @@ class RandomPlanner {
     const int device = random_() % 3 == 0 ? on_cpu : on_gpu;
     const std::size_t count = 1 + random_() % 500;
     std::vector<int> inputs;
+    std::vector<std::size_t> counts;
     std::int64_t number = 1;
     for (unsigned k = 1 + random_() % 3; k > 0; --k) {
       const auto which = static_cast<int>(random_() % values_.size());
       inputs.push_back(in(which, device));
-      number += number_at(inputs.back());  // at most 4^20
+      number += values_[static_cast<std::size_t>(which)].number;  // at most 4^20
+      counts.push_back(values_[static_cast<std::size_t>(which)].count);
     }
     std::shared_ptr<const Kernel> kernel;
     if (device == on_cpu)
       kernel = std::make_shared<HostSum>(count);
     else
-      kernel = std::make_shared<GpuSum>(count);
+      kernel = std::make_shared<GpuSum>(count, std::move(counts));
     builder_.add_node({.name = "n",
                        .device = device,
                        .kernel = std::move(kernel),
                        .inputs = inputs,
-                       .outputs = {value("v", device, number)}});
-  }
-  [[nodiscard]] std::int64_t number_at(int index) const {
-    return std::ranges::find_if(values_,
-                                [&](const Made& v) { return v.index == index || v.copy == index; })
-        ->number;
+                       .outputs = {value("v", device, number, count)},
+                       .captured_ns = device == on_gpu && random_() % 4 == 0 ? 0 : -1});
   }
 
   PlanBuilder builder_;
@@ -101,7 +101,8 @@ int run_plans(const MachineOwner& machine, std::mt19937& random, int rounds, boo
     std::vector<std::pair<RunPtr, const RandomPlan*>> runs;
     for (int i = 0; i < 10; ++i) plans.push_back(RandomPlanner(machine, random).make());
     for (const RandomPlan& plan : plans) {
-      runs.emplace_back(machine->submit(*plan.plan, Inputs{host_numbers(5, 100)}, {}), &plan);
+      runs.emplace_back(machine->submit(*plan.plan, Inputs{host_numbers(5, input_count)}, {}),
+                        &plan);
       if (cancels && random() % 3 == 0) runs.back().first->cancel();
     }
     for (const auto& [run, plan] : runs) {

@@ -1,0 +1,249 @@
+// Each rule of the fake CUDA library is shown to find the bug that it is there for.
+#include <cstring>
+#include <thread>
+
+#include "cuda_fixtures.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+/// CUDA used directly, so that it can be used wrongly.
+struct Cuda {
+  const std::shared_ptr<const cuda::Api> api = std::make_shared<const cuda::Api>(FAKE_CUDA_LIBRARY);
+  cuda::StreamHandle a = nullptr, b = nullptr;
+  cuda::EventHandle event = nullptr;
+  void* device = nullptr;
+  void* pinned = nullptr;
+
+  Cuda() {
+    api->stream_create(&a, cuda::stream_non_blocking, 0);
+    api->stream_create(&b, cuda::stream_non_blocking, 0);
+    api->event_create(&event, cuda::event_without_timing);
+    api->device_allocate(&device, 256);
+    api->host_allocate(&pinned, 256, 0);
+    std::memset(pinned, 0, 256);
+  }
+  int kernel(cuda::StreamHandle stream, bool writes = true) const {
+    return FakeCuda::launch(stream, {{device, 256, writes}}, [](void*) {}, nullptr);
+  }
+  void finish(cuda::StreamHandle stream) const { api->stream_synchronize.code(stream); }
+  [[nodiscard]] cuda::ExecutableHandle graph(cuda::StreamHandle stream) const {
+    cuda::GraphHandle made = nullptr;
+    cuda::ExecutableHandle executable = nullptr;
+    api->stream_begin_capture(stream, cuda::capture_thread_local);
+    kernel(stream);
+    api->stream_end_capture(stream, &made);
+    api->graph_instantiate(&executable, made, 0);
+    return executable;
+  }
+};
+
+struct Bug {
+  const char* finding;  ///< what the fake must say
+  std::function<void(const Cuda&, const FakeCuda&)> plant;
+};
+
+const std::vector<Bug>& bugs() {
+  static const std::vector<Bug> all{
+      {"a kernel writes", [](const Cuda& c, const FakeCuda&) { c.kernel(c.a), c.kernel(c.b); }},
+      {"a kernel reads",
+       [](const Cuda& c, const FakeCuda&) { c.kernel(c.a), c.kernel(c.b, false); }},
+      {"a copy reads",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.a);
+         c.api->copy_async(c.pinned, c.device, 256, cuda::device_to_host, c.b);
+       }},
+      // An event of before the use orders nothing behind the use.
+      {"a kernel writes",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->event_record(c.event, c.a);
+         c.kernel(c.a);
+         c.api->stream_wait_event(c.b, c.event, 0);
+         c.kernel(c.b);
+       }},
+      {"cudaStreamSynchronize after warm-up",
+       [](const Cuda& c, const FakeCuda& fake) {
+         fake.seal(true);
+         c.finish(c.a);
+       }},
+      {"cudaMalloc after warm-up",
+       [](const Cuda& c, const FakeCuda& fake) {
+         void* more = nullptr;
+         fake.seal(true);
+         c.api->device_allocate(&more, 256);
+       }},
+      {"cudaHostAlloc after warm-up",
+       [](const Cuda& c, const FakeCuda& fake) {
+         void* more = nullptr;
+         fake.seal(true);
+         c.api->host_allocate(&more, 256, 0);
+       }},
+      {"cudaFree of",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.a);
+         c.api->device_free(c.device);
+       }},
+      {"cudaFreeHost of",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->copy_async(c.device, c.pinned, 256, cuda::host_to_device, c.a);
+         c.api->host_free(c.pinned);
+       }},
+      {"launch from a second thread",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.a);
+         std::thread([&] { c.kernel(c.a); }).join();
+       }},
+      {"launch on the NULL stream", [](const Cuda& c, const FakeCuda&) { c.kernel(nullptr); }},
+      {"a stream that waits for the NULL stream",
+       [](const Cuda& c, const FakeCuda&) {
+         cuda::StreamHandle blocking = nullptr;
+         c.api->stream_create(&blocking, 0, 0);
+       }},
+      {"an event with timing",
+       [](const Cuda& c, const FakeCuda&) {
+         cuda::EventHandle timing = nullptr;
+         c.api->event_create(&timing, 0);
+       }},
+      {"cudaEventRecord of an event that is still awaited",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.a);
+         c.api->event_record(c.event, c.a);
+         c.api->event_record(c.event, c.b);
+       }},
+      {"of pageable memory",
+       [](const Cuda& c, const FakeCuda&) {
+         std::array<std::byte, 256> pageable{};
+         c.api->copy_async(c.device, pageable.data(), 256, cuda::host_to_device, c.a);
+         c.finish(c.a);
+       }},
+      {"pinned memory changed before its copy",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->copy_async(c.device, c.pinned, 256, cuda::host_to_device, c.a);
+         std::memset(c.pinned, 1, 256);
+         c.finish(c.a);
+       }},
+      {"a kernel outside of device memory",
+       [](const Cuda& c, const FakeCuda&) {
+         FakeCuda::launch(c.a, {{c.device, 512, true}}, [](void*) {}, nullptr);
+       }},
+      {"with work left",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.a);
+         c.api->stream_destroy(c.a);
+       }},
+      {"before memory was freed",
+       [](const Cuda& c, const FakeCuda&) { c.api->stream_destroy(c.a); }},
+      {"cudaMalloc during a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         void* more = nullptr;
+         c.api->stream_begin_capture(c.a, cuda::capture_thread_local);
+         c.api->device_allocate.code(&more, 256);
+       }},
+      {"cudaEventQuery during a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->stream_begin_capture(c.a, cuda::capture_thread_local);
+         c.api->event_query.code(c.event);
+       }},
+      {"from outside of a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->event_record(c.event, c.b);
+         c.api->stream_begin_capture(c.a, cuda::capture_thread_local);
+         c.api->stream_wait_event.code(c.a, c.event, 0);
+       }},
+      {"a capture beside other work",
+       [](const Cuda& c, const FakeCuda&) {
+         c.kernel(c.b);
+         c.api->stream_begin_capture(c.a, cuda::capture_thread_local);
+       }},
+      {"a graph on another stream",
+       [](const Cuda& c, const FakeCuda&) { c.api->graph_launch(c.graph(c.a), c.b); }},
+      {"which belongs to a graph",
+       [](const Cuda& c, const FakeCuda&) {
+         static_cast<void>(c.graph(c.a));
+         c.kernel(c.a);
+       }},
+      {"a graph uses memory that was freed",
+       [](const Cuda& c, const FakeCuda&) {
+         const auto graph = c.graph(c.a);
+         c.api->device_free(c.device);
+         c.api->graph_launch(graph, c.a);
+       }},
+      {"cudaGraphExecDestroy while it runs",
+       [](const Cuda& c, const FakeCuda&) {
+         const auto graph = c.graph(c.a);
+         c.api->graph_launch(graph, c.a);
+         c.api->executable_destroy(graph);
+       }},
+      {"cudaDeviceReset with streams",
+       [](const Cuda& c, const FakeCuda&) { c.api->device_reset(); }},
+  };
+  return all;
+}
+
+/// A kernel that waits for the GPU, as some operators of a provider do.
+class WaitingSum final : public cuda::CudaKernel {
+ public:
+  void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
+               std::span<ValuePtr> outputs) const override {
+    sum_.enqueue(launch, inputs, outputs);
+    launch.api().stream_synchronize(launch.stream());
+  }
+
+ private:
+  const GpuSum sum_{10};
+};
+
+}  // namespace
+
+TEST(the_fake_library_finds_every_planted_bug) {
+  for (const Bug& bug : bugs()) {
+    const FakeCuda fake(static_cast<std::uint64_t>(lanes));
+    bug.plant(Cuda(), fake);
+    CHECK(fake.violations() > 0);
+    if (fake.text().find(bug.finding) == std::string::npos)
+      throw std::runtime_error(std::string(bug.finding) + " was not found, but: " + fake.text());
+  }
+}
+
+TEST(the_fake_library_finds_nothing_in_what_is_right) {
+  const FakeCuda fake(static_cast<std::uint64_t>(lanes));
+  const Cuda c;
+  c.kernel(c.a);
+  c.api->event_record(c.event, c.a);
+  c.api->stream_wait_event(c.b, c.event, 0);
+  c.kernel(c.b);
+  c.api->copy_async(c.pinned, c.device, 256, cuda::device_to_host, c.b);
+  c.finish(c.b);
+  c.api->device_free(c.device);
+  c.api->host_free(c.pinned);
+  c.api->stream_destroy(c.a);
+  c.api->stream_destroy(c.b);
+  c.api->event_destroy(c.event);
+  fake.check_clean();
+  CHECK(fake.alive() == 0);
+}
+
+TEST(a_kernel_that_waits_for_the_gpu_is_found_in_a_plan) {
+  const FakeCuda fake;
+  MachineOwner machine(machine_of({cpu(1), gpu(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int input = builder.add_value("input"), x = builder.add_value("x"),
+            y = builder.add_value("y"), output = builder.add_value("output");
+  builder.set_inputs({input});
+  builder.add_copy("in", 0, 1, input, x);
+  builder.add_node({.name = "n",
+                    .device = 1,
+                    .kernel = std::make_shared<WaitingSum>(),
+                    .inputs = {x},
+                    .outputs = {y}});
+  builder.add_copy("out", 1, 0, y, output);
+  builder.set_outputs({output});
+  fake.seal(true);
+  const RunPtr run = machine->run(*builder.build(), Inputs{host_numbers(1, 10)}, {}, 0);
+  CHECK(numbers_of(run->outputs()[0]) == 2);
+  CHECK(fake.violations() == 1);
+  CHECK(fake.text().find("cudaStreamSynchronize after warm-up") != std::string::npos);
+  fake.seal(false);
+}
