@@ -43,7 +43,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: install build test lint sanitize bench bench-check serve stub clean
+.PHONY: install build test lint sanitize bench bench-check gpu-check serve stub clean
 
 install: $(STAMPS)/core
 
@@ -95,6 +95,11 @@ bench: install
 # Whether the ratios to the peers have become worse than the stored ones.
 bench-check: install
 	$(BIN)/python -m bench.check
+
+# All that only a GPU can show, in less than eight minutes; again to go on where it was stopped.
+# Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
+gpu-check: install
+	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES))
 
 clean:
 	rm -rf build

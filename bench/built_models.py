@@ -12,11 +12,13 @@ import models
 FOLDER = Path(__file__).parent.parent / "build" / "models"
 
 
-def built(name: str, **parameters: Any) -> tuple[Path, dict[str, np.ndarray[Any, Any]]]:
-    """Path of the model and its example inputs."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+def built(
+    name: str, *, folder: Path = FOLDER, **parameters: Any
+) -> tuple[Path, dict[str, np.ndarray[Any, Any]]]:
+    """Path of the model in ``folder`` and its example inputs."""
+    folder.mkdir(parents=True, exist_ok=True)
     suffix = "".join(f"-{key}{value}" for key, value in sorted(parameters.items()))
-    path = FOLDER / f"{name}{suffix}.onnx"
+    path = folder / f"{name}{suffix}.onnx"
     inputs = models.example_inputs(name, **parameters)
     if not path.exists():
         models.save(models.build(name, **parameters), path)

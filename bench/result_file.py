@@ -8,11 +8,11 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from engine.atomic_file import write_atomic
+from engine.native import runtime_version
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -24,7 +24,7 @@ def machine() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "onnxruntime": version("onnxruntime"),
+        "onnxruntime": runtime_version(),
         "commit": _commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }

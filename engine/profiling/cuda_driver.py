@@ -65,6 +65,27 @@ def read_driver() -> DriverFacts:
     return DriverFacts(f"{version.value // 1000}.{version.value % 1000 // 10}", gpus)
 
 
+def used_memory_bytes(index: int) -> int:
+    """Memory of a GPU that all processes together hold; keeps its primary context from now on.
+
+    Raises
+    ------
+    DeviceError
+        If the driver does not say.
+    """
+    driver = _Driver()
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    driver.call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(index))
+    driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    driver.call("cuCtxPushCurrent_v2", context)
+    try:
+        driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+    finally:
+        driver.call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    return total.value - free.value
+
+
 def _facts(driver: _Driver, index: int) -> GpuFacts:
     device, size = ctypes.c_int(), ctypes.c_size_t()
     name = ctypes.create_string_buffer(256)

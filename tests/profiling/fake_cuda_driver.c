@@ -25,3 +25,20 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 int cuGetErrorName(int code, const char** name) {
   return *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : NULL, code != 100;
 }
+
+static int device_of_context, contexts;
+
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  device_of_context = device;
+  return *context = &contexts, 0;
+}
+
+int cuCtxPushCurrent_v2(void* context) { return contexts++, context != &contexts; }
+int cuCtxPopCurrent_v2(void** context) { return contexts--, 0; }
+
+/* Of GPU i, i + 1 MiB of 10 are used; without a current context there is no answer. */
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *total = 10 << 20;
+  *free = *total - ((size_t)(device_of_context - 39) << 20);
+  return contexts == 1 ? 0 : 201;
+}

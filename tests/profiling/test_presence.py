@@ -11,7 +11,7 @@ from fake_driver import compiled
 from engine import _core
 from engine.errors import DeviceError
 from engine.profiling import cuda_driver, presence
-from engine.profiling.cuda_driver import GpuFacts, read_driver
+from engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
 from engine.profiling.devices import parse_devices
 from engine.profiling.inventory import inventory
 from engine.profiling.presence import PROVIDER, check_present, cuda_parts
@@ -58,6 +58,10 @@ def test_the_driver_describes_its_gpus(driver: pytest.MonkeyPatch) -> None:
     assert facts.gpus == tuple(
         GpuFacts(i, f"Fake GPU {i}", 141 << 30, 132, "9.0") for i in range(2)
     )
+
+
+def test_the_memory_in_use_is_that_of_the_gpu(driver: pytest.MonkeyPatch) -> None:
+    assert [used_memory_bytes(index) for index in (0, 2, 0)] == [1 << 20, 3 << 20, 1 << 20]
 
 
 def test_a_machine_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,74 @@
+"""``python -m bench.gpu_check``: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench import gpu_check, result_file
+from bench.built_models import FOLDER
+from bench.gpu_check.check import Check, CheckParams
+from bench.gpu_check.parts import full, short
+from bench.gpu_check.setting import Setting, folder_name, gpu_title
+from bench.gpu_check.summary import summary
+from engine.atomic_file import write_atomic
+from engine.errors import EngineError
+from engine.profiling.devices import available_cores, parse_devices
+from engine.profiling.presence import check_present
+
+SECONDS = 465.0
+"""Less than eight minutes."""
+
+
+def main() -> int:
+    """Run the check.
+
+    Returns
+    -------
+    int
+        0 if everything was measured, whatever the bars say; 1 if something was not; 2 if there is
+        nothing to measure on.
+    """
+    args = _arguments()
+    try:
+        specs = parse_devices(args.devices)
+        title = gpu_title(specs)
+        for spec in specs:
+            check_present(spec)
+    except EngineError as error:
+        print(f"gpu-check: {error}", file=sys.stderr)
+        return 2
+    setting = Setting(args.devices, args.work, args.results / folder_name(title), 0.0)
+    machine = {**result_file.machine(), "gpu": title, "devices": args.devices}
+    parts = (short if args.short else full)(max(1, available_cores() // 2))
+    params = CheckParams(setting, args.seconds, args.anew)
+    check = Check(parts, params, machine, lambda line: print(f"{_mark(title)}{line}", flush=True))
+    check.play()
+    stored = {name: store.units for name, store in check.stores.items()}
+    page = summary(title, machine, stored)
+    write_atomic(setting.results / "README.md", page.encode())
+    print(f"\n{page}\n{_mark(title)}written to {setting.results}")
+    return int(any("error" in found for units in stored.values() for found in units.values()))
+
+
+def _mark(title: str) -> str:
+    return "EMULATED " if title.startswith("EMULATED") else ""
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.gpu_check", description=gpu_check.__doc__
+    )
+    add = parser.add_argument
+    add("--devices", default=f"cpu:{available_cores()},cuda:0:4", help="(default %(default)s)")
+    add("--seconds", type=float, default=SECONDS, help="time for all (default %(default)g)")
+    add("--anew", action="store_true", help="measure again what is stored")
+    add("--short", action="store_true", help="models that take moments: tries the script out")
+    add("--results", type=Path, default=result_file.RESULTS, help="where its folder is made")
+    add("--work", type=Path, default=FOLDER, help="where models and caches are kept")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Which models each part of the check measures, and for how long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import models
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model of the registry with its parameters."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """For tables and the command line; ``model_of`` reads it back."""
+        return f"{self.name} {json.dumps(dict(self.parameters))}" if self.parameters else self.name
+
+
+def model_of(text: str) -> ModelSpec:
+    """The model that ``ModelSpec.text`` named."""
+    name, _, parameters = text.partition(" ")
+    return ModelSpec(name, json.loads(parameters) if parameters else {})
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the check.
+
+    Parameters
+    ----------
+    name : str
+        Of its module in this package and of its file of results.
+    models : tuple of ModelSpec
+        A unit of work each.
+    unit_s : float
+        Time limit of a unit.
+    workers : int
+        Units at a time; 1 where times are measured.
+    """
+
+    name: str
+    models: tuple[ModelSpec, ...]
+    unit_s: float
+    workers: int = 1
+
+
+_DETECTORS = tuple(map(ModelSpec, ("faster_rcnn", "mask_rcnn", "ssd_per_class")))
+_LINEAR = tuple(map(ModelSpec, ("resnet50", "bert_base")))
+_DLRM = (ModelSpec("dlrm", {"rows": 50_000}),)
+
+_SMALL_WIDE = (ModelSpec("random_wide", {"depth": 6, "grain": 64, "kind": "matmul", "width": 12}),)
+_SMALL_LINEAR = (ModelSpec("lenet"),)
+_SMALL_DLRM = (ModelSpec("dlrm", {"batch": 4, "rows": 500, "tables": 4, "width": 16}),)
+
+
+def full(workers: int) -> tuple[Part, ...]:
+    """The whole check, what matters most first; ``workers`` units where no times are measured.
+
+    The limits add up to less than 8 minutes on 16 cores, where builds and outputs run side by side.
+    """
+    every = tuple(ModelSpec(name) for name in models.model_names())
+    return (
+        Part("build", _distinct(*_DETECTORS, *_LINEAR, *_DLRM, *every), 60, workers),
+        Part("latency", _DETECTORS, 40),
+        Part("load", _DETECTORS, 40),
+        Part("memory", _DETECTORS, 25),
+        Part("linear", _LINEAR, 20),
+        Part("dlrm", _DLRM, 30),
+        Part("profile", _DETECTORS[:1], 30),
+        Part("outputs", every, 40, min(workers, 4)),
+        Part("tensorrt", _LINEAR[:1], 60),
+    )
+
+
+def short(workers: int) -> tuple[Part, ...]:
+    """The same parts on models that take moments: shows that the script works, nothing else."""
+    every = (*_SMALL_WIDE, *_SMALL_LINEAR, *_SMALL_DLRM)
+    return (
+        Part("build", every, 60, workers),
+        Part("latency", _SMALL_WIDE, 1),
+        Part("load", _SMALL_WIDE, 1),
+        Part("memory", _SMALL_WIDE, 1),
+        Part("linear", _SMALL_LINEAR, 1),
+        Part("dlrm", _SMALL_DLRM, 1),
+        Part("profile", _SMALL_WIDE, 1),
+        Part("outputs", every[:2], 1, workers),
+        Part("tensorrt", _SMALL_LINEAR, 1),
+    )
+
+
+def _distinct(*specs: ModelSpec) -> tuple[ModelSpec, ...]:
+    return tuple({spec.text: spec for spec in specs}.values())

@@ -1,0 +1,90 @@
+"""What all units of one check share: devices, folders, time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import DeviceError
+from engine.profiling.cuda_driver import read_driver
+from engine.profiling.devices import DeviceSpec, parse_devices
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a unit measures.
+
+    Parameters
+    ----------
+    devices : str
+        Its one GPU beside CPU lanes, for example ``cpu:16,cuda:0:4``.
+    work : Path
+        Folder of models and caches.
+    results : Path
+        Folder of this GPU's results.
+    budget_s : float
+        For how long the unit may measure; it is stopped soon after.
+    """
+
+    devices: str
+    work: Path
+    results: Path
+    budget_s: float
+
+    @property
+    def specs(self) -> tuple[DeviceSpec, ...]:
+        """The devices, parsed, the host's CPU first."""
+        return parse_devices(self.devices)
+
+    @property
+    def gpu(self) -> int:
+        """Index of the GPU among the devices."""
+        return gpu_index(self.specs)
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether no GPU takes part."""
+        return self.specs[self.gpu].kind == "emulated"
+
+    @property
+    def cache(self) -> Path:
+        """Cache of plans and measured times, apart from the user's."""
+        return self.work / "cache"
+
+
+def gpu_index(specs: tuple[DeviceSpec, ...]) -> int:
+    """Index of the one GPU.
+
+    Raises
+    ------
+    DeviceError
+        If there is none, or more than one.
+    """
+    found = [index for index, spec in enumerate(specs) if spec.kind != "cpu"]
+    if len(found) != 1:
+        raise DeviceError(f"the check needs one GPU beside the CPU, got {len(found)}")
+    return found[0]
+
+
+def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:
+    """The GPU's name; an emulated one's begins with EMULATED.
+
+    Raises
+    ------
+    DeviceError
+        If the driver does not know the GPU.
+    """
+    spec = specs[gpu_index(specs)]
+    if spec.kind == "emulated":
+        return f"EMULATED {spec.preset}"
+    gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
+    if index >= len(gpus):
+        raise DeviceError(f"device {spec.name!r}: the driver sees {len(gpus)} GPUs")
+    return gpus[index].name
+
+
+def folder_name(title: str) -> str:
+    """A GPU's name as a folder: ``NVIDIA H200`` is ``nvidia-h200``, EMULATED stays in capitals."""
+    words = re.findall(r"[A-Za-z0-9]+", title)
+    return "-".join(word if word == "EMULATED" else word.lower() for word in words)

@@ -1,0 +1,85 @@
+"""One unit in a process of its own: ``python -m bench.gpu_check.unit`` prints its figures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bench.gpu_check.parts import Part, model_of
+from bench.gpu_check.setting import Setting
+from bench.gpu_check.units.outputs import NO_TF32
+
+_GRACE_S = 2.5
+"""A unit that was to measure for so long may take this many times as long, with all that comes
+before and after; then it is stopped."""
+
+
+def run_unit(part: Part, model: str, setting: Setting, left_s: float) -> dict[str, Any]:
+    """Run a unit and return its figures, or ``error`` and why there are none.
+
+    Parameters
+    ----------
+    left_s : float
+        Seconds until the check must end; the unit is stopped then.
+    """
+    limit_s = min(left_s, _GRACE_S * part.unit_s + 20)
+    words = ["--devices", setting.devices, "--work", str(setting.work)]
+    words += ["--results", str(setting.results), "--budget", f"{part.unit_s:g}"]
+    command = [sys.executable, "-m", "bench.gpu_check.unit", part.name, model, *words]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **NO_TF32},
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=max(1.0, limit_s))
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        return {"error": f"stopped after {limit_s:.0f} s"}
+    except BaseException:
+        _stop(process)
+        raise
+    if process.returncode:
+        return {"error": _last_line(err) or f"ended with status {process.returncode}"}
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End the unit with all that it started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu_check.unit", description=__doc__)
+    parser.add_argument("part")
+    parser.add_argument("model")
+    parser.add_argument("--devices", required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--budget", type=float, required=True)
+    args = parser.parse_args()
+    measure = import_module(f"bench.gpu_check.units.{args.part}").measure
+    setting = Setting(args.devices, args.work, args.results, args.budget)
+    print(json.dumps(measure(model_of(args.model), setting).to_dict()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A file for each part of the check; ``measure`` measures one model."""
