@@ -123,6 +123,7 @@ def row(heavy: str, tiny: str) -> dict[str, object]:
             (run,) = peer.runners(path, inputs, (peer.Setting(count),)).values()
             pair.append(InProcessClient(lambda _, run=run: run(), 1))  # type: ignore[misc]
         clients[f"sessions x{threads[0]} and x{threads[1]}"] = pair
+    one_slice(clients["engine"], rates, ROUNDS)  # second plans are prepared at the first overlap
     slices: dict[str, list[list[Latencies]]] = {name: [] for name in clients}
     for seed in range(ROUNDS):
         for name in clients:
