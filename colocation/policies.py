@@ -51,5 +51,9 @@ def policy_spec(name: str) -> PolicySpec:
 for _name in ("fcfs", "sjf", "edf", "temporal", "fixed_batch"):
     add_policy(PolicySpec(_name, _name))
     add_policy(PolicySpec(f"{_name}_drop", _name, {"drop": True}))
+for _name in ("fcfs", "sjf", "edf"):
+    add_policy(PolicySpec(f"{_name}_expired", _name, {"expired": True}))
 add_policy(PolicySpec("clockwork", "clockwork"))
 add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))
+add_policy(PolicySpec("abacus", "abacus", predictor="overlap"))
+add_policy(PolicySpec("abacus_pipelined", "abacus", {"pipelined": True}, predictor="overlap"))

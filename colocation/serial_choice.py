@@ -33,17 +33,31 @@ class SerialChoice:
         Which of them is next; ties go to the one that came first.
     drop : bool
         Whether a query that is chosen but predicted to miss its deadline is dropped instead.
+    expired : bool
+        Whether waiting queries are dropped once their deadline has passed; predicts nothing.
     """
 
-    def __init__(self, context: Context, candidates: Candidates, key: Key, drop: bool) -> None:
+    def __init__(
+        self,
+        context: Context,
+        candidates: Candidates,
+        key: Key,
+        drop: bool,
+        expired: bool = False,
+    ) -> None:
         self._predictor: Predictor = context.predictor
         self._operators = tuple(service.operators for service in context.services)
         self._candidates = candidates
         self._key = key
         self._drop = drop
+        self._expired = expired
 
     def decide(self, state: State) -> Decision:
         """Start or drop one query, where a partition is free."""
+        if self._expired:
+            decision = _expired(state)
+            if decision.drops:
+                return decision
         for partition, group in enumerate(state.running):
             if group is None:
                 found = self._next(state, partition)
@@ -73,3 +87,10 @@ class SerialChoice:
             return Decision(drops=(Drop(query, state.now_ns + took_ns),))
         piece = piece_of((query,), 0, self._operators[query.service])
         return Decision(starts=(Start(partition, (piece,), took_ns),))
+
+
+def _expired(state: State) -> Decision:
+    """Drop the first query of each service that cannot be in time any more."""
+    heads = (waiting.urgent for waiting in state.waiting if waiting)
+    now_ns = state.now_ns
+    return Decision(drops=tuple(Drop(q, now_ns) for q in heads if q.deadline_ns < now_ns))

@@ -1,5 +1,6 @@
 """Dispatchers, one a file."""
 
+from colocation.dispatchers import abacus as abacus
 from colocation.dispatchers import clockwork as clockwork
 from colocation.dispatchers import duty_cycle as duty_cycle
 from colocation.dispatchers import edf as edf

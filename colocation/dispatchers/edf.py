@@ -23,14 +23,17 @@ class Edf:
     ----------
     drop : bool
         Drop a query, when its turn comes, that is predicted to miss its deadline.
+    expired : bool
+        Drop a waiting query once its deadline has passed (Abacus, SC'21, section 7.1).
     """
 
-    def __init__(self, context: Context, drop: bool = False) -> None:
+    def __init__(self, context: Context, drop: bool = False, expired: bool = False) -> None:
         self._choice = SerialChoice(
             context,
             candidates=lambda waiting: (waiting.urgent,),
             key=lambda query, took_ns: (query.deadline_ns,),
             drop=drop,
+            expired=expired,
         )
 
     def decide(self, state: State, event: Event) -> Decision:

@@ -1,0 +1,1 @@
+"""Parts of Abacus's controller: the search of a group, the headroom that bounds it."""

@@ -1,0 +1,99 @@
+"""Operator groups as rows of numbers, the input of latency models.
+
+References
+----------
+Abacus (SC'21), section 5.3: a bit for each known model, then first operator, end operator, batch
+and sequence length of each model of the group. The text does not say in which order the models
+come; they must be sorted in training and in serving alike, here by their place in the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.float64]
+
+PER_SLOT = 4
+"""First operator, end operator, batch, sequence length."""
+
+
+class Part(NamedTuple):
+    """Operators ``start <= i < end`` of a model, for a batch of inputs of a length.
+
+    ``model`` is its place in a layout.
+    """
+
+    model: int
+    start: int
+    end: int
+    items: int
+    sequence: int = 0
+
+
+Parts = tuple[Part, ...]
+"""The parts of a group: different models, those that run no operator left out."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which models a latency model knows, and how many of them may run side by side.
+
+    Parameters
+    ----------
+    models : tuple of str
+        Their names; a model's place here is its number.
+    operators : tuple of int
+        How many operators each has.
+    slots : int
+        Most parts of a group.
+
+    Raises
+    ------
+    ValueError
+        If names are double, or a number is below 1.
+    """
+
+    models: tuple[str, ...]
+    operators: tuple[int, ...]
+    slots: int
+
+    def __post_init__(self) -> None:
+        if len(set(self.models)) != len(self.models) or len(self.models) != len(self.operators):
+            raise ValueError(f"models {self.models} with {self.operators} operators")
+        if min(self.operators, default=0) < 1 or self.slots < 1:
+            raise ValueError(f"operators {self.operators} in {self.slots} slots")
+
+    @property
+    def width(self) -> int:
+        """Length of a row."""
+        return len(self.models) + PER_SLOT * self.slots
+
+    def rows(self, groups: Sequence[Iterable[Part]], in_order: bool = False) -> Rows:
+        """Encode groups, array ``(groups, width)``.
+
+        Parameters
+        ----------
+        groups : sequence of iterable of Part
+            At most ``slots`` parts each, of different models.
+        in_order : bool
+            Fill the slots as the parts come, not by model: what Abacus's release does when it
+            serves. To be compared with, never to be used.
+        """
+        flat: list[int] = []
+        known, width = len(self.models), self.width
+        for parts in groups:
+            row = [0] * width
+            place = known
+            for model, start, end, items, sequence in parts if in_order else sorted(parts):
+                row[model] = 1
+                row[place : place + PER_SLOT] = start, end, items, sequence
+                place += PER_SLOT
+            if place > width:
+                raise ValueError(f"a group of more than {self.slots} models")
+            flat += row
+        return np.array(flat, np.float64).reshape(len(groups), width)

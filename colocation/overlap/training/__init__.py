@@ -1,0 +1,1 @@
+"""Fits latency models of operator groups to measured samples; needs numpy alone."""

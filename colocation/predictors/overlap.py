@@ -1,0 +1,114 @@
+"""Abacus's overlap-aware predictor: a latency model that was trained on operator groups.
+
+References
+----------
+Abacus (SC'21), section 5. Departures: without a file it predicts like ``serial``, that no overlap
+saves anything; times of whole queries alone may come from the profiles (``alone``), which are
+measured for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from colocation.clock import NS_PER_MS
+from colocation.overlap.features import Part
+from colocation.overlap.group_predictor import Groups
+from colocation.overlap.known_models import KnownModels
+from colocation.overlap.latency_model import load_latency_model
+from colocation.predictor import PREDICTORS, Predictor, Profiles, Services
+from colocation.predictors.serial import Serial
+from colocation.work import Piece
+
+_ALONE = ("model", "profile")
+
+
+@PREDICTORS.register("overlap")
+def overlap(
+    services: Services,
+    profiles: Profiles,
+    path: str | None = None,
+    alone: str = "model",
+    in_order: bool = False,
+) -> Predictor:
+    """Load a latency model; see ``Overlap``.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a latency model of these services, or ``alone`` is unknown.
+    OSError
+        If it cannot be read.
+    """
+    if alone not in _ALONE:
+        raise ValueError(f"alone must be one of {', '.join(_ALONE)}, got {alone!r}")
+    if path is None:
+        return Serial(services, profiles)
+    return Overlap(services, profiles, Path(path), alone == "profile", in_order)
+
+
+class Overlap:
+    """Asks a latency model.
+
+    Parameters
+    ----------
+    services, profiles
+        By service; services have the names of the sampled models.
+    path : Path
+        What ``engine colocate train`` wrote.
+    profiled : bool
+        Whether whole queries alone take what their profile says.
+    in_order : bool
+        Fill the model's inputs by urgency, as the release does when it serves; a mistake.
+    """
+
+    def __init__(
+        self, services: Services, profiles: Profiles, path: Path, profiled: bool, in_order: bool
+    ) -> None:
+        self._model = load_latency_model(path)
+        self._models = KnownModels(services, self._model.layout)
+        self._operators = tuple(service.operators for service in services)
+        self._serial = Serial(services, profiles)
+        self._profiled = profiled
+        self._in_order = in_order
+        self._alone: dict[tuple[int, int, int], int] = {}
+
+    def groups_ns(self, groups: Groups, share_percent: int) -> list[int]:
+        """Predict groups in one evaluation of the model.
+
+        Raises
+        ------
+        ValueError
+            If the share is not the whole device.
+        """
+        if share_percent != 100:
+            raise ValueError(f"sampled on whole devices, not on {share_percent} %")
+        parts = self._models.parts
+        rows = self._model.layout.rows([parts(pieces) for pieces in groups], self._in_order)
+        times_ms = self._model.latency_ms(rows).tolist()
+        times_ns = [max(1, round(time * NS_PER_MS)) for time in times_ms]
+        if self._profiled:
+            for place, pieces in enumerate(groups):
+                if len(pieces) == 1 and self._whole(pieces[0]):
+                    times_ns[place] = self._serial.group_ns(pieces, share_percent)
+        return times_ns
+
+    def group_ns(self, pieces: Sequence[Piece], share_percent: int) -> int:
+        """Predict one group."""
+        return self.groups_ns((pieces,), share_percent)[0]
+
+    def alone_ns(self, service: int, items: int, sequence: int, share_percent: int) -> int:
+        """Predict a whole batch that runs alone."""
+        if self._profiled or share_percent != 100:
+            return self._serial.alone_ns(service, items, sequence, share_percent)
+        key = (service, items, sequence)
+        if key not in self._alone:
+            model = self._models.of_service[service]
+            part = Part(model, 0, self._operators[service], items, sequence)
+            time_ms = float(self._model.latency_ms(self._model.layout.rows([[part]]))[0])
+            self._alone[key] = max(1, round(time_ms * NS_PER_MS))
+        return self._alone[key]
+
+    def _whole(self, piece: Piece) -> bool:
+        return piece.start == 0 and piece.end == self._operators[piece.service]
