@@ -57,3 +57,12 @@ add_policy(PolicySpec("clockwork", "clockwork"))
 add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))
 add_policy(PolicySpec("abacus", "abacus", predictor="overlap"))
 add_policy(PolicySpec("abacus_pipelined", "abacus", {"pipelined": True}, predictor="overlap"))
+for _name, _planner, _options in (
+    ("squishy", "squishy", {}),
+    ("squishy_halves", "squishy", {"halves": True}),
+    ("greedy_best_fit", "greedy_best_fit", {}),
+    ("gpulet", "gpulet", {"interference": False}),
+    ("gpulet_int", "gpulet", {}),
+    ("gpulet_ideal", "gpulet_ideal", {}),
+):
+    add_policy(PolicySpec(_name, "duty_cycle", planner=_planner, planner_options=_options))

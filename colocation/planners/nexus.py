@@ -155,7 +155,12 @@ class _Packing:
 
     def _residue(self, service: int, rate_per_s: float) -> _Node:
         gap_ns = NS_PER_S / rate_per_s
-        worst_ns = lambda b: (b - 1) * gap_ns + self._took_ns(service, b)  # noqa: E731
+
+        def worst_ns(batch: int) -> float:
+            """Gathered behind a turn like its own, then computed."""
+            took_ns = self._took_ns(service, batch)
+            return max((batch - 1) * gap_ns, took_ns) + took_ns
+
         batch = max(1, self._largest(service, worst_ns))
         took_ns = self._took_ns(service, batch)
         duty_ns = max(took_ns, int(min(self._slo_ns(service) - took_ns, batch * gap_ns)))

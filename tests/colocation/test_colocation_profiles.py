@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from colocation.draws import stream_of, uniform
@@ -142,6 +142,7 @@ def test_nexus_says_which_target_is_too_short() -> None:
     assert "exceed the target" in plan.shortfalls[0].reason
 
 
+@example([(119, 119)], 1)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.integers(50, 400)), min_size=1, max_size=5),
     st.integers(1, 4),

@@ -1,0 +1,1 @@
+"""gpulets: planning with shares of devices and duty cycles in them, for several planners."""

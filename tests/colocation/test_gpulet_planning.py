@@ -1,0 +1,231 @@
+"""gpulet's arithmetic by hand, its plans by an independent judge, its files against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from colocation_settings import MS
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from colocation import read_scenario
+from colocation.deployment import Deployment, check_deployment
+from colocation.gpulets.belief import LinearParams, factor_table
+from colocation.gpulets.duty_cycle import merged_cycle, residual_cycle, saturated_cycle
+from colocation.gpulets.floor import Floor
+from colocation.gpulets.latency_table import LatencyTable
+from colocation.gpulets.packing import Packing, PackingParams
+from colocation.gpulets.scheduler import RateParams
+from colocation.interference.contention import Contention
+from colocation.interference_model import UNIT_PPM
+from colocation.planner import PLANNERS, Demand
+from colocation.planners.gpulet import Gpulet
+from colocation.profiles.affine import Affine
+from colocation.profiles.bandwidth import Bandwidth
+from colocation.query import Query
+from colocation.service import Device, Partition, Service
+from colocation.validate_plan import validate_plan
+from colocation.work import Group, piece_of
+
+FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"
+MODELS = read_scenario(FILES / "models.toml").demand()
+PLANS = ("squishy", "greedy_best_fit", "gpulet", "gpulet_ideal", "nexus")
+
+
+def demand_of(
+    rates: list[float], slos_ms: list[float], devices: int = 1, max_batch: int = 8
+) -> Demand:
+    """Services that take 2 ms and 1 ms an item, and gain from up to half of a device."""
+    services = tuple(
+        Service(f"s{k}", round(slo * MS), max_batch=max_batch) for k, slo in enumerate(slos_ms)
+    )
+    return Demand(
+        services,
+        tuple(Affine(2 * MS, MS, 50) for _ in services),
+        tuple(rates),
+        (1,) * len(services),
+        (0,) * len(services),
+        tuple(Device(f"gpu{k}") for k in range(devices)),
+    )
+
+
+def planned(name: str, demand: Demand, **options: bool) -> Deployment:
+    plan = PLANNERS.make(name, **options).plan(demand)
+    check_deployment(plan, demand.services, demand.devices)
+    return plan
+
+
+def test_the_knee_is_where_the_saturated_rate_stops_to_rise_steeply() -> None:
+    """SLO 20 ms: batches of 8 in 10 ms from 50 %; on 20 % 2 in 10, on 40 % 6 in 10."""
+    table = LatencyTable(demand_of([1], [20]))
+    assert [table.saturated(0, p) for p in (20, 40, 50, 60, 100)] == [2, 6, 8, 8, 8]
+    assert [table.full_per_ns(0, p) * 1e9 for p in (20, 40, 100)] == [200, 600, 800]
+    assert table.knees((20, 40, 50, 60, 80, 100)) == [40]
+    assert table.knees((50, 100)) == [100]
+    assert table.least_ns == [pytest.approx(0.5 / 800 * 1e9)]
+
+
+def test_a_residual_gathers_the_largest_batch_that_is_in_time() -> None:
+    """100 a second, SLO 50: b x 10 + 2 + b <= 50 for 4, which take 6 ms each 40."""
+    table = LatencyTable(demand_of([1], [50]))
+    cycle = residual_cycle(table, 0, 100, 100e-9, 1.0)
+    assert cycle is not None
+    assert (cycle.turns[0].batch, cycle.turns[0].took_ns) == (4, 6 * MS)
+    assert cycle.duty_ns == pytest.approx(40 * MS)
+    assert cycle.occupancy == pytest.approx(0.15)
+
+
+def test_a_target_too_short_to_gather_one_query_gives_turns_of_one() -> None:
+    """100 a second, SLO 9: a query comes every 10 ms, its turn every 9 - 3."""
+    table = LatencyTable(demand_of([1], [9]))
+    cycle = residual_cycle(table, 0, 100, 100e-9, 1.0)
+    assert cycle is not None
+    assert (cycle.turns[0].batch, cycle.duty_ns) == (1, 6 * MS)
+    assert residual_cycle(table, 0, 100, 100e-9, 1.6) is None
+
+
+def test_saturation_leaves_room_for_interference() -> None:
+    table = LatencyTable(demand_of([1], [20]))
+    cycle = saturated_cycle(table, 0, 100, 1.25)
+    assert cycle is not None
+    assert (cycle.turns[0].batch, cycle.duty_ns) == (6, 10 * MS)
+    assert saturated_cycle(table, 0, 20, 2.0) is None
+
+
+def test_merged_batches_shrink_to_the_shorter_cycle() -> None:
+    """SLOs 50 and 30 at 100 a second: cycles of 40 and 20; in 20, 2 each, 4 ms each."""
+    table = LatencyTable(demand_of([1, 1], [50, 30]))
+    alone = [residual_cycle(table, k, 100, 100e-9, 1.0) for k in (0, 1)]
+    assert alone[0] is not None
+    assert alone[1] is not None
+    merged = merged_cycle(table, alone[0], alone[1], 100, lambda service: 1.0)
+    assert merged is not None
+    assert merged.duty_ns == pytest.approx(20 * MS)
+    assert [(turn.batch, turn.took_ns) for turn in merged.turns] == [(2, 4 * MS)] * 2
+    assert merged_cycle(table, alone[0], alone[1], 20, lambda service: 1.01) is None
+
+
+def test_a_device_is_divided_at_the_knee_and_the_rest_is_served_beside_it() -> None:
+    """600 a second saturate 40 %; 100 more need 20 %, and the other 60 % are there."""
+    plan = planned("gpulet", demand_of([700], [20]), interference=False)
+    assert plan.partitions == (Partition(0, 40), Partition(0, 60))
+    assert [(a.batch, a.rate_per_s) for a in plan.assignments] == [
+        (6, pytest.approx(600)),
+        (1, pytest.approx(100)),
+    ]
+
+
+def test_as_few_devices_as_can_do_it() -> None:
+    demand = demand_of([300, 300], [40, 40], devices=3)
+    plan = planned("gpulet", demand)
+    assert {partition.device for partition in plan.partitions} == {0}
+    previous = Deployment(tuple(Partition(device) for device in range(3)), ())
+    again = Demand(**{**vars(demand), "previous": previous})
+    assert not planned("gpulet", again).shortfalls
+
+
+def test_a_smaller_gpulet_joins_a_larger_one_and_frees_its_place() -> None:
+    demand = demand_of([20, 90], [60, 45])
+    floor = Floor([(20, 80)], elastic=False)
+    packing = Packing(LatencyTable(demand), floor, PackingParams())
+    assert not packing.place([(0, 20e-9)])
+    assert [place for place, _ in floor.used()] == [(0, 0)]
+    assert not packing.place([(1, 250e-9)])
+    assert [(place, len(cycle.turns)) for place, cycle in floor.used()] == [((0, 1), 2)]
+
+
+def test_a_rate_that_is_too_high_is_said_to_be_short() -> None:
+    for name in PLANS:
+        demand = demand_of([2000, 10], [20, 20])
+        plan = planned(name, demand)
+        short = sum(s.rate_per_s for s in plan.shortfalls if s.service == 0)
+        assert 0 < short <= 2000
+        assert not validate_plan(demand, plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+@example([(119, 119)], 1)
+@given(
+    st.lists(st.tuples(st.integers(1, 600), st.integers(5, 200)), min_size=1, max_size=6),
+    st.integers(1, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_plan_keeps_what_it_promises(
+    name: str, tenants: list[tuple[int, int]], devices: int
+) -> None:
+    demand = demand_of([float(r) for r, _ in tenants], [float(s) for _, s in tenants], devices)
+    assert not validate_plan(demand, planned(name, demand))
+
+
+@given(st.lists(st.sampled_from([0.0, 100.0, 200.0, 400.0]), min_size=9, max_size=9))
+@settings(max_examples=60, deadline=None)
+def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -> None:
+    """And the exhaustive search serves whatever the elastic one serves."""
+    demand = Demand(**{**vars(MODELS), "rates_per_s": tuple(rates)})
+    factors = factor_table(demand.profiles, LinearParams())
+    plans = [planned(name, demand) for name in ("gpulet", "gpulet_ideal")]
+    for plan in plans:
+        found = validate_plan(
+            demand, plan, lambda own, beside: max((factors[own][o] for o in beside), default=1.0)
+        )
+        assert not found
+    assert plans[0].shortfalls or not plans[1].shortfalls
+
+
+def test_the_judge_sees_each_broken_promise() -> None:
+    demand = demand_of([100, 100], [50, 30])
+    plan = planned("squishy", demand)
+    late = demand_of([100, 100], [50, 23])
+    assert "exceed its target" in validate_plan(late, plan)[0]
+    more = Demand(**{**vars(demand), "rates_per_s": (100.0, 130.0)})
+    assert "are planned" in validate_plan(more, plan)[0]
+    slow = validate_plan(demand, plan, lambda own, beside: 2.6)
+    assert any("turns of" in text for text in slow)
+
+
+def test_padding_is_for_high_counts() -> None:
+    assert RateParams().padded_per_s(100.0) == 100.0
+    assert RateParams(0.99, 0.5).padded_per_s(100.0) == pytest.approx(132.9, abs=0.1)
+    with pytest.raises(ValueError, match="percentile"):
+        Gpulet(percentile=1.0)
+
+
+def test_tables_of_profiles_are_kept() -> None:
+    planner = Gpulet()
+    first = planner.plan(MODELS)
+    assert planner.plan(MODELS) == first
+    assert Gpulet().plan(MODELS) == first
+
+
+def test_bandwidth_divides_computation_only() -> None:
+    law = Bandwidth(1000, 10, 30)
+    assert [law.latency_ns(8, 0, p) for p in (100, 50, 20)] == [1320, 1560, 2280]
+    with pytest.raises(ValueError, match="l2 and dram"):
+        Bandwidth(1, 1, 1, l2=1.1)
+
+
+def test_contention_grows_with_both_and_with_the_batch() -> None:
+    law = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {"a": 0.2}, half=4.0)
+
+    def group(service: int, items: int) -> Group:
+        query = Query(0, service, 0, 0, 1, items)
+        return Group(0, service, (piece_of((query,), 0, 1),), 0, 0)
+
+    assert law.slowdown_ppm(group(0, 4), []) == UNIT_PPM
+    # Half of 0.5 beside three quarters of 0.4, and no memory traffic of b.
+    assert law.slowdown_ppm(group(0, 4), [group(1, 12)]) == UNIT_PPM + 75_000
+    with pytest.raises(ValueError, match="unknown service 'c'"):
+        Contention(["a"], {"c": 0.1}, {})
+
+
+@pytest.mark.parametrize("path", sorted(FILES.glob("*.toml")), ids=lambda path: path.stem)
+def test_scenarios_agree_with_the_models(path: Path) -> None:
+    scenario = read_scenario(path)
+    for tenant in scenario.tenants:
+        name = tenant.service.name
+        stem = name if name in {s.name for s in MODELS.services} else name[:-1]
+        known = {s.name: p for s, p in zip(MODELS.services, MODELS.profiles, strict=True)}
+        assert tenant.profile == known[stem]
+    assert isinstance(scenario.interference, Contention)
+    assert len(scenario.devices) == 4
