@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from colocation.load import Load
 from colocation.metrics import Summary, summarise
-from colocation.policies import policy_spec
+from colocation.policies import policy_spec, with_options
 from colocation.scenario import Scenario
 from colocation.simulator import Run, Setting, simulate
 from colocation.validate import check_run
@@ -59,9 +59,7 @@ def check_targets(scenario: Scenario) -> None:
 
 
 def _one(scenario: Scenario, setting: Setting, policy: str) -> Compared:
-    spec = policy_spec(policy)
-    own = scenario.policy_options.get(policy, {})
-    spec = replace(spec, dispatcher_options={**spec.dispatcher_options, **own})
+    spec = with_options(policy_spec(policy), scenario.policy_options.get(policy, {}))
     run = simulate(setting, spec)
     check_run(setting.load, scenario.services, run.deployment, run.record)
     return Compared(run, summarise(run, setting.load, scenario.services, len(scenario.devices)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colocation.registry import Registry
@@ -46,6 +46,21 @@ def policy_spec(name: str) -> PolicySpec:
         If there is none of that name.
     """
     return _POLICIES.get(name)()
+
+
+def with_options(spec: PolicySpec, own: Options) -> PolicySpec:
+    """Add options: tables ``planner`` and ``predictor`` are for those parts, the rest is not.
+
+    ``kind`` in such a table replaces the part, and with it the options that it had.
+    """
+    rest = dict(own)
+    for part in ("planner", "predictor"):
+        table = dict(rest.pop(part, {}))
+        kind = table.pop("kind", None)
+        before = {} if kind is not None else getattr(spec, f"{part}_options")
+        changed = {part: kind or getattr(spec, part), f"{part}_options": {**before, **table}}
+        spec = replace(spec, **changed)
+    return replace(spec, dispatcher_options={**spec.dispatcher_options, **rest})
 
 
 for _name in ("fcfs", "sjf", "edf", "temporal", "fixed_batch"):

@@ -13,11 +13,13 @@ from colocation.draws import stream_of
 from colocation.interference_model import Interference
 from colocation.load import Load, Stream, merge
 from colocation.noise import Noise
+from colocation.overlap.group_times import GroupTimes
+from colocation.overlap.measured_truth import MeasuredTruth
 from colocation.planner import Demand
 from colocation.profile import Profile
 from colocation.service import Device, Service
 from colocation.simulator import Setting
-from colocation.truth import ProfileTruth
+from colocation.truth import ProfileTruth, Truth
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,14 @@ class Scenario:
         How service times scatter around the profiles.
     overlap : float
         What a group of several services saves, 0 to 1.
+    group_times : GroupTimes, optional
+        The truth of groups, as measured; instead of profiles and ``overlap``.
     interference : Interference, optional
         Between the partitions of a device.
     drain_ns : int, optional
         How long the run may go on after the arrivals; None until all is done.
     policy_options : mapping
-        Options of the dispatchers, by policy.
+        Options by policy; see ``with_options``.
     """
 
     name: str
@@ -75,6 +79,7 @@ class Scenario:
     policies: tuple[str, ...]
     noise: Noise
     overlap: float = 0.0
+    group_times: GroupTimes | None = None
     interference: Interference | None = None
     drain_ns: int | None = None
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -103,8 +108,13 @@ class Scenario:
     def setting(self) -> Setting:
         """Everything that the policies have in common."""
         demand = self.demand()
-        truth = ProfileTruth(demand.services, demand.profiles, self.noise, self.seed, self.overlap)
-        return Setting(demand, self.load(), truth, self.interference, self.drain_ns)
+        return Setting(demand, self.load(), self._truth(demand), self.interference, self.drain_ns)
+
+    def _truth(self, demand: Demand) -> Truth:
+        services = demand.services
+        if self.group_times is not None:
+            return MeasuredTruth(services, self.group_times, self.noise, self.seed)
+        return ProfileTruth(services, demand.profiles, self.noise, self.seed, self.overlap)
 
     def _stream(self, tenant: Tenant) -> Stream:
         name = tenant.service.name

@@ -10,6 +10,7 @@ from colocation.arrival import ARRIVALS
 from colocation.clock import NS_PER_MS, NS_PER_S
 from colocation.interference_model import INTERFERENCES, Interference
 from colocation.noise import NOISES, Noise
+from colocation.overlap.group_times import GroupTimes, load_group_times
 from colocation.policies import policy_names
 from colocation.profile import PROFILES
 from colocation.scenario import Scenario, Tenant
@@ -64,9 +65,10 @@ class _Reader:
             policies=_policies(table, options),
             noise=self._noise(truth),
             overlap=truth.take("overlap", float, 0.0),
+            group_times=self._group_times(truth),
             interference=self._interference(truth, names),
             drain_ns=_drain_ns(table),
-            policy_options=options,
+            policy_options=self._options(table, options),
         )
         truth.done()
         table.done()
@@ -123,6 +125,27 @@ class _Reader:
     def _noise(self, truth: Table) -> Noise:
         noise: Noise = self._make(NOISES, truth.table("noise", {"kind": "none"}), "kind")
         return noise
+
+    def _group_times(self, truth: Table) -> GroupTimes | None:
+        values = truth.take("measured", dict, {})
+        if not values:
+            return None
+        table = Table(values, f"{truth.where}, measured")
+        path = self._resolved(table, "path", table.take("path", str))
+        table.done()
+        return load_group_times(Path(path))
+
+    def _options(self, table: Table, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of policies; files of their planners and predictors are resolved."""
+        return {
+            policy: {key: self._inner(table, value) for key, value in own.items()}
+            for policy, own in options.items()
+        }
+
+    def _inner(self, table: Table, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: self._resolved(table, key, inner) for key, inner in value.items()}
 
     def _interference(self, truth: Table, names: list[str]) -> Interference | None:
         table = truth.table("interference", {"kind": "none"})

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from engine.cli import (
+    colocate,
     convert,
     devices,
     inspect,
@@ -38,6 +39,7 @@ VERBS: tuple[ModuleType, ...] = (
     tune,
     memory,
     simulate,
+    colocate,
 )
 
 _INTERNAL_ERROR = 70

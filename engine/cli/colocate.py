@@ -1,0 +1,27 @@
+"""``engine colocate ACTION``: what co-location policies know, made from measurements.
+
+Each action is a file of its own, as a verb is.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from engine.cli import colocate_train
+from engine.cli.parser import add_verb
+
+ACTIONS: tuple[ModuleType, ...] = (colocate_train,)
+
+_SUMMARY = "make what policies of co-location know, from measurements"
+_EXAMPLE = """
+engine colocate train --data abacus_a100_pairs -o mlp.npz
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    """Register the verb and its actions; each of them says what is run."""
+    parser = add_verb(verbs, "colocate", _SUMMARY, _EXAMPLE, colocate_train.run)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for module in ACTIONS:
+        module.add_parser(actions)
