@@ -226,6 +226,12 @@ class CudaOptions:
 
     @queue_depth.setter
     def queue_depth(self, arg: int, /) -> None: ...
+    @property
+    def resets_when_lost(self) -> bool:
+        """Whether closing a lost device resets CUDA, so that the GPU can be opened again."""
+
+    @resets_when_lost.setter
+    def resets_when_lost(self, arg: bool, /) -> None: ...
 
 class DeviceOptions:
     """One device of a Machine."""
@@ -271,6 +277,10 @@ class DeviceOptions:
     def fail_every(self) -> int: ...
     @fail_every.setter
     def fail_every(self, arg: int, /) -> None: ...
+    @property
+    def lose_at(self) -> int: ...
+    @lose_at.setter
+    def lose_at(self, arg: int, /) -> None: ...
     @property
     def capture_ns(self) -> int: ...
     @capture_ns.setter
@@ -328,6 +338,10 @@ class Machine:
     @property
     def runs_in_flight(self) -> int:
         """Runs that were started and have not ended, of all plans."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is closed or has lost a device."""
 
     def stats(self) -> dict[str, Any]:
         """Per device lanes, executed, queued; live values and bytes, runs in flight."""

@@ -37,6 +37,13 @@ def add_parser(verbs: Any) -> None:
         action="store_true",
         help="check models now, and load each with its first query",
     )
+    add(
+        "--on-device-loss",
+        default="cpu",
+        choices=("fail", "recreate", "cpu"),
+        help="after a GPU was lost: fail its models' queries, open it again, or go on without it"
+        " (default %(default)s)",
+    )
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add(
         "--port",
@@ -81,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache,
         slice_ms=args.slice_ms,
         gpu_memory=args.gpu_memory,
+        on_device_loss=args.on_device_loss,
     )
     loading.specs()
     server = ServerParams(

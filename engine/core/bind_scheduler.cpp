@@ -197,7 +197,9 @@ exist yet.)")
       .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
               "Device memory that is taken at the start.")
       .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
-      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.");
+      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.")
+      .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
+              "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
   nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
       .def(
           "__init__",
@@ -216,6 +218,7 @@ exist yet.)")
       .def_rw("first_run_ns", &DeviceParams::first_run_ns)
       .def_rw("fail_prepare", &DeviceParams::fail_prepare)
       .def_rw("fail_every", &DeviceParams::fail_every)
+      .def_rw("lose_at", &DeviceParams::lose_at)
       .def_rw("capture_ns", &DeviceParams::capture_ns)
       .def_rw("fail_capture", &DeviceParams::fail_capture)
       .def_rw("h2d_occupancy_ns", &DeviceParams::h2d_occupancy_ns)
@@ -246,6 +249,9 @@ exist yet.)")
           "runs_in_flight",
           [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },
           "Runs that were started and have not ended, of all plans.")
+      .def_prop_ro(
+          "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
+          "Whether it is closed or has lost a device.")
       .def("stats", &stats);
 }
 

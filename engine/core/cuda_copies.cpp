@@ -116,7 +116,7 @@ void CudaDevice::receive(Submitted& entry) {
     if (source != nullptr && entry.pinned != nullptr && !run.stopped()) {
       const std::size_t bytes = source->bytes();
       Memory memory;
-      if (pinned_->may_lend(bytes)) {
+      if (!params_.cuda.resets_when_lost && pinned_->may_lend(bytes)) {
         memory = pinned_->lend(std::move(entry.pinned), bytes);
       } else {
         memory = Memory(::operator new(std::max<std::size_t>(bytes, 1)),

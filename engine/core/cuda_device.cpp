@@ -174,10 +174,15 @@ void CudaDevice::work(std::promise<void>& opened) {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
   try {
     open();
+  } catch (const Error& error) {
+    const std::string advice =
+        error.is_fatal() ? "; if CUDA lost the GPU before, the process must be restarted" : "";
+    opened.set_exception(std::make_exception_ptr(
+        std::runtime_error("device '" + name() + "': " + error.what() + advice)));
+    return calls_->close();
   } catch (...) {
     opened.set_exception(std::current_exception());
-    calls_->close();
-    return;
+    return calls_->close();
   }
   opened.set_value();
   while (!stopping_.load(std::memory_order_seq_cst)) {  // seq_cst: tested before parking
@@ -209,9 +214,16 @@ void CudaDevice::close() {
   settle();
   for (const auto& slot : kernels_) slot->clear();
   kernels_.clear();
-  memory_->close();
-  pinned_->close();
+  const bool resets = params_.cuda.resets_when_lost && !lost_.empty();
+  if (resets) {
+    memory_->forget();
+    pinned_->forget();
+  } else {
+    memory_->close();
+    pinned_->close();
+  }
   streams_.reset();
+  if (resets) api_->device_reset.code();
 }
 
 /// One round; false if nothing happened.

@@ -239,7 +239,7 @@ void CudaDevice::end_skipped(const Run* run) {
 
 /// Ends all that is here with an error; what comes later ends the same way in step().
 void CudaDevice::lose(const std::string& why) {
-  lost_ = "device '" + name() + "' is lost: " + why + "; the process must be restarted to use it";
+  lost_ = "device '" + name() + "' is lost: " + why + "";
   {
     const std::lock_guard lock(failure_mutex_);
     failure_ = lost_;

@@ -27,6 +27,12 @@ std::shared_ptr<const Kernel> EmulatedDevice::capture(std::shared_ptr<const Kern
   return prepared;
 }
 
+std::string EmulatedDevice::failure() const {
+  // relaxed: as in compute()
+  if (!is_lost_.load(std::memory_order_relaxed)) return {};
+  return "emulated device '" + name() + "' is lost (lose_at)";
+}
+
 void EmulatedDevice::arrive(const Task& task) {
   const PlanNode& node = task.run->plan().node(task.node);
   if (node.kind == NodeKind::copy && node.is_linked) return links_[node.link].ask(task);
@@ -239,7 +245,12 @@ void EmulatedDevice::begin(Submitted& submitted) {
 }
 
 void EmulatedDevice::compute(TimedWork& work, const PlanNode& node) {
-  if (params_.fail_every != 0 && ++executions_ % params_.fail_every == 0) {
+  ++executions_;
+  // relaxed, both: whoever asks has seen a run fail of it, or asks again
+  if (executions_ == params_.lose_at) is_lost_.store(true, std::memory_order_relaxed);
+  if (is_lost_.load(std::memory_order_relaxed))
+    return work.task.run->fail(work.task.node, failure());
+  if (params_.fail_every != 0 && executions_ % params_.fail_every == 0) {
     work.task.run->fail(work.task.node, "emulated device '" + name() + "' failed (fail_every)");
     return;
   }

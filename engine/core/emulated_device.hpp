@@ -32,6 +32,7 @@ class EmulatedDevice final : public TimedDevice {
   /// Throws std::runtime_error if fail_prepare is set.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
       std::shared_ptr<const Kernel> kernel) override;
+  [[nodiscard]] std::string failure() const override;
   [[nodiscard]] std::shared_ptr<const Kernel> capture(
       std::shared_ptr<const Kernel> prepared) override;
 
@@ -88,6 +89,7 @@ class EmulatedDevice final : public TimedDevice {
   std::set<Waiting> backlog_;  ///< ready segments
   std::int64_t clock_ns_ = 0;
   std::int64_t submitter_free_ns_ = 0;
+  std::atomic<bool> is_lost_{false};
   std::uint64_t executions_ = 0;
 };
 

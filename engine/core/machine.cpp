@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "cpu_device.hpp"
@@ -200,6 +201,12 @@ Machine::Stats Machine::stats() const {
   }
   stats.runs_in_flight = runs_in_flight();
   return stats;
+}
+
+bool Machine::is_lost() const {
+  return closing() || std::ranges::any_of(executors_, [](const auto& executor) {
+           return !executor->failure().empty();
+         });
 }
 
 Machine::CopyRoute Machine::copy_route(int source_device, int target_device) const {

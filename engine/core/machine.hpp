@@ -34,6 +34,9 @@ struct CudaParams {
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
   int queue_depth = 4;                    ///< most submissions in a stream at a time
+  /// Whether closing a lost device resets CUDA in this process, so that the GPU can be opened
+  /// again. Answers are then copied out of pinned memory, which a reset frees.
+  bool resets_when_lost = false;
   std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
 };
 
@@ -50,6 +53,7 @@ struct DeviceParams {
   std::int64_t first_run_ns = 0;      ///< extra cost of a node's first execution
   bool fail_prepare = false;          ///< refuse every kernel
   std::uint64_t fail_every = 0;       ///< every n-th execution fails; 0: never
+  std::uint64_t lose_at = 0;          ///< the n-th execution loses the device; 0: never
   std::int64_t capture_ns = 0;        ///< extra cost of a captured node's first execution
   bool fail_capture = false;          ///< capture no graph: operators are launched one by one
   std::int64_t h2d_latency_ns = 10'000;
@@ -108,6 +112,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent.
   void close() noexcept;
   [[nodiscard]] Stats stats() const;
+  /// Whether it is closed or has lost a device: plans of it may only fail.
+  [[nodiscard]] bool is_lost() const;
   [[nodiscard]] int device_count() const noexcept { return device_count_; }
   [[nodiscard]] Device& device(int index) { return *executors_[static_cast<std::size_t>(index)]; }
 

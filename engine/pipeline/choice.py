@@ -67,17 +67,21 @@ class PlanBuilder:
         self._policy = policy
         self._machine = machine_for(params.specs(), params.emulation)
         self._inputs = inputs
+        self._recovery = params.recovery()
         self.refused: EngineError | None = None
 
     def __call__(self, candidate: Candidate) -> ModelContender | None:
         """A model that runs the candidate, or None."""
         plan = plan_of(self._graph, self._costs, candidate, self._policy)
         try:
-            return ModelContender(Model(self._graph, plan, self._machine), self._inputs)
+            return ModelContender(self._model(plan), self._inputs)
         except EngineError as error:
             _log.warning("segmentation %s is not used: %s", candidate.name, error)
             self.refused = error
             return None
+
+    def _model(self, plan: Plan) -> Model:
+        return Model(self._graph, plan, self._machine, recovery=self._recovery)
 
 
 def choose(
@@ -183,7 +187,7 @@ def slice_model(
     )
     plan = plan_of(model.graph, costs, candidate, policy)
     machine = machine_for(params.specs(), params.emulation)
-    made = Model(model.graph, plan, machine, params.second_plan())
+    made = Model(model.graph, plan, machine, params.second_plan(), params.recovery())
     made.plan = refit(made, graph, costs.service, inputs)
     return made
 

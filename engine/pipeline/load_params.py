@@ -13,7 +13,8 @@ from engine.pipeline.tune_params import TuneParams
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.memory_size import parse_bytes
 from engine.runtime.busy_plan import SecondPlan
-from engine.runtime.machines import EmulationParams
+from engine.runtime.device_loss import OnDeviceLoss, Recovery
+from engine.runtime.machines import EmulationParams, machine_for
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class LoadParams:
         queries overlap: a higher throughput (engine/runtime/busy_plan.py).
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
+    on_device_loss : {"fail", "recreate", "cpu"}
+        What queries do after a GPU was lost: fail, open it again, or go on without it.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -65,6 +68,7 @@ class LoadParams:
     slice_ms: float = 0.0
     same_bits: bool = True
     gpu_memory: str = ""
+    on_device_loss: str = OnDeviceLoss.FAIL
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
@@ -77,6 +81,11 @@ class LoadParams:
             raise ConfigError(f"slice_ms must be >= 0, got {self.slice_ms}")
         if self.tune_s != 0:
             TuneParams(self.tune_s)
+        if self.on_device_loss not in tuple(OnDeviceLoss):
+            raise ConfigError(
+                f"on_device_loss must be one of {', '.join(OnDeviceLoss)}, got"
+                f" {self.on_device_loss!r}"
+            )
         self.gpu_memory_bytes()
 
     def specs(self) -> tuple[DeviceSpec, ...]:
@@ -103,6 +112,17 @@ class LoadParams:
         if self.slice_ms:
             return SecondPlan.SAME_CUTS
         return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
+
+    def recovery(self) -> Recovery | None:
+        """How a model on these devices goes on after a loss; None where it does not."""
+        specs = self.specs()
+        if self.on_device_loss == OnDeviceLoss.FAIL or all(s.kind == "cpu" for s in specs):
+            return None
+        return Recovery(
+            OnDeviceLoss(self.on_device_loss),
+            recreate=lambda: machine_for(specs, self.emulation),
+            without=lambda: machine_for(specs[:1]),
+        )
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""

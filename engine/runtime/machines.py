@@ -35,6 +35,8 @@ class EmulationParams:
         Capacity; 0 is unlimited.
     fail_every : int
         Every n-th execution fails; 0 is never.
+    lose_at : int
+        The n-th execution loses the device for good; 0 is never.
     fail_prepare : bool
         Whether the device refuses to prepare segments.
     """
@@ -46,6 +48,7 @@ class EmulationParams:
     first_run_ns: int = 0
     memory_bytes: int = 0
     fail_every: int = 0
+    lose_at: int = 0
     fail_prepare: bool = False
 
 
@@ -64,9 +67,14 @@ _MACHINES = _Machines()
 def machine_for(
     specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None
 ) -> _core.Machine:
-    """The process's machine with these devices, started on first use."""
+    """The process's machine with these devices, started on first use, and anew if one was lost.
+
+    A machine that has lost a device is closed then: a GPU cannot be opened beside what is left.
+    """
     key = (tuple(specs), emulation or EmulationParams())
     with _MACHINES.lock:
+        if key in _MACHINES.by_key and _MACHINES.by_key[key].is_lost:
+            _MACHINES.by_key.pop(key).close()
         if key not in _MACHINES.by_key:
             for spec in specs:
                 check_present(spec)
@@ -100,6 +108,7 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
         options.first_run_ns = emulation.first_run_ns
         options.memory_bytes = emulation.memory_bytes
         options.fail_every = emulation.fail_every
+        options.lose_at = emulation.lose_at
         options.fail_prepare = emulation.fail_prepare
         link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
         options.h2d_latency_ns = options.d2h_latency_ns = link.latency_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -23,6 +24,7 @@ from engine.runtime.blame import Blame, blame
 from engine.runtime.busy_plan import BusyPlan, Prepared, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
+from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import (
     Array,
@@ -53,6 +55,7 @@ class Model:
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
     (busy_plan.py), as far as ``second_plan`` allows; traced ones always follow ``plan``.
+    After a device was lost, ``recovery`` says how queries go on (device_loss.py).
     """
 
     def __init__(
@@ -61,10 +64,9 @@ class Model:
         plan: Plan,
         machine: _core.Machine,
         second_plan: SecondPlan = SecondPlan.SAME_BITS,
+        recovery: Recovery | None = None,
     ) -> None:
         self.graph = graph
-        self.plan = plan
-        self.native = lower(graph, plan, machine)
         defaults = _defaults(graph)
         self.inputs = input_specs(graph)
         self.outputs = output_specs(graph)
@@ -73,11 +75,23 @@ class Model:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _constants(graph)
         self._computed = computed_outputs(graph)
+        self._second_plan = second_plan
+        self._last_traced: Traced | _core.Recording | None = None
+        self._adopt(plan, machine)
+        self._guard = None if recovery is None else LossGuard(machine, recovery)
+
+    def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
+        self.native = lower(self.graph, plan, machine)
+        self.plan = plan
         plain_query = _plain_query(self.inputs, self.outputs, bool(self._constants))
         self._query = plain_query(self.native)
         self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        self._busy = self._busy_plan(machine, plain_query, second_plan)
-        self._last_traced: Traced | _core.Recording | None = None
+        self._busy = self._busy_plan(machine, plain_query, self._second_plan)
+
+    def _check_devices(self) -> None:
+        """Go on as the user chose if a device is lost (device_loss.py)."""
+        if self._guard is not None and self._guard.is_due:
+            self._guard.recover(self.plan, self._adopt)
 
     def run(
         self,
@@ -108,6 +122,7 @@ class Model:
         ExecutionError
             If a segment failed; other queries are not affected.
         """
+        self._check_devices()
         if self._busy is None or traced:
             return self._run(inputs, outputs, timeout, traced, None)
         began_ns = time.monotonic_ns()
@@ -166,6 +181,7 @@ class Model:
         priority : int
             Queries of a higher priority go first.
         """
+        self._check_devices()
         busy = None if self._busy is None or traced else self._busy.now()
         query = self._query if busy is None else busy.query
         if query and outputs is None and not traced and type(inputs) is dict:
@@ -189,6 +205,8 @@ class Model:
 
         ``look`` is handed the run, traced, when it has ended well.
         """
+        if self._guard is not None and self._guard.is_due:
+            await asyncio.to_thread(self._guard.recover, self.plan, self._adopt)
         values = self._values(inputs, outputs)
         native = self._plan_now()
         run = await completions().wait(

@@ -194,8 +194,8 @@ def test_choose_runs_the_whole_model_too(
 ) -> None:
     built = []
 
-    def recorded(*arguments: Any) -> Model:
-        built.append(Model(*arguments))
+    def recorded(*arguments: Any, **options: Any) -> Model:
+        built.append(Model(*arguments, **options))
         return built[-1]
 
     monkeypatch.setattr(choice, "Model", recorded)
@@ -207,17 +207,17 @@ def test_choose_runs_the_whole_model_too(
 def test_choose_leaves_out_what_a_device_refuses(
     shared: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_whole(graph: Any, plan: Any, machine: Any) -> Model:
+    def only_whole(graph: Any, plan: Any, machine: Any, **options: Any) -> Model:
         if len(plan.segments) > 1:
             raise DeviceError("refused")
-        return Model(graph, plan, machine)
+        return Model(graph, plan, machine, **options)
 
     monkeypatch.setattr(choice, "Model", only_whole)
     assert len(_choose(shared, "cpu:2").plan.segments) == 1
 
 
 def test_choose_says_why_nothing_is_left(shared: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise DeviceError("refused")
 
     monkeypatch.setattr(choice, "Model", refuse)

@@ -117,3 +117,33 @@ TEST(a_value_that_is_not_on_the_gpu_fails_the_run_that_uses_it_there) {
   const RunPtr run = run_once(machine, *builder.build());
   CHECK(contains(run->error(), "not in the GPU's memory"));
 }
+
+TEST(a_lost_gpu_can_be_opened_again_where_closing_it_resets_cuda) {
+  for (const bool resets : {true, false}) {
+    const FakeCuda fake;
+    DeviceParams params = gpu(lanes);
+    params.cuda.resets_when_lost = resets;
+    Inputs kept;
+    PlanPtr old;
+    {
+      MachineOwner machine(machine_of({cpu(1), params}));
+      old = branches(machine);
+      kept = run_once(machine, *old)->outputs();
+      fake.inject("execute", 5, 700);
+      CHECK(run_once(machine, *old)->outcome() == Outcome::failed);
+      CHECK(machine->is_lost());
+    }
+    std::string why;
+    try {
+      MachineOwner machine(machine_of({cpu(1), params}));
+      CHECK(run_once(machine, *branches(machine))->outcome() == Outcome::ok);
+    } catch (const std::runtime_error& error) {
+      why = error.what();
+    }
+    CHECK(why.empty() == resets);
+    if (resets) CHECK(numbers_of(kept[0]) == 4);  // not in memory that the reset freed
+    if (!resets) CHECK(contains(why, "700") && contains(why, "process must be restarted"));
+    old.reset();
+    CHECK(fake.violations() == 0);
+  }
+}

@@ -1,0 +1,178 @@
+"""A model whose device is lost: its queries say so, later ones do what was chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from constant_costs import constant_problem, plan_of_groups
+
+import engine
+import models
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.errors import ConfigError, DeviceError, ExecutionError
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.stages import read_model
+from engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
+from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.model import Model
+from engine.segmentation.plan import Plan
+from engine.segmentation.segmenter import per_task
+from placement.placement import Placement
+
+DEVICES = "cpu:2,emulated:gpu"
+LENGTH = 12
+INPUTS = models.example_inputs("chain", length=LENGTH, size=8)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lost")
+    return models.save(models.build("chain", length=LENGTH, size=8), folder / "chain.onnx")
+
+
+@pytest.fixture(scope="module")
+def graph(file: Path) -> Graph:
+    return read_model(file, file.parent / "cache")
+
+
+@pytest.fixture(scope="module")
+def right(graph: Graph) -> np.ndarray:
+    params = LoadParams(devices=DEVICES)
+    plan = plan_in_turns(graph, params)
+    return Model(graph, plan, machine_for(params.specs())).run(INPUTS)["y"]
+
+
+def plan_in_turns(graph: Graph, params: LoadParams) -> Plan:
+    """Tasks on the CPU and the emulated device in turn."""
+    problem = constant_problem(graph, params.specs())
+    count = len(graph.tasks)
+    turns = Placement(tuple(i % 2 for i in range(count)), tuple(range(count)), "in turn")
+    plan = plan_of_groups(graph, per_task(problem, turns), turns.policy)
+    charged = tuple(replace(segment, service_ns=1_000) for segment in plan.segments)
+    return replace(plan, segments=charged)
+
+
+def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
+    """By default its second query loses the device."""
+    emulation = EmulationParams(lose_at=lose_at)
+    params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
+    machine = machine_for(params.specs(), emulation)
+    return Model(graph, plan_in_turns(graph, params), machine, recovery=params.recovery())
+
+
+def lose(model: Model, right: np.ndarray) -> None:
+    np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
+    with pytest.raises(ExecutionError, match=r"'emulated:gpu' is lost"):
+        model.run(INPUTS)
+
+
+def test_every_later_query_fails_unless_something_else_is_chosen(
+    graph: Graph, right: np.ndarray
+) -> None:
+    model = losing(graph, "fail")
+    lose(model, right)
+    for _ in range(2):
+        with pytest.raises(ExecutionError, match="is lost"):
+            model.run(INPUTS)
+
+
+def test_queries_go_on_with_the_cpu(
+    graph: Graph, right: np.ndarray, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = losing(graph, "cpu")
+    lose(model, right)
+    for _ in range(20):
+        np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
+    assert model.plan.devices == ("cpu",)
+    assert model.plan.copies == ()
+    assert model.lanes == {"cpu": 2}
+    assert caplog.text.count("queries go on with cpu") == 1
+
+
+def test_queries_go_on_with_the_device_opened_again(graph: Graph, right: np.ndarray) -> None:
+    model = losing(graph, "recreate")
+    for _ in range(3):  # it loses each of them at its second query
+        lose(model, right)
+        assert model.plan.devices == ("cpu", "emulated:gpu")
+
+
+def test_all_models_of_a_lost_machine_go_on(graph: Graph, right: np.ndarray) -> None:
+    first, second = (losing(graph, "recreate", lose_at=LENGTH + 3) for _ in range(2))
+    np.testing.assert_array_equal(second.run(INPUTS)["y"], right)
+    lose(first, right)
+    np.testing.assert_array_equal(first.run(INPUTS)["y"], right)
+    np.testing.assert_array_equal(second.submit(INPUTS).result()["y"], right)
+
+
+def test_an_event_loop_waits_for_the_recovery(graph: Graph, right: np.ndarray) -> None:
+    model = losing(graph, "cpu")
+    lose(model, right)
+    np.testing.assert_array_equal(asyncio.run(model.infer(INPUTS))["y"], right)
+
+
+def test_a_device_that_cannot_be_opened_again_is_gone_without(
+    graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse() -> _core.Machine:
+        raise RuntimeError("cudaSetDevice failed")
+
+    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
+    cpu = machine_for(LoadParams(devices="cpu:2").specs())
+    recovery = Recovery(OnDeviceLoss.RECREATE, refuse, lambda: cpu)
+    following, machine = recovery.next(plan)
+    assert machine is cpu
+    assert following.devices == ("cpu",)
+    assert "cannot be opened again: cudaSetDevice failed" in caplog.text
+    with pytest.raises(DeviceError, match="is lost"):
+        replace(recovery, choice=OnDeviceLoss.FAIL).next(plan)
+
+
+def test_a_plan_of_one_segment_gets_all_lanes(graph: Graph) -> None:
+    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
+    assert {segment.width for segment in on_cpu(plan, 2).segments} == {1}
+    (only,) = on_cpu(replace(plan, segments=plan.segments[:1]), 2).segments
+    assert (only.device, only.width) == (0, 2)
+
+
+def test_only_the_first_query_recovers(graph: Graph) -> None:
+    calls: list[Any] = []
+    lost = machine_for(LoadParams(devices="cpu:1").specs(), EmulationParams(fail_every=7))
+    lost.close()
+    cpu = machine_for(LoadParams(devices="cpu:2").specs())
+    guard = LossGuard(lost, Recovery(OnDeviceLoss.CPU, lambda: cpu, lambda: cpu))
+    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
+    for _ in range(2):
+        guard.recover(plan, lambda plan, machine: calls.append((plan, machine)))
+    assert len(calls) == 1
+    assert calls[0][1] is cpu
+
+
+def test_a_guarded_model_goes_with_its_last_reference(graph: Graph) -> None:
+    model = losing(graph, "cpu")
+    gone = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_an_unknown_choice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="fail, recreate, cpu, got 'ignore'"):
+        LoadParams(on_device_loss="ignore")
+
+
+def test_a_loaded_model_has_the_choice(file: Path) -> None:
+    model = engine.load(file, DEVICES, cache=file.parent / "cache", on_device_loss="cpu")
+    assert model._guard is not None
+    plain = engine.load(file, "cpu:2", cache=file.parent / "cache", on_device_loss="cpu")
+    assert plain._guard is None
