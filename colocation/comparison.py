@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from colocation.load import Load
 from colocation.metrics import Summary, summarise
-from colocation.policies import policy_spec, with_options
+from colocation.policies import PolicySpec, policy_spec, with_options
 from colocation.scenario import Scenario
 from colocation.simulator import Run, Setting, simulate
 from colocation.validate import check_run
@@ -21,8 +21,14 @@ class Compared:
     summary: Summary
 
 
-def compare(scenario: Scenario, policies: Sequence[str]) -> tuple[Load, list[Compared]]:
-    """Simulate each policy on the same queries and draws.
+Runner = Callable[[Setting, PolicySpec], Run]
+"""Serves a load by a policy."""
+
+
+def compare(
+    scenario: Scenario, policies: Sequence[str], runner: Runner = simulate
+) -> tuple[Load, list[Compared]]:
+    """Run each policy on the same queries and draws, in the simulator or live.
 
     Raises
     ------
@@ -32,7 +38,7 @@ def compare(scenario: Scenario, policies: Sequence[str]) -> tuple[Load, list[Com
     """
     check_targets(scenario)
     setting = scenario.setting()
-    return setting.load, [_one(scenario, setting, policy) for policy in policies]
+    return setting.load, [_one(scenario, setting, policy, runner) for policy in policies]
 
 
 def check_targets(scenario: Scenario) -> None:
@@ -58,8 +64,8 @@ def check_targets(scenario: Scenario) -> None:
         raise ValueError(f"{scenario.name}: {'; '.join(missed)}")
 
 
-def _one(scenario: Scenario, setting: Setting, policy: str) -> Compared:
+def _one(scenario: Scenario, setting: Setting, policy: str, runner: Runner) -> Compared:
     spec = with_options(policy_spec(policy), scenario.policy_options.get(policy, {}))
-    run = simulate(setting, spec)
+    run = runner(setting, spec)
     check_run(setting.load, scenario.services, run.deployment, run.record)
     return Compared(run, summarise(run, setting.load, scenario.services, len(scenario.devices)))

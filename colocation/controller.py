@@ -199,8 +199,8 @@ class Controller:
 
     def _drop(self, drop: Drop, now_ns: int) -> None:
         self._take(drop.query)
-        self._leave(drop.query, Outcome.DROPPED, now_ns)
         self._record.missed(drop.query, drop.predicted_end_ns)
+        self._leave(drop.query, Outcome.DROPPED, now_ns)
 
     def _start(self, start: Start, now_ns: int) -> None:
         if not 0 <= start.partition < len(self._running):

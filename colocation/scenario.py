@@ -43,6 +43,22 @@ class Tenant:
 
 
 @dataclass(frozen=True)
+class LiveSettings:
+    """What a scenario is served on, live.
+
+    Parameters
+    ----------
+    devices : str
+        Devices of the engine; those of the scenario are its GPUs if it has any, else its CPU.
+    models : tuple of str
+        By service: an ONNX file, or the name of a network that comes with the engine.
+    """
+
+    devices: str
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Scenario:
     """All of a simulation but the policy.
 
@@ -69,6 +85,8 @@ class Scenario:
         How long the run may go on after the arrivals; None until all is done.
     policy_options : mapping
         Options by policy; see ``with_options``.
+    live : LiveSettings, optional
+        Without them it can be simulated only.
     """
 
     name: str
@@ -83,6 +101,7 @@ class Scenario:
     interference: Interference | None = None
     drain_ns: int | None = None
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    live: LiveSettings | None = None
 
     @property
     def services(self) -> tuple[Service, ...]:

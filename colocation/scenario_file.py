@@ -9,6 +9,7 @@ from typing import Any
 from colocation.arrival import ARRIVALS
 from colocation.clock import NS_PER_MS, NS_PER_S
 from colocation.interference_model import INTERFERENCES, Interference
+from colocation.live_file import live_settings
 from colocation.noise import NOISES, Noise
 from colocation.overlap.group_times import GroupTimes, load_group_times
 from colocation.policies import policy_names
@@ -69,6 +70,7 @@ class _Reader:
             interference=self._interference(truth, names),
             drain_ns=_drain_ns(table),
             policy_options=self._options(table, options),
+            live=live_settings(table.take("live", dict, {}), names, self._path),
         )
         truth.done()
         table.done()
@@ -154,14 +156,22 @@ class _Reader:
             table.done()
             return None
         try:
-            return INTERFERENCES.make(kind, names, **table.rest())
+            options = {k: self._resolved(table, k, v) for k, v in table.rest().items()}
+            return INTERFERENCES.make(kind, names, **options)
         except ValueError as error:
             raise ValueError(f"{table.where}: {error}") from error
 
 
 def _device(table: Table) -> Device:
     memory_bytes = table.take("memory_bytes", int, -1)
-    device = Device(table.take("name", str), None if memory_bytes == -1 else memory_bytes)
+    try:
+        device = Device(
+            name=table.take("name", str),
+            memory_bytes=None if memory_bytes == -1 else memory_bytes,
+            lanes=table.take("lanes", int, 1),
+        )
+    except ValueError as error:
+        raise ValueError(f"{table.where}: {error}") from error
     table.done()
     return device
 

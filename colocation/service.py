@@ -52,10 +52,18 @@ class Device:
     name : str
     memory_bytes : int, optional
         What it holds; None for no limit.
+    lanes : int
+        Groups that it runs side by side under policies that do not partition it themselves:
+        lanes of a CPU, streams of a GPU; 1 to 100.
     """
 
     name: str
     memory_bytes: int | None = None
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.lanes <= 100:
+            raise ValueError(f"device {self.name!r}: lanes must be 1 to 100, got {self.lanes}")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from colocation.change import Change
 from colocation.controller import Controller
-from colocation.deployment import Deployment, check_deployment
-from colocation.dispatcher import DISPATCHERS, Context
+from colocation.deployment import Deployment
 from colocation.interference_model import Interference
 from colocation.load import Load
-from colocation.planner import PLANNERS, Demand
+from colocation.planner import Demand
 from colocation.policies import PolicySpec
-from colocation.predictor import PREDICTORS
+from colocation.policy_setup import set_up
 from colocation.record import Record
 from colocation.reorganiser import ReorganisationParams, Reorganiser
 from colocation.truth import Truth
@@ -77,14 +76,7 @@ def simulate(setting: Setting, policy: PolicySpec) -> Run:
     """
     demand = setting.demand
     services = demand.services
-    predictor = PREDICTORS.make(
-        policy.predictor, services, demand.profiles, **policy.predictor_options
-    )
-    context = Context(services, demand.devices, predictor)
-    planner = PLANNERS.make(policy.planner, **policy.planner_options)
-    deployment = planner.plan(demand)
-    check_deployment(deployment, services, demand.devices)
-    dispatcher = DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options)
+    planner, deployment, dispatcher = set_up(demand, policy)
     record = Record(len(setting.load))
     executor = _executor(setting, deployment)
     reorganiser = None

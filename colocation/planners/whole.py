@@ -1,4 +1,4 @@
-"""Temporal sharing: every device is one partition, and serves every service."""
+"""Temporal sharing: every device is one partition a lane, and serves every service."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ class Whole:
 
     def plan(self, demand: Demand) -> Deployment:
         """Ignore the rates: nothing is refused, so there are no shortfalls."""
-        devices = range(len(demand.devices))
+        partitions = tuple(
+            Partition(index, 100 // device.lanes)
+            for index, device in enumerate(demand.devices)
+            for _ in range(device.lanes)
+        )
         return Deployment(
-            partitions=tuple(Partition(device) for device in devices),
+            partitions=partitions,
             assignments=tuple(
-                Assignment(index, device, service.max_batch)
-                for device in devices
+                Assignment(index, partition, service.max_batch)
+                for partition in range(len(partitions))
                 for index, service in enumerate(demand.services)
             ),
         )

@@ -8,14 +8,15 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from engine.cli import colocate_train
+from engine.cli import colocate_profile, colocate_train
 from engine.cli.parser import add_verb
 
-ACTIONS: tuple[ModuleType, ...] = (colocate_train,)
+ACTIONS: tuple[ModuleType, ...] = (colocate_train, colocate_profile)
 
 _SUMMARY = "make what policies of co-location know, from measurements"
 _EXAMPLE = """
 engine colocate train --data abacus_a100_pairs -o mlp.npz
+engine colocate profile bench/configs/colocation/live/two_cpu.toml
 """
 
 

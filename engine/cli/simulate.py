@@ -20,6 +20,7 @@ _EXAMPLE = """
 engine simulate bench/configs/colocation/two_services.toml --policy all
 engine simulate pair.toml --data abacus_a100_pairs --policy fcfs,clockwork --json
 engine simulate pair.toml --policy edf_drop --gantt g.html
+engine simulate bench/configs/colocation/live/two_cpu.toml --live
 """
 
 
@@ -33,6 +34,8 @@ def add_parser(verbs: Any) -> None:
     add("--seed", type=int, metavar="N", help="instead of the scenario's")
     add("--timing", action="store_true", help="add decision times, which differ between runs")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the first policy's first second")
+    add("--live", action="store_true", help="serve the load by the engine, too, in real time")
+    options.add_cache(parser)
     options.add_json(parser)
 
 
@@ -50,14 +53,44 @@ def run(args: argparse.Namespace) -> int:
     if args.policy is not None:
         names = policy_names() if args.policy == "all" else args.policy.split(",")
     load, compared = compare(scenario, names)
+    lived = _lived(scenario, names, args.cache) if args.live else []
     if args.gantt:
-        _draw(args.gantt, scenario, load, compared[0])
-    summaries = [one.summary.to_dict(args.timing) for one in compared]
+        _draw(args.gantt, scenario, load, (lived or compared)[0])
     if args.json:
-        show_json({"scenario": scenario.name, "seed": scenario.seed, "policies": summaries})
+        show_json(_document(scenario, compared, lived, args.timing))
     else:
-        _show(scenario.name, len(load), compared, args.timing)
+        _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing)
+        if lived:
+            _show(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
+            both = zip(compared, lived, strict=True)
+            show_rows("live beside simulated", [_beside(*two) for two in both])
     return 0
+
+
+def _lived(scenario: Scenario, names: Sequence[str], cache: Path | None) -> list[Compared]:
+    from engine.live.replay import backend_of, compare_live
+
+    return compare_live(scenario, names, backend_of(scenario, cache))[1]
+
+
+def _document(
+    scenario: Scenario, compared: Sequence[Compared], lived: Sequence[Compared], timing: bool
+) -> dict[str, Any]:
+    document: dict[str, Any] = {"scenario": scenario.name, "seed": scenario.seed}
+    document["policies"] = [one.summary.to_dict(timing) for one in compared]
+    if lived:
+        document["live"] = [one.summary.to_dict(timing) for one in lived]
+    return document
+
+
+def _beside(simulated: Compared, live: Compared) -> dict[str, str]:
+    ours, theirs = live.summary.total, simulated.summary.total
+    row = {"policy": live.summary.policy}
+    row |= {"late or lost": f"{ours.violations:.1%}", "simulated": f"{theirs.violations:.1%}"}
+    row |= {"p99": _latency(ours.p99_ns), "simulated p99": _latency(theirs.p99_ns)}
+    if ours.p99_ns is None or theirs.p99_ns is None:
+        return row | {"p99 / simulated": "-"}
+    return row | {"p99 / simulated": f"{ours.p99_ns / theirs.p99_ns:.2f}"}
 
 
 def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
@@ -70,15 +103,14 @@ def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
     write_gantt(path, timeline, title=f"{scenario.name}: {first.run.policy}")
 
 
-def _show(name: str, queries: int, compared: Sequence[Compared], timing: bool) -> None:
-    rows = [_row(one, timing) for one in compared]
-    show_rows(f"{name}: {queries} queries, simulated", rows)
+def _show(title: str, compared: Sequence[Compared], timing: bool) -> None:
+    show_rows(title, [_row(one, timing) for one in compared])
     by_service = [
         _service_row(one.summary.policy, one.summary.services[place])
         for place in range(len(compared[0].summary.services))
         for one in compared
     ]
-    show_rows(f"{name}: by service", by_service)
+    show_rows(f"{title}, by service", by_service)
     for one in compared:
         for short in one.run.deployment.shortfalls:
             service = one.summary.services[short.service].name

@@ -1,0 +1,93 @@
+"""What a scenario's file says of its live run; read without its profiles, to measure these."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colocation.scenario import LiveSettings
+from colocation.toml_table import Table
+
+
+@dataclass(frozen=True)
+class ToMeasure:
+    """What to measure for a scenario.
+
+    Parameters
+    ----------
+    live : LiveSettings
+    names : tuple of str
+        Of the services.
+    operators, most_items : tuple of int
+        By service: groups of its model, and its largest batch.
+    lanes : tuple of int
+        By device.
+    path : Path or None
+        The profile that the scenario reads, if it is one of ours.
+    """
+
+    live: LiveSettings
+    names: tuple[str, ...]
+    operators: tuple[int, ...]
+    most_items: tuple[int, ...]
+    lanes: tuple[int, ...]
+    path: Path | None
+
+
+def live_settings(values: dict[str, Any], names: Sequence[str], path: Path) -> LiveSettings | None:
+    """Read the table ``[live]``; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown, or a service has no model.
+    """
+    if not values:
+        return None
+    table = Table(values, f"{path}, live")
+    devices, models = table.take("devices", str), table.table("models")
+    table.done()
+    found = tuple(_model(models.take(name, str), path) for name in names)
+    models.done()
+    return LiveSettings(devices, found)
+
+
+def read_to_measure(path: Path) -> ToMeasure:
+    """Read what is needed to measure a scenario's profile.
+
+    Raises
+    ------
+    ValueError
+        If the file is not TOML, or has no live run.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        table = Table(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    services, devices = table.tables("service"), table.tables("device")
+    names = tuple(row.take("name", str) for row in services)
+    live = live_settings(table.take("live", dict, {}), names, path)
+    if live is None:
+        raise ValueError(f"{path}: no table [live], which says with what models on what devices")
+    profiles = [row.table("profile") for row in services]
+    files = [p.take("path", str) for p in profiles if p.take("kind", str) == "measured"]
+    return ToMeasure(
+        live=live,
+        names=names,
+        operators=tuple(row.take("operators", int, 1) for row in services),
+        most_items=tuple(
+            row.take("max_batch", int, max(row.integers("items", (1,), 1))) for row in services
+        ),
+        lanes=tuple(row.take("lanes", int, 1) for row in devices),
+        path=path.parent / files[0] if files else None,
+    )
+
+
+def _model(text: str, path: Path) -> str:
+    """A file counts from the scenario's folder; the name of a network stays."""
+    return str(path.parent / text) if text.endswith(".onnx") else text

@@ -1,0 +1,93 @@
+"""What ``engine colocate profile`` measured: times by model, share and batch, and interference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FORMAT = "surplus-colocation-profile/1"
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """Times of one model.
+
+    Parameters
+    ----------
+    operators : int
+        Groups that it was cut into.
+    items : tuple of int
+        Batches that were measured, ascending.
+    ms : mapping of str to tuple of float
+        Mean time of each batch, by share in percent.
+    deviation : tuple of float
+        Relative standard deviation of each batch.
+    groups_ms : tuple of float
+        Mean time of each group of a batch of one, run by itself.
+    """
+
+    operators: int
+    items: tuple[int, ...]
+    ms: Mapping[str, tuple[float, ...]]
+    deviation: tuple[float, ...]
+    groups_ms: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class MeasuredProfile:
+    """All of a file.
+
+    Parameters
+    ----------
+    devices : str
+        What it was measured on.
+    models : mapping of str to MeasuredModel
+    extra : mapping
+        ``extra["a"]["b"]``: extra time, as a fraction, that ``b`` beside it costs ``a``.
+    machine : mapping
+        For the reader.
+    """
+
+    devices: str
+    models: Mapping[str, MeasuredModel]
+    extra: Mapping[str, Mapping[str, float]]
+    machine: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """Make a file of it."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+
+
+@cache
+def load_measured_profile(path: Path) -> MeasuredProfile:
+    """Read a file that ``to_json`` made.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw.pop("format") != FORMAT:
+            raise ValueError(f"field 'format' must be {FORMAT!r}")
+        models = {name: _model(row) for name, row in raw.pop("models").items()}
+        return MeasuredProfile(models=models, **raw)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: no profile of engine colocate profile ({error})") from error
+
+
+def _model(row: dict[str, Any]) -> MeasuredModel:
+    return MeasuredModel(
+        operators=int(row["operators"]),
+        items=tuple(row["items"]),
+        ms={share: tuple(times) for share, times in row["ms"].items()},
+        deviation=tuple(row["deviation"]),
+        groups_ms=tuple(row["groups_ms"]),
+    )

@@ -1,0 +1,40 @@
+"""Makes a policy's parts for a demand: the same ones, simulated and live."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from colocation.deployment import Deployment, check_deployment
+from colocation.dispatcher import DISPATCHERS, Context, Dispatcher
+from colocation.planner import PLANNERS, Demand, Planner
+from colocation.policies import PolicySpec
+from colocation.predictor import PREDICTORS
+
+
+class PolicySetup(NamedTuple):
+    """A policy, ready to serve."""
+
+    planner: Planner
+    deployment: Deployment
+    dispatcher: Dispatcher
+
+
+def set_up(demand: Demand, policy: PolicySpec) -> PolicySetup:
+    """Plan, check the plan, and make the dispatcher.
+
+    Raises
+    ------
+    ValueError
+        If the policy has an unknown part, a profile lacks an entry that it needs, or its
+        deployment does not fit the devices.
+    """
+    services = demand.services
+    predictor = PREDICTORS.make(
+        policy.predictor, services, demand.profiles, **policy.predictor_options
+    )
+    planner = PLANNERS.make(policy.planner, **policy.planner_options)
+    deployment = planner.plan(demand)
+    check_deployment(deployment, services, demand.devices)
+    context = Context(services, demand.devices, predictor)
+    dispatcher = DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options)
+    return PolicySetup(planner, deployment, dispatcher)

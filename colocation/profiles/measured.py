@@ -1,0 +1,49 @@
+"""A model's times as they were measured live, interpolated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from colocation.measured_profile import load_measured_profile
+from colocation.profile import PROFILES
+from colocation.profiles.table import Table
+
+
+@PROFILES.register("measured")
+class Measured:
+    """One model of a file of ``engine colocate profile``.
+
+    Parameters
+    ----------
+    path : str
+    model : str
+        Its name in the file, which is that of the service.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else, or lacks the model.
+    """
+
+    def __init__(self, path: str, model: str) -> None:
+        known = load_measured_profile(Path(path)).models
+        if model not in known:
+            raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
+        self._measured = known[model]
+        self._table = Table(self._measured.items, self._measured.ms)
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        """Interpolate by batch, then by share.
+
+        Raises
+        ------
+        ValueError
+            If the batch or the share is outside of what was measured.
+        """
+        return self._table.latency_ns(items, sequence, share_percent)
+
+    def spread(self, items: int, sequence: int) -> float:
+        """That of the largest batch that was measured and is no larger."""
+        rows = zip(self._measured.items, self._measured.deviation, strict=True)
+        below = [spread for batch, spread in rows if batch <= items]
+        return below[-1] if below else self._measured.deviation[0]

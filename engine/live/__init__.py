@@ -1,0 +1,1 @@
+"""Co-location live: groups of ``colocation`` computed by the core (docs/COLOCATION.md)."""

@@ -1,0 +1,254 @@
+"""Computes groups on the core: the live counterpart of a simulated device.
+
+A piece is a run of the core's plan of its groups; it is submitted from the controller's thread and
+its end comes through the core's completion queue. Tensors between two pieces of the same queries
+are kept. Queries that go on in another company than they began in are computed anew from the start
+of the model: correct, only slower.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from colocation.live_executor import Ended
+from colocation.query import Query
+from colocation.service import Partition
+from colocation.work import Group, Piece
+from engine import _core
+from engine.errors import ConfigError, EngineError
+from engine.live.live_model import LiveModel
+from engine.live.parts import Part, Place
+from engine.live.stacking import Arrays, apart, stacked
+from engine.values import from_value, to_value
+
+Inputs = Callable[[Query], Arrays]
+Answer = Callable[[Query, dict[str, Any]], None]
+
+_NS_PER_S = 1e9
+
+
+class _Kept(NamedTuple):
+    """What queries need to go on: who they are together, from where, and their tensors."""
+
+    company: tuple[int, ...]
+    at: int
+    values: Mapping[str, _core.Value | None]
+
+
+class _Step(NamedTuple):
+    """A run to be: some queries of a piece."""
+
+    model: LiveModel
+    queries: tuple[Query, ...]
+    start: int
+    end: int
+
+
+class _Started(NamedTuple):
+    """A run in flight, and what it reads."""
+
+    job: _Job
+    step: _Step
+    part: Part
+    values: Mapping[str, _core.Value | None]
+
+
+@dataclass
+class _Job:
+    """A group that runs: what of it waits for one of its partition's lanes, and what runs."""
+
+    group: Group
+    waiting: list[_Step]
+    running: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """A partition: where it is, and how many runs it computes side by side."""
+
+    machine: _core.Machine
+    place: Place
+    lanes: int
+
+
+class EngineBackend:
+    """Groups on the devices of a machine; a ``colocation.live_executor.Backend``.
+
+    Parameters
+    ----------
+    models : sequence of LiveModel
+        By service.
+    devices : sequence of Place
+        By device of the scenario, with all its lanes.
+    inputs : callable
+        Inputs of a query by name.
+    answer : callable, optional
+        Told the outputs of each query, once it is computed.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[LiveModel],
+        devices: Sequence[Place],
+        inputs: Inputs,
+        answer: Answer | None = None,
+    ) -> None:
+        self.completions = _core.CompletionQueue()
+        self._models = models
+        self._devices = devices
+        self._inputs = inputs
+        self._answer = answer
+        self._slots: list[_Slot] = []
+        self._runs: dict[int, _Started] = {}
+        self._kept: dict[int, _Kept] = {}
+        self._ended: list[Ended] = []
+        self._tags = 0
+
+    def prepare(self, partitions: Sequence[Partition]) -> None:
+        """Know these partitions.
+
+        Raises
+        ------
+        ConfigError
+            If a share of a CPU is no whole number of lanes.
+        """
+        self._slots = [self._slot(partition) for partition in partitions]
+
+    def start(self, group: Group) -> None:
+        """Submit a group; what cannot be submitted has failed."""
+        job = _Job(group, [step for piece in group.pieces for step in self._steps(piece)])
+        self._advance(job)
+
+    def wait(self, timeout_ns: int | None) -> list[Ended]:
+        """Ends since the last call; with a timeout perhaps none, though it has not passed."""
+        timeout_s = None if timeout_ns is None else timeout_ns / _NS_PER_S
+        self.collect()
+        while not self._ended:
+            ready, _, _ = select.select([self.completions.fd], [], [], timeout_s)
+            self.collect()
+            if timeout_ns is not None or not (ready or self._runs):
+                break
+        ended, self._ended = self._ended, []
+        return ended
+
+    def collect(self) -> None:
+        """Take what the core has finished; never waits."""
+        for run in self.completions.drain():
+            started = self._runs.pop(run.tag)
+            started.job.running -= 1
+            try:
+                self._finished(run, started)
+            except (EngineError, ValueError, RuntimeError) as error:
+                started.job.error = str(error)
+            self._advance(started.job)
+
+    def forget(self, query: Query) -> None:
+        """Free what is kept for a query that will not go on."""
+        self._kept.pop(query.id, None)
+
+    def _slot(self, partition: Partition) -> _Slot:
+        whole = self._devices[partition.device]
+        lanes = round(partition.share_percent * whole.spec.lanes / 100)
+        off = abs(partition.share_percent * whole.spec.lanes - 100 * lanes)
+        if whole.spec.kind == "cpu" and (lanes < 1 or off >= whole.spec.lanes):
+            text = f"{partition.share_percent} % of {whole.spec.lanes} lanes are no whole lanes"
+            raise ConfigError(f"device {whole.spec.name!r}: {text}")
+        return _Slot(whole.machine, whole, max(1, lanes))
+
+    def _steps(self, piece: Piece) -> list[_Step]:
+        model = self._models[piece.service]
+        together = [piece.queries] if model.stackable else [(query,) for query in piece.queries]
+        return [_Step(model, queries, piece.start, piece.end) for queries in together]
+
+    def _advance(self, job: _Job) -> None:
+        """Submit as much of a group as its partition has lanes for; book its end."""
+        slot = self._slots[job.group.partition]
+        while job.waiting and job.running < slot.lanes and not job.error:
+            width = max(1, slot.lanes // max(1, job.running + len(job.waiting)))
+            step = job.waiting.pop(0)
+            try:
+                self._submit(job, step, slot, width)
+            except (EngineError, ValueError, RuntimeError) as error:
+                job.error = str(error)
+        if job.running == 0:
+            self._end(job)
+
+    def _end(self, job: _Job) -> None:
+        if job.error:
+            for query in (q for piece in job.group.pieces for q in piece.queries):
+                self.forget(query)
+        self._ended.append(Ended(job.group, job.error))
+
+    def _submit(self, job: _Job, step: _Step, slot: _Slot, width: int) -> None:
+        values, step = self._values(step)
+        is_cpu = slot.place.spec.kind == "cpu"
+        place = Place(slot.machine, slot.place.spec, slot.place.index, width if is_cpu else 1)
+        items = sum(query.items for query in step.queries)
+        part = self._part(step.model, place, step.start, step.end, items)
+        self._tags += 1
+        self._runs[self._tags] = _Started(job, step, part, values)
+        job.running += 1
+        try:
+            part.native.submit(
+                [values[name] for name in part.reads],
+                completions=self.completions,
+                tag=self._tags,
+            )
+        except BaseException:
+            del self._runs[self._tags]
+            job.running -= 1
+            raise
+
+    def _values(self, step: _Step) -> tuple[Mapping[str, _core.Value | None], _Step]:
+        """What a step reads; one whose queries began otherwise starts again at 0."""
+        company = tuple(query.id for query in step.queries)
+        kept = self._kept.get(company[0])
+        if step.start and kept is not None and (kept.company, kept.at) == (company, step.start):
+            return kept.values, step
+        arrays = stacked([self._inputs(query) for query in step.queries])
+        specs = {step.model.graph.tensors[i].name: i for i in step.model.graph.inputs}
+        types = {n: step.model.graph.tensors[i].elem_type for n, i in specs.items()}
+        values = {name: to_value(arrays[name], types[name]) for name in specs}
+        return values, step._replace(start=0)
+
+    def _part(self, model: LiveModel, place: Place, first: int, last: int, items: int) -> Part:
+        return model.parts.part(first, last, place, model.charges(place, items))
+
+    def _finished(self, run: _core.Run, started: _Started) -> None:
+        step = started.step
+        if run.status != "ok":
+            raise EngineError(run.error or run.status)
+        values = {**started.values, **dict(zip(started.part.makes, run.outputs(), strict=True))}
+        if step.end == step.model.operators:
+            self._deliver(step, values)
+            return
+        company = tuple(query.id for query in step.queries)
+        kept = _Kept(company, step.end, self._needed(step, values))
+        for query in step.queries:
+            self._kept[query.id] = kept
+
+    def _needed(
+        self, step: _Step, values: Mapping[str, _core.Value | None]
+    ) -> dict[str, _core.Value | None]:
+        """What later groups read, and what the model delivers."""
+        graph, groups = step.model.graph, step.model.parts.groups
+        later = [task for tasks in groups[step.end :] for task in tasks]
+        needed = {*graph.outputs, *(t for task in later for t in graph.tasks[task].inputs)}
+        names = {graph.tensors[i].name for i in needed}
+        return {name: value for name, value in values.items() if name in names}
+
+    def _deliver(self, step: _Step, values: Mapping[str, _core.Value | None]) -> None:
+        for query in step.queries:
+            self.forget(query)
+        if self._answer is None:
+            return
+        graph = step.model.graph
+        names = [graph.tensors[i].name for i in graph.outputs]
+        answer = {name: from_value(values[name]) for name in names}
+        rows = apart(answer, [query.items for query in step.queries])
+        for query, row in zip(step.queries, rows, strict=True):
+            self._answer(query, row)

@@ -1,0 +1,138 @@
+"""A model as a live run serves it: cut into groups, with the times of an emulated device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.errors import ConfigError, ModelError
+from engine.live.cut import cut
+from engine.live.parts import Charge, Parts, Place
+from engine.live.stacking import Arrays, is_stackable, repeated
+from engine.pipeline.stages import Costs, costs_of, example_inputs, measure, read_model
+from engine.profiling.devices import DeviceSpec
+
+
+@dataclass(frozen=True)
+class LiveModel:
+    """What is known of a model before anything runs.
+
+    Parameters
+    ----------
+    name : str
+    graph : Graph
+    parts : Parts
+    stackable : bool
+        Whether queries can be computed as one.
+    example : mapping of str to array
+        Inputs to measure and to replay with.
+    cache : Path, optional
+    """
+
+    name: str
+    graph: Graph
+    parts: Parts
+    stackable: bool
+    example: Arrays
+    cache: Path | None = None
+    _charges: dict[tuple[DeviceSpec, int], tuple[Charge, ...]] = field(default_factory=dict)
+
+    @property
+    def operators(self) -> int:
+        """Groups that it is cut into."""
+        return len(self.parts.groups)
+
+    def inputs(self, items: int) -> Arrays:
+        """Inputs of a query of so many items.
+
+        Raises
+        ------
+        ConfigError
+            If the model's shapes allow one item only.
+        """
+        if items == 1:
+            return self.example
+        if not self.stackable:
+            raise ConfigError(f"model {self.name!r} has no batch axis: queries bring 1 item")
+        return repeated(self.example, items)
+
+    def charges(self, place: Place, items: int) -> tuple[Charge, ...] | None:
+        """What an emulated device charges for each group of a batch; None for a CPU.
+
+        Powers of two are derived from the sizes of all tensors; what lies between is interpolated.
+        """
+        if place.spec.kind == "cpu":
+            return None
+        below = 1 << (items.bit_length() - 1)
+        lower = self._charged(place.spec, below)
+        if items == below:
+            return lower
+        upper = self._charged(place.spec, 2 * below)
+        weight = (items - below) / below
+        return tuple(_between(a, b, weight) for a, b in zip(lower, upper, strict=True))
+
+    def _charged(self, spec: DeviceSpec, items: int) -> tuple[Charge, ...]:
+        key = (spec, items)
+        if key not in self._charges:
+            costs = _costs(self.graph, spec, self.inputs(items), self.cache)
+            self._charges[key] = tuple(_charge(costs, tasks) for tasks in self.parts.groups)
+        return self._charges[key]
+
+
+def load_live_model(
+    name: str, path: Path, operators: int, spec: DeviceSpec, cache: Path | None = None
+) -> LiveModel:
+    """Read a model, and cut it into groups of equal time on a device.
+
+    Raises
+    ------
+    ConfigError
+        If it has too few operators, or hands an input through.
+    EngineError
+        If it cannot be read or measured.
+    """
+    graph = read_model(path, cache)
+    if any(graph.tensors[i].producer < 0 for i in graph.outputs) or graph.constant_outputs:
+        raise ModelError(f"model {name!r}: an output is an input or a constant")
+    stackable = is_stackable(graph)
+    example = dict(example_inputs(graph, path))
+    if stackable:
+        example = {key: array[:1] for key, array in example.items()}
+    groups: tuple[tuple[int, ...], ...] = (tuple(range(len(graph.tasks))),)
+    if operators > 1:
+        costs = _costs(graph, spec, example, cache)
+        groups = cut(graph, _task_times(costs), operators)
+    return LiveModel(name, graph, Parts(graph, groups), stackable, example, cache)
+
+
+def _costs(graph: Graph, spec: DeviceSpec, inputs: Arrays, cache: Path | None) -> Costs:
+    one = DeviceSpec(spec.kind, spec.name, 1, spec.preset, captured=spec.captured)
+    profile = measure(graph, [one], inputs, cache)
+    return costs_of(graph, profile, [one])
+
+
+def _task_times(costs: Costs) -> list[int]:
+    captured = costs.service.captured_ns.get(0)
+    row: Sequence[Any] = costs.service.task_ns[0, 1]
+    if captured is not None and all(time is not None for time in captured):
+        row = captured
+    if any(time is None for time in row):
+        raise ConfigError(f"model {costs.problem.name!r} cannot run whole on that device")
+    return [int(time) for time in row]
+
+
+def _charge(costs: Costs, tasks: tuple[int, ...]) -> Charge:
+    service = costs.service
+    launch_ns = sum(service.launch_ns[0][task] for task in tasks) if service.launch_ns else 0
+    if not service.is_captured(tasks, 0):
+        return Charge(service.group_ns(tasks, 0, 1), launch_ns)
+    return Charge(service.uncaptured_ns(tasks, 0), launch_ns, service.group_ns(tasks, 0, 1))
+
+
+def _between(lower: Charge, upper: Charge, weight: float) -> Charge:
+    return Charge(
+        *(round(a + weight * (b - a)) for a, b in zip(astuple(lower), astuple(upper), strict=True))
+    )

@@ -1,0 +1,212 @@
+"""Measures what a scenario's policies and its simulation need to know of its models, live.
+
+Every time is that of a group on the backend, from its start to its end as the controller would see
+them: what the engine adds to the model's own time is in it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+
+from colocation.measured_profile import MeasuredModel, MeasuredProfile
+from colocation.query import Query
+from colocation.service import Partition
+from colocation.work import Group, piece_of
+from engine.errors import ExecutionError
+from engine.live.backend import EngineBackend
+from engine.live.live_model import LiveModel
+from engine.profiling.machine import this_machine
+
+_MS = 1e6
+_WARM_UP = 3
+
+
+@dataclass(frozen=True)
+class MeasureParams:
+    """How thoroughly to measure.
+
+    Parameters
+    ----------
+    rounds : int
+        Samples of each batch; services and batches take turns, so that a disturbance of the
+        machine meets all of them.
+    outlier : float
+        Samples above so many medians are another process's doing, and left out.
+    """
+
+    rounds: int = 30
+    outlier: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1 or not self.outlier >= 1:
+            raise ValueError(f"{self.rounds} rounds, outliers above {self.outlier} medians")
+
+
+def batches(most_items: int) -> tuple[int, ...]:
+    """1, 2, 4, ... and the largest."""
+    powers = [1 << k for k in range(most_items.bit_length())]
+    return tuple(sorted({*powers, most_items}))
+
+
+def measure(
+    backend: EngineBackend,
+    models: Sequence[LiveModel],
+    most_items: Sequence[int],
+    lanes: int,
+    devices: str,
+    params: MeasureParams | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> MeasuredProfile:
+    """Times of every batch on a lane and on the whole first device, and of pairs side by side.
+
+    Parameters
+    ----------
+    most_items : sequence of int
+        Largest batch, by service.
+    lanes : int
+        Of the device, in the scenario.
+    """
+    bench = _Bench(backend, params or MeasureParams())
+    shares = [100 * used // lanes for used in sorted({1, lanes})]
+    rows: dict[tuple[int, int, int], list[int]] = {}
+    for share in shares:
+        progress(f"measuring on {share} % of the device")
+        rows |= bench.batches(models, most_items, share)
+    progress("measuring groups")
+    groups_ms = [bench.groups_ms(k, model) for k, model in enumerate(models)]
+    extra: dict[str, dict[str, float]] = {model.name: {} for model in models}
+    if lanes > 1:
+        progress("measuring pairs side by side")
+        extra = bench.pairs(models, 100 // lanes)
+    return MeasuredProfile(
+        devices=devices,
+        models={
+            model.name: MeasuredModel(
+                operators=model.operators,
+                items=batches(most),
+                ms={
+                    str(share): tuple(
+                        statistics.fmean(rows[k, items, share]) / _MS for items in batches(most)
+                    )
+                    for share in shares
+                },
+                deviation=tuple(_deviation(rows[k, items, shares[0]]) for items in batches(most)),
+                groups_ms=groups_ms[k],
+            )
+            for k, (model, most) in enumerate(zip(models, most_items, strict=True))
+        },
+        extra=extra,
+        machine=asdict(this_machine()),
+    )
+
+
+class _Bench:
+    def __init__(self, backend: EngineBackend, params: MeasureParams) -> None:
+        self._backend = backend
+        self._params = params
+        self._ids = count()
+
+    def batches(
+        self, models: Sequence[LiveModel], most_items: Sequence[int], share: int
+    ) -> dict[tuple[int, int, int], list[int]]:
+        """Samples of each service and batch, by (service, items, share)."""
+        self._backend.prepare([Partition(0, share)])
+        cases = [(k, items) for k, most in enumerate(most_items) for items in batches(most)]
+        found: dict[tuple[int, int, int], list[int]] = {(*case, share): [] for case in cases}
+        for turn in range(_WARM_UP + self._params.rounds):
+            for service, items in cases:
+                took_ns = self._took_ns(0, service, items, 0, models[service].operators)
+                if turn >= _WARM_UP:
+                    found[service, items, share].append(took_ns)
+        return {case: self._clean(samples) for case, samples in found.items()}
+
+    def groups_ms(self, service: int, model: LiveModel) -> tuple[float, ...]:
+        """Mean time of each group of one item, one after the other."""
+        samples: list[list[int]] = [[] for _ in range(model.operators)]
+        if model.operators == 1:
+            return ()
+        for turn in range(_WARM_UP + self._params.rounds):
+            query = self._query(service, 1)
+            for index, row in enumerate(samples):
+                took_ns = self._piece_ns(0, query, index, index + 1)
+                if turn >= _WARM_UP:
+                    row.append(took_ns)
+        return tuple(statistics.fmean(self._clean(row)) / _MS for row in samples)
+
+    def pairs(self, models: Sequence[LiveModel], share: int) -> dict[str, dict[str, float]]:
+        """By which fraction each service is slower while each other one runs beside it."""
+        self._backend.prepare([Partition(0, share), Partition(0, share)])
+        names = [model.name for model in models]
+        extra: dict[str, dict[str, float]] = {name: {} for name in names}
+        for own in range(len(models)):
+            for other in range(len(models)):
+                alone, beside = self._pair(models, own, other)
+                factor = statistics.fmean(beside) / statistics.fmean(alone)
+                extra[names[own]][names[other]] = max(0.0, factor - 1.0)
+        return extra
+
+    def _pair(
+        self, models: Sequence[LiveModel], own: int, other: int
+    ) -> tuple[list[int], list[int]]:
+        """Samples of a service alone, and of it with the other always running, in turns."""
+        alone, beside = [], []
+        for turn in range(_WARM_UP + self._params.rounds):
+            alone_ns = self._took_ns(0, own, 1, 0, models[own].operators)
+            beside_ns = self._beside_ns(models, own, other)
+            if turn >= _WARM_UP:
+                alone.append(alone_ns)
+                beside.append(beside_ns)
+        return self._clean(alone), self._clean(beside)
+
+    def _beside_ns(self, models: Sequence[LiveModel], own: int, other: int) -> int:
+        """Time of one query while the neighbour is started again whenever it ends."""
+        beside = True
+        self._start(1, self._query(other, 1), 0, models[other].operators)
+        began_ns = time.monotonic_ns()
+        measured = self._start(0, self._query(own, 1), 0, models[own].operators)
+        took_ns = 0
+        while beside or not took_ns:
+            for ended in self._backend.wait(None):
+                _check(ended.error)
+                if ended.group is measured:
+                    took_ns = time.monotonic_ns() - began_ns
+                elif took_ns:
+                    beside = False
+                else:
+                    self._start(1, self._query(other, 1), 0, models[other].operators)
+        return took_ns
+
+    def _took_ns(self, partition: int, service: int, items: int, start: int, end: int) -> int:
+        return self._piece_ns(partition, self._query(service, items), start, end)
+
+    def _piece_ns(self, partition: int, query: Query, start: int, end: int) -> int:
+        began_ns = time.monotonic_ns()
+        self._start(partition, query, start, end)
+        (ended,) = self._backend.wait(None)
+        _check(ended.error)
+        return time.monotonic_ns() - began_ns
+
+    def _start(self, partition: int, query: Query, start: int, end: int) -> Group:
+        group = Group(next(self._ids), partition, (piece_of((query,), start, end),), 0, 0)
+        self._backend.start(group)
+        return group
+
+    def _query(self, service: int, items: int) -> Query:
+        return Query(next(self._ids), service, 0, 0, 0, items)
+
+    def _clean(self, samples: Sequence[int]) -> list[int]:
+        most = self._params.outlier * statistics.median(samples)
+        return [sample for sample in samples if sample <= most]
+
+
+def _deviation(samples: Sequence[int]) -> float:
+    return statistics.pstdev(samples) / statistics.fmean(samples)
+
+
+def _check(error: str) -> None:
+    if error:
+        raise ExecutionError(f"a group failed while it was measured: {error}")

@@ -1,0 +1,82 @@
+"""A scenario on the engine: the same policies, queries and figures as in its simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from colocation.comparison import Compared, compare
+from colocation.live_file import ToMeasure
+from colocation.live_run import serve_live
+from colocation.load import Load
+from colocation.measured_profile import MeasuredProfile
+from colocation.policies import PolicySpec
+from colocation.policy_setup import set_up
+from colocation.scenario import Scenario
+from colocation.simulator import Run, Setting
+from engine.errors import ConfigError
+from engine.live.backend import EngineBackend
+from engine.live.measure import MeasureParams, measure
+from engine.live.rehearsal import rehearse
+from engine.live.setting_up import load_models, places, replay_backend
+
+
+def backend_of(scenario: Scenario, cache: Path | None = None) -> EngineBackend:
+    """Load a scenario's models on its devices.
+
+    Raises
+    ------
+    ConfigError
+        If it says nothing of a live run, or its devices do not fit.
+    EngineError
+        If a model cannot be loaded.
+    """
+    if scenario.live is None:
+        text = "no table [live], which says with what models on what devices"
+        raise ConfigError(f"{scenario.name}: {text}")
+    lanes = [device.lanes for device in scenario.devices]
+    devices = places(scenario.live.devices, lanes)
+    names = [service.name for service in scenario.services]
+    operators = [service.operators for service in scenario.services]
+    models = load_models(scenario.live, names, operators, devices[0], cache)
+    return replay_backend(models, devices)
+
+
+def measure_scenario(
+    asked: ToMeasure,
+    params: MeasureParams | None = None,
+    cache: Path | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> MeasuredProfile:
+    """Measure the models of a scenario on its first device.
+
+    Raises
+    ------
+    ConfigError
+        If its devices do not fit.
+    EngineError
+        If a model cannot be loaded, or fails.
+    """
+    devices = places(asked.live.devices, asked.lanes)
+    models = load_models(asked.live, asked.names, asked.operators, devices[0], cache)
+    backend = replay_backend(models, devices)
+    text = asked.live.devices
+    return measure(backend, models, asked.most_items, asked.lanes[0], text, params, progress)
+
+
+def compare_live(
+    scenario: Scenario, policies: Sequence[str], backend: EngineBackend
+) -> tuple[Load, list[Compared]]:
+    """Serve a scenario live under each policy, one after the other.
+
+    Raises
+    ------
+    ValueError
+        As ``compare``.
+    """
+
+    def runner(setting: Setting, policy: PolicySpec) -> Run:
+        rehearse(scenario, set_up(setting.demand, policy).deployment.partitions, backend)
+        return serve_live(setting, policy, backend)
+
+    return compare(scenario, policies, runner)

@@ -1,0 +1,99 @@
+"""From what a scenario says of its live run to a backend that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache as remembered
+from pathlib import Path
+
+from colocation.query import Query
+from colocation.scenario import LiveSettings
+from engine.errors import ConfigError
+from engine.live.backend import EngineBackend
+from engine.live.live_model import LiveModel, load_live_model
+from engine.live.parts import Place
+from engine.live.stacking import Arrays
+from engine.native import load_runtime
+from engine.profiling.devices import parse_devices
+from engine.profiling.store import cache_folder
+from engine.runtime.machines import EmulationParams, machine_for
+
+
+def places(
+    text: str, lanes: Sequence[int], emulation: EmulationParams | None = None
+) -> tuple[Place, ...]:
+    """The devices that a scenario means: the GPUs of a device string, its CPU if it has none.
+
+    Parameters
+    ----------
+    lanes : sequence of int
+        By device of the scenario.
+
+    Raises
+    ------
+    ConfigError
+        If there are more or fewer, or one has fewer lanes.
+    DeviceError
+        If the string is not understood.
+    """
+    specs = parse_devices(text)
+    meant = [(i, spec) for i, spec in enumerate(specs) if spec.kind != "cpu"]
+    meant = meant or [(0, specs[0])]
+    if len(meant) != len(lanes):
+        raise ConfigError(f"devices {text!r} are {len(meant)}, the scenario has {len(lanes)}")
+    for (_, spec), count in zip(meant, lanes, strict=True):
+        if spec.lanes < count:
+            raise ConfigError(f"device {spec.name!r} has {spec.lanes} lanes, not {count}")
+    machine = machine_for(specs, emulation)
+    return tuple(Place(machine, spec, index) for index, spec in meant)
+
+
+def load_models(
+    live: LiveSettings,
+    names: Sequence[str],
+    operators: Sequence[int],
+    place: Place,
+    cache: Path | None = None,
+) -> tuple[LiveModel, ...]:
+    """Read the models of all services, each cut into its groups."""
+    load_runtime()
+    return tuple(
+        load_live_model(name, model_file(model, cache), count, place.spec, cache)
+        for name, model, count in zip(names, live.models, operators, strict=True)
+    )
+
+
+def replay_backend(models: Sequence[LiveModel], devices: Sequence[Place]) -> EngineBackend:
+    """A backend whose queries bring example inputs, and whose answers nobody reads."""
+
+    @remembered
+    def of(service: int, items: int) -> Arrays:
+        return models[service].inputs(items)
+
+    def inputs(query: Query) -> Arrays:
+        return of(query.service, query.items)
+
+    return EngineBackend(models, devices, inputs)
+
+
+def model_file(name: str, cache: Path | None = None) -> Path:
+    """The file of a model; a network that comes with the engine is built once, in the cache.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither.
+    """
+    if name.endswith(".onnx"):
+        return Path(name)
+    import models
+
+    path = (cache or cache_folder()) / "models" / f"{name}.onnx"
+    if not path.exists():
+        try:
+            info = models.info(name)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(f"model {name!r} is no file and no network: {error}") from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        models.save(info.build(), path)
+    return path
