@@ -25,8 +25,6 @@ class LatencyTable:
     ----------
     slos_ns : list of float
         By service.
-    least_ns : list of float
-        By service: whole devices' nanoseconds that a query takes at the least, saturated.
 
     Raises
     ------
@@ -41,12 +39,16 @@ class LatencyTable:
         for own, items, rows in zip(demand.services, demand.items, self._rows, strict=True):
             if items <= own.max_batch and all(len(row) == 1 for row in rows.values()):
                 raise ValueError(f"service {own.name!r}: no profile of sizes {SIZES_PERCENT} %")
-        self.least_ns = [self._least_ns(service) for service in services]
+        self._least = [{p: _least_ns(row) for p, row in rows.items()} for rows in self._rows]
         self._knees: dict[tuple[int, ...], list[int]] = {}
 
     def row(self, service: int, percent: int) -> Row:
         """Nanoseconds by batch, never falling; 0 at 0."""
         return self._rows[service][percent]
+
+    def least_ns(self, service: int, percent: int) -> float:
+        """Nanoseconds that a query takes at the least, whatever the batch."""
+        return self._least[service][percent]
 
     def saturated(self, service: int, percent: int, factor: float = 1.0) -> int:
         """Largest batch that is in time when the one before it has just begun; 0 if none is."""
@@ -65,11 +67,6 @@ class LatencyTable:
             found = self._knees[sizes_percent] = [self._knee(s, sizes_percent) for s in services]
         return found
 
-    def _least_ns(self, service: int) -> float:
-        """0 where no size is in time at all, so that this bounds nothing."""
-        rates = [(percent, self.full_per_ns(service, percent)) for percent in SIZES_PERCENT]
-        return min((percent / 100 / rate for percent, rate in rates if rate), default=0.0)
-
     def _knee(self, service: int, sizes: tuple[int, ...]) -> int:
         """Upper end of the steepest rise of the saturated rate; of equals, the first."""
         rates = [self.full_per_ns(service, percent) for percent in sizes]
@@ -78,6 +75,10 @@ class LatencyTable:
             for k in range(1, len(sizes))
         ]
         return sizes[-max(rises)[1]] if rises else sizes[0]
+
+
+def _least_ns(row: Row) -> float:
+    return min((row[batch] / batch for batch in range(1, len(row))), default=float("inf"))
 
 
 def _row(demand: Demand, service: int, percent: int) -> Row:

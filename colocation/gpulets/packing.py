@@ -28,6 +28,9 @@ from colocation.gpulets.latency_table import LatencyTable
 _NOTHING_LEFT = 1e-9
 """Share of a rate that rounding may leave."""
 
+_FULL = 1.0 + 1e-9
+"""A cycle that has no room, as merging shortens batches, and those cost more a query."""
+
 Factors = Sequence[Sequence[float]]
 
 
@@ -128,6 +131,9 @@ class Packing:
         """Join the rest of a service with the cycle that it makes fullest; return if one did."""
         best: tuple[float, Place, Cycle] | None = None
         for place, cycle in self._floor.used():
+            used = rate_per_ns * self._table.least_ns(service, cycle.percent)
+            if cycle.occupancy + used > _FULL:
+                continue
             factor = self.factor(place, cycle.percent)
             own = residual_cycle(self._table, service, cycle.percent, rate_per_ns, factor(service))
             merged = own and merged_cycle(self._table, cycle, own, cycle.percent, factor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import sqrt
 from statistics import NormalDist
 
 from colocation.clock import NS_PER_S
@@ -17,7 +17,6 @@ from colocation.planner import Demand
 from colocation.service import Partition
 
 _KEPT = 32
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,6 @@ class Scheduler:
             if rate > 0
         ]
         return [(service, rate) for _, service, rate in sorted(rows)]
-
-    def fewest(self, demand: Demand, order: Sequence[tuple[int, float]]) -> int:
-        """Devices below which no attempt can serve these rates; at least 1, at most all."""
-        least_ns = self._tables(demand)[0].least_ns
-        needed = sum(rate * least_ns[service] for service, rate in order)
-        return max(1, min(len(demand.devices), ceil(needed - _ROUNDING)))
 
     def attempt(
         self,

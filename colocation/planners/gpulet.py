@@ -2,8 +2,9 @@
 
 References
 ----------
-gpulet (ATC'22), Algorithms 1 and 2. Departure: numbers of devices that cannot do, by a lower bound
-on what the rates take, are not tried.
+gpulet (ATC'22), Algorithms 1 and 2. Departures: the first plan is made on all devices at once, as
+Algorithm 1 opens one only when no other has room; where it leaves a rest on all of them, it is
+tried once more in the opposite order, and on halves (``retry``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 from colocation.deployment import Deployment
 from colocation.gpulets.belief import LinearParams
+from colocation.gpulets.floor import SPLITS
 from colocation.gpulets.packing import PackingParams
 from colocation.gpulets.scheduler import Attempt, RateParams, Scheduler, best_of
 from colocation.planner import PLANNERS, Demand
@@ -27,6 +29,8 @@ class Gpulet:
         Allow for what neighbours cost: the paper's gpulet+int.
     percentile, window_s : float
         See ``RateParams``.
+    retry : bool
+        Try other ways on all devices before a rate is said to be short.
 
     Raises
     ------
@@ -35,20 +39,27 @@ class Gpulet:
     """
 
     def __init__(
-        self, interference: bool = True, percentile: float = 0.5, window_s: float = 0.5
+        self,
+        interference: bool = True,
+        percentile: float = 0.5,
+        window_s: float = 0.5,
+        retry: bool = True,
     ) -> None:
         belief = LinearParams() if interference else None
         rates = RateParams(percentile, window_s)
         self._scheduler = Scheduler(PackingParams(), belief, rates)
+        self._retry = retry
 
     def plan(self, demand: Demand) -> Deployment:
-        """Begin with as many devices as serve now, and add one at a time (Algorithm 2)."""
+        """Begin with as many devices as serve now, if any do, and add one at a time."""
         return self._scheduler.deployment(demand, best_of(self._attempts(demand)))
 
     def _attempts(self, demand: Demand) -> Iterator[Attempt]:
-        order = self._scheduler.order(demand)
-        now = demand.previous
+        attempt, order = self._scheduler.attempt, self._scheduler.order(demand)
+        now, most = demand.previous, len(demand.devices)
         used = {partition.device for partition in now.partitions} if now else set()
-        fewest = max(len(used), self._scheduler.fewest(demand, order))
-        for devices in range(fewest, len(demand.devices) + 1):
-            yield self._scheduler.attempt(demand, order, [(100,)] * devices, elastic=True)
+        for devices in range(len(used) or most, most + 1):
+            yield attempt(demand, order, [SPLITS[0]] * devices, elastic=True)
+        if self._retry:
+            yield attempt(demand, order[::-1], [SPLITS[0]] * most, elastic=True)
+            yield attempt(demand, order, [SPLITS[1]] * most, elastic=False)

@@ -3,14 +3,15 @@
 References
 ----------
 gpulet (ATC'22), section 5.2: all combinations of whole, 50:50, 40:60 and 20:80. The paper does not
-say how services are placed on a combination: here as Algorithm 1 does without dividing, in its
-order and in the opposite one, and Algorithm 1 itself comes first, so that its result counts.
+say how services are placed on a combination: here as Algorithm 1 does without dividing, in every
+order of up to four services; of more in its order and in the opposite one. Algorithm 1 itself
+comes first, so that its result counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations_with_replacement
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations_with_replacement, permutations
 
 from colocation.deployment import Deployment
 from colocation.gpulets.belief import LinearParams
@@ -18,6 +19,8 @@ from colocation.gpulets.floor import SPLITS
 from colocation.gpulets.packing import PackingParams
 from colocation.gpulets.scheduler import Attempt, RateParams, Scheduler, best_of
 from colocation.planner import PLANNERS, Demand
+
+_ALL_ORDERS = 4
 
 
 @PLANNERS.register("gpulet_ideal")
@@ -53,5 +56,9 @@ class GpuletIdeal:
         order = scheduler.order(demand)
         yield scheduler.attempt(demand, order, [SPLITS[0]] * devices, elastic=True)
         for splits in combinations_with_replacement(SPLITS[::-1], devices):
-            for way in (order, order[::-1]):
+            for way in _ways(order):
                 yield scheduler.attempt(demand, way, splits, elastic=False)
+
+
+def _ways(order: list[tuple[int, float]]) -> Iterable[Sequence[tuple[int, float]]]:
+    return permutations(order) if len(order) <= _ALL_ORDERS else (order, order[::-1])

@@ -8,12 +8,10 @@ halves each. The planner ``nexus`` is the original.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from colocation.deployment import Deployment
 from colocation.gpulets.floor import SPLITS
 from colocation.gpulets.packing import PackingParams
-from colocation.gpulets.scheduler import Attempt, RateParams, Scheduler, best_of
+from colocation.gpulets.scheduler import RateParams, Scheduler
 from colocation.planner import PLANNERS, Demand
 
 
@@ -41,11 +39,8 @@ class Squishy:
         self._scheduler = Scheduler(PackingParams(), None, RateParams(percentile, window_s))
 
     def plan(self, demand: Demand) -> Deployment:
-        """Use as few devices as serve the rates."""
-        return self._scheduler.deployment(demand, best_of(self._attempts(demand)))
-
-    def _attempts(self, demand: Demand) -> Iterator[Attempt]:
-        order = self._scheduler.order(demand)
-        fewest = self._scheduler.fewest(demand, order)
-        for devices in range(fewest, len(demand.devices) + 1):
-            yield self._scheduler.attempt(demand, order, [self._split] * devices, elastic=False)
+        """Open a device when no other has room."""
+        scheduler = self._scheduler
+        divided = [self._split] * len(demand.devices)
+        attempt = scheduler.attempt(demand, scheduler.order(demand), divided, elastic=False)
+        return scheduler.deployment(demand, attempt)

@@ -63,7 +63,7 @@ def test_the_knee_is_where_the_saturated_rate_stops_to_rise_steeply() -> None:
     assert [table.full_per_ns(0, p) * 1e9 for p in (20, 40, 100)] == [200, 600, 800]
     assert table.knees((20, 40, 50, 60, 80, 100)) == [40]
     assert table.knees((50, 100)) == [100]
-    assert table.least_ns == [pytest.approx(0.5 / 800 * 1e9)]
+    assert table.least_ns(0, 50) == pytest.approx(10 * MS / 8)
 
 
 def test_a_residual_gathers_the_largest_batch_that_is_in_time() -> None:
