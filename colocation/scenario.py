@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from colocation.arrival import Arrivals
+from colocation.change import Change
 from colocation.draws import stream_of
 from colocation.interference_model import Interference
 from colocation.load import Load, Stream, merge
@@ -17,6 +18,7 @@ from colocation.overlap.group_times import GroupTimes
 from colocation.overlap.measured_truth import MeasuredTruth
 from colocation.planner import Demand
 from colocation.profile import Profile
+from colocation.reorganiser import ReorganisationParams
 from colocation.service import Device, Service
 from colocation.simulator import Setting
 from colocation.truth import ProfileTruth, Truth
@@ -85,6 +87,10 @@ class Scenario:
         How long the run may go on after the arrivals; None until all is done.
     policy_options : mapping
         Options by policy; see ``with_options``.
+    changes : tuple of (int, Change)
+        When devices and services go and come.
+    reorganisation : ReorganisationParams, optional
+        How deployments follow rates and changes; None to keep the first.
     live : LiveSettings, optional
         Without them it can be simulated only.
     """
@@ -101,6 +107,8 @@ class Scenario:
     interference: Interference | None = None
     drain_ns: int | None = None
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    changes: tuple[tuple[int, Change], ...] = ()
+    reorganisation: ReorganisationParams | None = None
     live: LiveSettings | None = None
 
     @property
@@ -127,7 +135,15 @@ class Scenario:
     def setting(self) -> Setting:
         """Everything that the policies have in common."""
         demand = self.demand()
-        return Setting(demand, self.load(), self._truth(demand), self.interference, self.drain_ns)
+        return Setting(
+            demand,
+            self.load(),
+            self._truth(demand),
+            self.interference,
+            self.drain_ns,
+            changes=self.changes,
+            reorganisation=self.reorganisation,
+        )
 
     def _truth(self, demand: Demand) -> Truth:
         services = demand.services

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from colocation.arrival import ARRIVALS
+from colocation.change_file import Changes, read_changes, read_reorganisation
 from colocation.clock import NS_PER_MS, NS_PER_S
 from colocation.interference_model import INTERFERENCES, Interference
 from colocation.live_file import live_settings
@@ -57,10 +58,12 @@ class _Reader:
             raise ValueError(f"{table.where}: service {min(twice)!r} occurs twice")
         truth = table.table("truth", {})
         options = table.take("policy_options", dict, {})
+        devices = tuple(_device(row) for row in table.tables("device"))
+        subjects = {"device": [device.name for device in devices], "service": names}
         scenario = Scenario(
             name=table.take("name", str, self._path.stem),
             tenants=tenants,
-            devices=tuple(_device(row) for row in table.tables("device")),
+            devices=devices,
             duration_ns=_positive(table, "duration_s", NS_PER_S),
             seed=table.take("seed", int),
             policies=_policies(table, options),
@@ -70,11 +73,19 @@ class _Reader:
             interference=self._interference(truth, names),
             drain_ns=_drain_ns(table),
             policy_options=self._options(table, options),
+            changes=self._changes(table, subjects),
+            reorganisation=read_reorganisation(table.optional("reorganise")),
             live=live_settings(table.take("live", dict, {}), names, self._path),
         )
         truth.done()
         table.done()
         return scenario
+
+    def _changes(self, table: Table, subjects: dict[str, list[str]]) -> Changes:
+        try:
+            return read_changes(table.tables("change", []), subjects)
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {error}") from error
 
     def _tenant(self, table: Table) -> Tenant:
         name = table.take("name", str)

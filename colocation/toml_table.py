@@ -48,9 +48,15 @@ class Table:
         """Remove a table of this one."""
         return Table(self.take(key, dict, default), f"{self.where}, {key}")
 
-    def tables(self, key: str) -> list[Table]:
-        """Remove a list of tables, at least one."""
-        values = self.take(key, list)
+    def optional(self, key: str) -> Table | None:
+        """Remove a table of this one; None if there is none."""
+        return self.table(key) if key in self._values else None
+
+    def tables(self, key: str, default: Any = _REQUIRED) -> list[Table]:
+        """Remove a list of tables, at least one unless there is a default."""
+        values = self.take(key, list, default)
+        if values == default:
+            return []
         if not values or not all(isinstance(value, dict) for value in values):
             raise ValueError(f"{self.where}: {key} must be a list of tables, at least one")
         return [Table(value, f"{self.where}, {key} {k}") for k, value in enumerate(values, 1)]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation import PolicySpec, policy_names, policy_spec, simulate
+from colocation import (
+    PolicySpec,
+    compare,
+    policy_names,
+    policy_spec,
+    read_scenario,
+    simulate,
+)
 from colocation.change import Change, ChangeKind
 from colocation.deployment import Assignment, Deployment
 from colocation.interference.pairwise import Pairwise
@@ -202,3 +210,60 @@ def test_rates_fade_by_windows() -> None:
 def test_impossible_reorganisations_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         ReorganisationParams(**options)  # type: ignore[arg-type]
+
+
+SMALL = """
+duration_s = 1
+seed = 1
+policies = ["fcfs"]
+device = [{ name = "gpu0" }, { name = "gpu1" }]
+[[service]]
+name = "a"
+slo_ms = 50
+profile = { kind = "affine", fixed_ns = 4_000_000, per_item_ns = 0 }
+load = { kind = "poisson", rate_per_s = 50 }
+"""
+
+
+def test_files_say_what_changes_and_how_deployments_follow(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    rows = """
+change = [
+  { at_s = 0.5, device = "gpu1", state = "back" },
+  { at_s = 0.2, device = "gpu1", state = "lost" },
+  { at_s = 0.7, service = "a", state = "left" },
+]
+reorganise = { period_s = 0.1, takes_s = 0.05, windows = 4 }
+"""
+    path.write_text(rows + SMALL)
+    scenario = read_scenario(path)
+    assert scenario.changes == (
+        (200 * MS, Change(LOST, 1)),
+        (500 * MS, Change(BACK, 1)),
+        (700 * MS, Change(LEFT, 0)),
+    )
+    params = ReorganisationParams(100 * MS, 50 * MS, windows=4)
+    assert scenario.reorganisation == params
+    load, (compared,) = compare(scenario, ["fcfs"])
+    assert compared.summary.total.rejected == int((load.arrival_ns >= 700 * MS).sum())
+    assert compared.summary.total.failed <= 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        ('change = [{ at_s = -1, device = "gpu0", state = "lost" }]', "at_s must be"),
+        ('change = [{ at_s = 1, device = "gpu7", state = "lost" }]', "no device 'gpu7'"),
+        ('change = [{ at_s = 1, service = "a", state = "lost" }]', "of left, came, got 'lost'"),
+        ('change = [{ at_s = 1, state = "lost" }]', "give a device or a service"),
+        ('change = [{ at_s = 1, device = "gpu0", state = "back" }]', "'gpu0' is here already"),
+        ('change = [{ at_s = 1, device = "gpu0", state = "lost", x = 1 }]', "unknown key x"),
+        ("reorganise = { period_s = 0 }", "must be > 0"),
+        ("reorganise = { every = 1 }", "unknown key every"),
+    ],
+)
+def test_wrong_changes_are_explained(rows: str, match: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(rows + SMALL)
+    with pytest.raises(ValueError, match=match):
+        read_scenario(path)
