@@ -215,11 +215,23 @@ class Controller:
                 name = self._services[piece.service].name
                 raise PolicyError(f"service {name!r} has no place in partition {start.partition}")
             self._check(piece)
+        if self._stage.view.on_demand:
+            self._check_room(start.partition)
         group = Group(self._groups, start.partition, start.pieces, now_ns, start.predicted_ns)
         self._groups += 1
         self._running[start.partition] = group
         self._record.group_started(group)
         self._executor.start(group)
+
+    def _check_room(self, partition: int) -> None:
+        """Check that a device has the share that a partition takes now."""
+        partitions = self._stage.view.partitions
+        device = partitions[partition].device
+        held_percent = partitions[partition].share_percent + sum(
+            partitions[group.partition].share_percent for group in self._stage.running_on(device)
+        )
+        if held_percent > 100:
+            raise PolicyError(f"device {device} would give away {held_percent} %")
 
     def _check(self, piece: Piece) -> None:
         """Check a piece, and take its queries out of their queue."""

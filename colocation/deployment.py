@@ -21,6 +21,8 @@ class Assignment:
         Length of the cycle in which the service has a turn; None without cycles.
     rate_per_s : float
         Queries a second that this assignment is meant to serve.
+    took_ns : int
+        Predicted time of a planned batch; 0 where the planner does not say.
     """
 
     service: int
@@ -28,6 +30,7 @@ class Assignment:
     batch: int
     duty_ns: int | None = None
     rate_per_s: float = 0.0
+    took_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,16 @@ class Deployment:
         In the order in which a duty cycle visits them.
     shortfalls : tuple of Shortfall
         What the planner could not place; empty if it found room for every rate.
+    on_demand : bool
+        Whether partitions hold their share only while they run a group: they may add up to more
+        than a device, what runs may not, and the dispatcher sees to it. Processes that are
+        loaded side by side under MPS are such partitions.
     """
 
     partitions: tuple[Partition, ...]
     assignments: tuple[Assignment, ...]
     shortfalls: tuple[Shortfall, ...] = ()
+    on_demand: bool = False
 
     @cached_property
     def of_partition(self) -> tuple[tuple[Assignment, ...], ...]:
@@ -114,7 +122,7 @@ def _check_device(
 ) -> None:
     own = [k for k, p in enumerate(deployment.partitions) if p.device == index]
     share_percent = sum(deployment.partitions[k].share_percent for k in own)
-    if share_percent > 100:
+    if share_percent > 100 and not deployment.on_demand:
         raise ValueError(f"device {device.name!r} gives away {share_percent} %")
     placed = [a.service for k in own for a in deployment.of_partition[k]]
     used_bytes = sum(services[service].memory_bytes for service in placed)

@@ -81,3 +81,12 @@ for _name, _planner, _options in (
     ("gpulet_ideal", "gpulet_ideal", {}),
 ):
     add_policy(PolicySpec(_name, "duty_cycle", planner=_planner, planner_options=_options))
+for _name in ("slices", "slices_drop"):
+    add_policy(PolicySpec(_name, "slices", {"drop": _name == "slices_drop"}))
+for _name, _turns in (
+    ("dstack", {}),
+    ("dstack_plain", {"fill": False}),
+    ("dstack_fill", {"turns": False}),
+):
+    add_policy(PolicySpec(_name, "dstack", _turns, planner="dstack"))
+add_policy(PolicySpec("dstack_temporal", "dstack", {"turns": False}, "dstack", {"whole": True}))

@@ -65,6 +65,7 @@ def _renumbered(
         tuple(replace(p, device=devices[p.device]) for p in deployment.partitions),
         tuple(replace(a, service=services[a.service]) for a in deployment.assignments),
         tuple(replace(s, service=services[s.service]) for s in deployment.shortfalls),
+        deployment.on_demand,
     )
 
 
@@ -83,4 +84,5 @@ def _left_of(deployment: Deployment, services: Sequence[int], devices: Sequence[
             for a in deployment.assignments
             if a.service in service_of and a.partition in place_of
         ),
+        on_demand=deployment.on_demand,
     )

@@ -19,7 +19,8 @@ class Stage:
     """Opens a deployment partition by partition.
 
     A partition of the new deployment opens when what still runs in closed ones of its device
-    leaves room for its share; one that stays as it is never closes.
+    leaves room for its share (at once, if it holds it on demand); one that stays as it is never
+    closes.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Stage:
                 self.running.append(None)
         self.view = replace(self.view, partitions=tuple(known))
         moved = (replace(a, partition=places[a.partition]) for a in deployment.assignments)
-        return Deployment(tuple(known), tuple(moved), deployment.shortfalls)
+        return replace(deployment, partitions=tuple(known), assignments=tuple(moved))
 
     def _matched(self, deployment: Deployment) -> dict[int, int]:
         """Places of partitions that there were; with the same services on them, if possible."""
@@ -123,7 +124,7 @@ class Stage:
         partitions = self.view.partitions
         wanted = self._wanted()
         places = {assignment.partition for assignment in wanted}
-        room = _Room(partitions)
+        room = _Room(partitions, self._target.on_demand)
         for place, group in enumerate(self.running):
             if group is not None and place not in places:
                 room.take(place)
@@ -134,7 +135,7 @@ class Stage:
         self.served = frozenset(assignment.service for assignment in wanted)
         kept = tuple(a for a in wanted if a.partition in opened)
         if kept != self.view.assignments:
-            self.view = Deployment(partitions, kept, self._target.shortfalls)
+            self.view = replace(self._target, partitions=partitions, assignments=kept)
 
     def _wanted(self) -> list[Assignment]:
         """Assignments of services that are here to devices that are here."""
@@ -153,15 +154,16 @@ def _services(deployment: Deployment, partition: int) -> set[int]:
 class _Room:
     """What is left of each device."""
 
-    def __init__(self, partitions: Sequence[Partition]) -> None:
+    def __init__(self, partitions: Sequence[Partition], on_demand: bool) -> None:
         self._partitions = partitions
+        self._on_demand = on_demand
         self._used_percent: dict[int, int] = {}
 
     def take(self, place: int) -> bool:
         """Take a partition's share, if it is there; return whether it was."""
         device, share = self._partitions[place].device, self._partitions[place].share_percent
         used_percent = self._used_percent.get(device, 0) + share
-        if used_percent > 100:
+        if used_percent > 100 and not self._on_demand:
             return False
         self._used_percent[device] = used_percent
         return True

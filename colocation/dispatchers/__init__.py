@@ -2,9 +2,11 @@
 
 from colocation.dispatchers import abacus as abacus
 from colocation.dispatchers import clockwork as clockwork
+from colocation.dispatchers import dstack as dstack
 from colocation.dispatchers import duty_cycle as duty_cycle
 from colocation.dispatchers import edf as edf
 from colocation.dispatchers import fcfs as fcfs
 from colocation.dispatchers import fixed_batch as fixed_batch
 from colocation.dispatchers import sjf as sjf
+from colocation.dispatchers import slices as slices
 from colocation.dispatchers import temporal as temporal

@@ -2,6 +2,7 @@
 
 from colocation.profiles import abacus as abacus
 from colocation.profiles import affine as affine
+from colocation.profiles import analytic as analytic
 from colocation.profiles import bandwidth as bandwidth
 from colocation.profiles import measured as measured
 from colocation.profiles import table as table
