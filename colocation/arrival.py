@@ -20,6 +20,10 @@ class Arrivals(Protocol):
         """Mean rate that a planner is told; > 0."""
         ...
 
+    def scaled(self, factor: float) -> Arrivals:
+        """The same process with its rate times ``factor``, > 0; lengths of phases stay."""
+        ...
+
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw the arrivals of one run.
 

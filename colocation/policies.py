@@ -70,6 +70,13 @@ for _name in ("fcfs", "sjf", "edf"):
     add_policy(PolicySpec(f"{_name}_expired", _name, {"expired": True}))
 add_policy(PolicySpec("clockwork", "clockwork"))
 add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))
+for _name, _dispatcher, _options in (
+    ("gslice", "temporal", {"static": True}),
+    ("max_throughput", "max_throughput", {}),
+    ("max_min", "max_min", {}),
+):
+    add_policy(PolicySpec(_name, _dispatcher, {}, "knee_shares", _options))
+    add_policy(PolicySpec(f"{_name}_drop", _dispatcher, {"drop": True}, "knee_shares", _options))
 add_policy(PolicySpec("abacus", "abacus", predictor="overlap"))
 add_policy(PolicySpec("abacus_pipelined", "abacus", {"pipelined": True}, predictor="overlap"))
 for _name, _planner, _options in (

@@ -43,6 +43,7 @@ class Bursty:
         if calm < 0:
             most = (burst_s + calm_s) / burst_s
             raise ValueError(f"peak must be <= {most:g} with these lengths, got {peak}")
+        self._peak = peak
         self._rates_per_s = (calm * rate_per_s, peak * rate_per_s)
         self._lengths_s = (calm_s, burst_s)
 
@@ -50,6 +51,11 @@ class Bursty:
     def rate_per_s(self) -> float:
         """The mean rate."""
         return self._rate_per_s
+
+    def scaled(self, factor: float) -> Bursty:
+        """Calm and bursts scaled alike, as long as before."""
+        calm_s, burst_s = self._lengths_s
+        return Bursty(self._rate_per_s * factor, self._peak, burst_s, calm_s)
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw the phases, the first one by its share of the time, and then arrivals in each."""

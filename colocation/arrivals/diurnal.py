@@ -37,6 +37,10 @@ class Diurnal:
         """The mean rate."""
         return self._rate_per_s
 
+    def scaled(self, factor: float) -> Diurnal:
+        """Another mean; the day is as long as before."""
+        return Diurnal(self._rate_per_s * factor, self._swing, self._period_s, self._phase)
+
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Thin a process of the highest rate (Lewis and Shedler, 1979)."""
         peak = 1 + self._swing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import Self
 
 import numpy as np
 
@@ -18,6 +19,10 @@ class _Steady:
     def rate_per_s(self) -> float:
         """The given rate."""
         return self._rate_per_s
+
+    def scaled(self, factor: float) -> Self:
+        """Another rate."""
+        return type(self)(self._rate_per_s * factor)
 
     def _before(self, duration_ns: int, process: loadgen.Arrivals, g: np.random.Generator) -> Times:
         offsets = takewhile(lambda t: t < duration_ns, process(self._rate_per_s, g))

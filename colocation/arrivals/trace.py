@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,12 @@ class Timestamps:
     def rate_per_s(self) -> float:
         """Queries of the trace over its length."""
         return len(self._times_ns) * NS_PER_S / max(1, int(self._times_ns[-1]))
+
+    def scaled(self, factor: float) -> Timestamps:
+        """The trace played faster: a recorded query cannot come twice."""
+        faster = copy(self)
+        faster._times_ns = np.rint(self._times_ns / checked_rate(factor)).astype(np.int64)
+        return faster
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Those of the trace's beginning; it is not repeated, and nothing is drawn."""
@@ -105,6 +112,12 @@ class AzureFunctions:
     def rate_per_s(self) -> float:
         """Mean over the minutes that the trace has."""
         return float(self._means.mean()) * NS_PER_S / self._minute_ns
+
+    def scaled(self, factor: float) -> AzureFunctions:
+        """More or fewer invocations in each minute."""
+        busier = copy(self)
+        busier._means = self._means * checked_rate(factor)
+        return busier
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw the times within the minutes, and counts where they are scaled to fractions."""

@@ -109,3 +109,24 @@ def test_clocks() -> None:
         clock.advance_to(4)
     wall = WallClock()
     assert 0 <= wall.now_ns() <= wall.now_ns()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_scaled_process_is_the_same_at_another_rate(name: str) -> None:
+    process = ARRIVALS.make(name, **MADE[name]).scaled(2.5)
+    assert process.rate_per_s == 100
+    times = process.times_ns(400 * NS_PER_S, np.random.default_rng(5))
+    assert len(times) / 400 == pytest.approx(100, rel=0.1)
+    with pytest.raises(ValueError, match="rate_per_s"):
+        process.scaled(0)
+
+
+def test_scaled_traces(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("timestamp\n5\n7\n9\n")
+    faster = ARRIVALS.make("timestamps", path=str(path)).scaled(4)
+    assert faster.times_ns(NS_PER_S, np.random.default_rng(1)).tolist() == [0, NS_PER_S // 2]
+    path.write_text("HashFunction,1,2\nf,30,60\n")
+    busier = ARRIVALS.make("azure_functions", path=str(path), function="f").scaled(2)
+    assert busier.rate_per_s == pytest.approx(1.5)
+    assert len(busier.times_ns(120 * NS_PER_S, np.random.default_rng(1))) == 180
