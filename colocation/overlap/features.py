@@ -9,6 +9,7 @@ come; they must be sorted in training and in serving alike, here by their place 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 Rows = npt.NDArray[np.float64]
+
+_DOUBLE_BYTES = 8
 
 PER_SLOT = 4
 """First operator, end operator, batch, sequence length."""
@@ -34,6 +37,9 @@ class Part(NamedTuple):
     items: int
     sequence: int = 0
 
+
+Numbers = tuple[int, int, int, int, int]
+"""A part, or its five numbers."""
 
 Parts = tuple[Part, ...]
 """The parts of a group: different models, those that run no operator left out."""
@@ -73,27 +79,35 @@ class Layout:
         """Length of a row."""
         return len(self.models) + PER_SLOT * self.slots
 
-    def rows(self, groups: Sequence[Iterable[Part]], in_order: bool = False) -> Rows:
+    def rows(self, groups: Sequence[Iterable[Numbers]], in_order: bool = False) -> Rows:
         """Encode groups, array ``(groups, width)``.
 
         Parameters
         ----------
-        groups : sequence of iterable of Part
+        groups : sequence of iterable of Part, or of tuples like it
             At most ``slots`` parts each, of different models.
         in_order : bool
             Fill the slots as the parts come, not by model: what Abacus's release does when it
             serves. To be compared with, never to be used.
+
+        Raises
+        ------
+        ValueError
+            If a group has more parts than there are slots.
         """
-        flat: list[int] = []
-        known, width = len(self.models), self.width
+        width, bits = self.width, len(self.models)
+        flat = array("d", bytes(_DOUBLE_BYTES * width * len(groups)))
+        row = 0
         for parts in groups:
-            row = [0] * width
-            place = known
+            place = row + bits
             for model, start, end, items, sequence in parts if in_order else sorted(parts):
-                row[model] = 1
-                row[place : place + PER_SLOT] = start, end, items, sequence
+                if place >= row + width:
+                    raise ValueError(f"a group of more than {self.slots} models")
+                flat[row + model] = 1.0
+                flat[place] = start
+                flat[place + 1] = end
+                flat[place + 2] = items
+                flat[place + 3] = sequence
                 place += PER_SLOT
-            if place > width:
-                raise ValueError(f"a group of more than {self.slots} models")
-            flat += row
-        return np.array(flat, np.float64).reshape(len(groups), width)
+            row += width
+        return np.frombuffer(flat, np.float64).reshape(len(groups), width)

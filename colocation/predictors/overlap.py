@@ -84,8 +84,12 @@ class Overlap:
         """
         if share_percent != 100:
             raise ValueError(f"sampled on whole devices, not on {share_percent} %")
-        parts = self._models.parts
-        rows = self._model.layout.rows([parts(pieces) for pieces in groups], self._in_order)
+        model = self._models.of_service
+        numbers = [
+            [(model[p.service], p.start, p.end, p.items, p.sequence) for p in pieces]
+            for pieces in groups
+        ]
+        rows = self._model.layout.rows(numbers, self._in_order)
         times_ms = self._model.latency_ms(rows).tolist()
         times_ns = [max(1, round(time * NS_PER_MS)) for time in times_ms]
         if self._profiled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 from colocation_settings import service
 
 from colocation.noise import NOISES
-from colocation.overlap.features import Part
+from colocation.overlap.features import Layout, Part
 from colocation.overlap.group_times import GroupTimes, load_group_times
 from colocation.overlap.measured_truth import MeasuredTruth
 from colocation.overlap.training.fit_mlp import MlpParams, fit_mlp
 from colocation.overlap.training.fit_times import fit_times, held_out_error
+from colocation.overlap.training.instances import instance_groups, samples_of
 from colocation.overlap.training.samples import Samples, read_samples
 from colocation.overlap.training.trainer import TRAINERS, mean_error
 from colocation.query import Query
@@ -199,3 +201,29 @@ def test_more_than_two_save_what_their_pairs_save(
     fixed = FixedTimes(times.layout, times.members, times.alone, times.errors)
     parts = tuple(Part(model, 0, 1, 1) for model in range(count))
     assert fixed.of(parts).median_ns == wanted
+
+
+def test_drawn_groups_are_those_that_a_controller_forms() -> None:
+    layout = Layout(("a", "b", "c"), (4, 6, 3), slots=3)
+    lengths = ((0,), (0,), (8, 16))
+    groups = list(
+        islice(instance_groups(layout, (0, 1, 2), (4, 8), lengths, np.random.default_rng(1)), 500)
+    )
+    ended = []
+    for parts in groups:
+        assert [part.model for part in parts] == [0, 1, 2]
+        ends = [part.end == layout.operators[part.model] for part in parts]
+        begins = [part.start == 0 for part in parts]
+        assert any(ends)
+        assert all(end or begin for end, begin in zip(ends, begins, strict=True))
+        assert all(part.start < part.end for part in parts)
+        assert all(part.items in (4, 8) and part.sequence in lengths[part.model] for part in parts)
+        ended.append(sum(ends))
+    assert set(ended) == {1, 2, 3}
+
+
+def test_a_truth_can_be_sampled(times: GroupTimes) -> None:
+    groups = [(Part(0, 0, 4, 8),), (Part(0, 1, 4, 8), Part(1, 0, 5, 4))]
+    samples = samples_of(times, groups, slots=2)
+    assert samples.rows().shape == (2, 10)
+    assert samples.median_ms == pytest.approx([times.of(g).median_ns / 1e6 for g in groups])

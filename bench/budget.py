@@ -1,0 +1,37 @@
+"""Fills a resumable table for a limited time: long tables in short sittings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from bench.resumable import Key, Row, Table
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """Add ``--seconds``."""
+    text = "begin no further row after so long; the same command goes on from there"
+    parser.add_argument("--seconds", type=float, default=float("inf"), metavar="S", help=text)
+
+
+def fill_within(
+    table: Table, keys: Sequence[Key], measure: Callable[[Key], Row], seconds: float
+) -> bool:
+    """Measure rows that are missing, in order, until there are none or the time is up.
+
+    Returns
+    -------
+    bool
+        Whether the table is complete, and stored as the table's results.
+    """
+    began = time.monotonic()
+    missing = table.missing(keys)
+    for done, key in enumerate(missing):
+        if time.monotonic() - began > seconds:
+            print(f"{len(missing) - done} of {len(keys)} rows are left", file=sys.stderr)
+            return False
+        table.add(measure(key))
+    table.finish(keys)
+    return True
