@@ -17,6 +17,7 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
 from engine.profiling.store import cache_folder
+from engine.runtime.machines import open_machine
 from engine.segmentation.best_case import best_case
 from engine.segmentation.capture import refusal
 from engine.segmentation.groups import GroupGraph
@@ -72,7 +73,14 @@ def measure(
         If the inputs do not fit the model.
     """
     given = check_inputs(graph, inputs)
-    return profile_graph(graph, specs, given, cache=cache or cache_folder(), progress=progress)
+    return profile_graph(
+        graph,
+        specs,
+        given,
+        cache=cache or cache_folder(),
+        progress=progress,
+        open_machine=open_machine,
+    )
 
 
 def costs_of(

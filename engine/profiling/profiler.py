@@ -1,18 +1,21 @@
-"""Profiles a graph on devices: the CPU by measurement, emulated GPUs by derivation."""
+"""Profiles a graph on devices: CPU and CUDA by measurement, emulated GPUs by derivation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.profiling.calibrate import calibrate
+from engine.profiling.calibrate import Step, calibrate
 from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures, through_host
 from engine.profiling.machine import this_machine
+from engine.profiling.measured_gpu import MeasuredGpu, OpenMachine, measured_gpu
+from engine.profiling.operator_probe import OperatorCost
 from engine.profiling.presence import check_present
 from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
 from engine.profiling.roofline import (
@@ -43,6 +46,7 @@ def profile_graph(
     progress: Progress | None = None,
     params: ProfilingParams | None = None,
     timer: Timer = core_timer,
+    open_machine: OpenMachine | None = None,
 ) -> Profile:
     """Service time of every task on every device and width, and the size of every tensor.
 
@@ -52,6 +56,8 @@ def profile_graph(
         Example inputs; sizes of all tensors are as these make them.
     cache : Path, optional
         Folder of the store that remembers measured signatures; None measures all anew.
+    open_machine : callable, optional
+        Starts the machine on which a CUDA device is measured.
 
     Raises
     ------
@@ -67,9 +73,17 @@ def profile_graph(
     params = params or ProfilingParams()
     store = TimingStore(cache)
     try:
-        cpu = CpuProfiler(graph, store, params, timer)
-        tasks, seen = _tasks(graph, specs, inputs, cpu, progress or _silent)
-        whole = _whole_model(graph, specs, inputs, cpu, progress or _silent)
+        with ExitStack() as stack:
+            cpu = CpuProfiler(graph, store, params, timer)
+            gpus = {
+                spec.name: stack.enter_context(measured_gpu(spec, graph, store, open_machine))
+                for spec in specs
+                if spec.kind == "cuda"
+            }
+            tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent)
+            whole = _whole_model(graph, specs, inputs, cpu, gpus, progress or _silent)
+            devices = tuple(_device(spec, gpus) for spec in specs)
+            links = _links(specs, gpus)
     finally:
         store.close()
     return Profile(
@@ -79,8 +93,8 @@ def profile_graph(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         repeats=params.max_repeats,
         session_overhead_ns=cpu.session_overhead_ns,
-        devices=tuple(_device(spec) for spec in specs),
-        links=_links(specs),
+        devices=devices,
+        links=links,
         tasks=tuple(tasks),
         tensors={
             tensor.name: TensorProfile(seen[tensor.name].size_bytes, seen[tensor.name].shape)
@@ -100,6 +114,7 @@ def _tasks(
     specs: Sequence[DeviceSpec],
     inputs: Mapping[str, Any],
     cpu: CpuProfiler,
+    gpus: Mapping[str, MeasuredGpu],
     progress: Progress,
 ) -> tuple[list[TaskProfile], dict[str, Observed]]:
     rows = []
@@ -107,24 +122,39 @@ def _tasks(
     for step in calibrate(graph, inputs):
         task, seen = graph.tasks[step.task], step.seen
         key = signature(graph, task, seen)
+        away = [s for s in specs if s.kind != "cpu" and runs_on_gpu(graph, task)]
+        costs = {s.name: _gpu_cost(graph, step, key, s, gpus) for s in away}
+        able = {name: cost for name, cost in costs.items() if cost is not None}
         times: dict[str, dict[int, Timing]] = {}
         for spec in specs:
             if spec.kind == "cpu":
                 times[spec.name] = {w: cpu.task_time(step, key, w) for w in spec.widths}
-        away = [s for s in specs if s.kind == "emulated" and runs_on_gpu(graph, task)]
-        works = {s.name: (work_of(graph, task, seen), GPUS[s.preset]) for s in away}
         rows.append(
             TaskProfile(
                 name=task.name,
                 op=task.op_type,
                 signature=key,
-                times=times | {name: {1: derived_time(*row)} for name, row in works.items()},
-                launch_ns={name: launch_ns(*row) for name, row in works.items()},
-                captured_ns={name: captured_time(*row) for name, row in works.items()},
+                times=times | {name: {1: cost.time} for name, cost in able.items()},
+                launch_ns={name: cost.launch_ns for name, cost in able.items()},
+                captured_ns={
+                    name: cost.captured_ns
+                    for name, cost in able.items()
+                    if cost.captured_ns is not None
+                },
             )
         )
         progress("profile tasks", step.task + 1, len(graph.tasks))
     return rows, seen
+
+
+def _gpu_cost(
+    graph: Graph, step: Step, key: str, spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]
+) -> OperatorCost | None:
+    """Measured where the GPU is here, else derived; None where it cannot run the task."""
+    if spec.name in gpus:
+        return gpus[spec.name].operators.task_cost(step, key)
+    work, gpu = work_of(graph, graph.tasks[step.task], step.seen), GPUS[spec.preset]
+    return OperatorCost(derived_time(work, gpu), launch_ns(work, gpu), captured_time(work, gpu))
 
 
 def _whole_model(
@@ -132,6 +162,7 @@ def _whole_model(
     specs: Sequence[DeviceSpec],
     inputs: Mapping[str, Any],
     cpu: CpuProfiler,
+    gpus: Mapping[str, MeasuredGpu],
     progress: Progress,
 ) -> dict[str, dict[int, Timing]]:
     whole: dict[str, dict[int, Timing]] = {}
@@ -141,10 +172,16 @@ def _whole_model(
             progress("profile whole model", done, len(spec.widths))
             whole[spec.name][width] = cpu.whole_model_time(inputs, width)
         progress("profile whole model", len(spec.widths), len(spec.widths))
+    for name, measured in gpus.items():
+        time = measured.whole_model(inputs) if graph.tasks else None
+        if time is not None:
+            whole[name] = {1: time}
     return whole
 
 
-def _device(spec: DeviceSpec) -> DeviceProfile:
+def _device(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> DeviceProfile:
+    if spec.name in gpus:
+        return gpus[spec.name].profile()
     gpu = GPUS[spec.preset] if spec.kind == "emulated" else None
     return DeviceProfile(
         name=spec.name,
@@ -164,15 +201,18 @@ def _device(spec: DeviceSpec) -> DeviceProfile:
     )
 
 
-def _links(specs: Sequence[DeviceSpec]) -> tuple[Link, ...]:
+def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, MeasuredGpu]) -> tuple[Link, ...]:
     """Both directions to each device's memory, and between two devices through the host."""
-    away = [spec for spec in specs if spec.kind != "cpu"]
-    pairs = {
-        s.memory: host_links(s.memory, link_figures(s.preset), pageable=s.pageable) for s in away
-    }
+    pairs = {s.memory: _pair(s, gpus) for s in specs if s.kind != "cpu"}
     links = [link for pair in pairs.values() for link in pair]
     for source, (_, down) in pairs.items():
         for target, (up, _) in pairs.items():
             if source != target:
                 links.append(through_host(down, up))
     return tuple(links)
+
+
+def _pair(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> tuple[Link, Link]:
+    if spec.name in gpus:
+        return gpus[spec.name].links()
+    return host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine import _core
-from engine.native import load_runtime
+from engine.errors import DeviceError
+from engine.native import find_cuda_library, load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures
+from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.presence import check_present
 from engine.profiling.roofline import GPUS, SLOWDOWN
 
@@ -76,12 +78,28 @@ def machine_for(
         if key in _MACHINES.by_key and _MACHINES.by_key[key].is_lost:
             _MACHINES.by_key.pop(key).close()
         if key not in _MACHINES.by_key:
-            for spec in specs:
-                check_present(spec)
-            load_runtime()
-            options = [_options(spec, key[1]) for spec in specs]
-            _MACHINES.by_key[key] = _core.Machine(options)
+            _MACHINES.by_key[key] = open_machine(*key)
         return _MACHINES.by_key[key]
+
+
+def open_machine(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None
+) -> _core.Machine:
+    """A machine of its own, which the caller closes.
+
+    Raises
+    ------
+    DeviceError
+        Naming what is missing to drive a device, or why it does not start.
+    """
+    for spec in specs:
+        check_present(spec)
+    load_runtime()
+    try:
+        return _core.Machine([_options(spec, emulation or EmulationParams()) for spec in specs])
+    except (RuntimeError, ValueError) as error:
+        names = ", ".join(spec.text for spec in specs)
+        raise DeviceError(f"devices {names}: {error}") from error
 
 
 @atexit.register
@@ -98,6 +116,12 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
     options.kind = spec.kind
     options.name = spec.name
     options.lanes = spec.lanes
+    if spec.kind == "cuda":
+        cuda = options.cuda
+        cuda.ordinal = int(spec.memory.partition(":")[2])
+        cuda.library = find_cuda_library()
+        cuda.staging_bytes = STAGING_BYTES
+        options.cuda = cuda
     if spec.kind == "emulated":
         options.replay = spec.replay
         submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()

@@ -1,0 +1,159 @@
+"""Copies between the host and a device of the core, as plans make them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import TensorProto
+
+from engine import _core
+from engine.errors import ExecutionError
+from engine.profiling.links import HOST_MEMORY
+from engine.profiling.segment_probe import HOST, ProbeParams, Spans, spans_of
+from engine.values import to_value
+from placement.problem import Link
+
+SIZES = (4 << 10, 64 << 10, 1 << 20, 8 << 20)
+"""Bytes of the copies that are timed."""
+
+_IN_A_ROW = 6
+
+_MakePlan = Callable[[_core.PlanBuilder, int, int], int]
+"""(builder, value in the host's memory, copies) -> the first of the copies' nodes."""
+
+
+@dataclass(frozen=True)
+class CopyTimes:
+    """Copies of one size in one direction.
+
+    Parameters
+    ----------
+    size_bytes : int
+        Of each.
+    single_ns : int
+        From the start of one copy until its data can be used.
+    in_a_row_ns : int
+        What each further copy adds where several wait for the link.
+    """
+
+    size_bytes: int
+    single_ns: int
+    in_a_row_ns: int
+
+
+class LinkProbe:
+    """Times copies on one device of a machine that does nothing else meanwhile."""
+
+    def __init__(
+        self, machine: _core.Machine, device: int, params: ProbeParams | None = None
+    ) -> None:
+        self._machine, self._device = machine, device
+        self._params = params or ProbeParams()
+
+    def copies(self, size_bytes: int) -> tuple[CopyTimes, CopyTimes]:
+        """Copies to the device, and copies from it.
+
+        Raises
+        ------
+        ExecutionError
+            If a run fails.
+        """
+        return self._times(size_bytes, self._there), self._times(size_bytes, self._back)
+
+    def _times(self, size_bytes: int, make: _MakePlan) -> CopyTimes:
+        array = np.zeros(max(1, size_bytes // 4), np.float32)
+        given = to_value(array, TensorProto.FLOAT)
+        try:
+            alone, several = (self._spans(make, count, given) for count in (1, _IN_A_ROW))
+        except (RuntimeError, MemoryError) as error:
+            raise ExecutionError(f"copies cannot be timed: {error}") from error
+        return CopyTimes(size_bytes, _longest_ns(alone), max(1, _step_ns(several)))
+
+    def _spans(self, make: _MakePlan, count: int, given: _core.Value) -> list[Spans]:
+        """Spans of ``count`` copies in one direction, run by run."""
+        builder = _core.PlanBuilder(self._machine)
+        source = builder.add_value("x")
+        builder.set_inputs([source])
+        first = make(builder, source, count)
+        rows = spans_of(builder.build(), [given], self._params)
+        return [row[first : first + count] for row in rows]
+
+    def _there(self, builder: _core.PlanBuilder, source: int, count: int) -> int:
+        for number in range(count):
+            target = builder.add_value(f"x there {number}")
+            builder.add_copy(f"there {number}", HOST, self._device, source, target, rank=number)
+        return 0
+
+    def _back(self, builder: _core.PlanBuilder, source: int, count: int) -> int:
+        """Copies that are all ready at the same moment, when the tensor has come."""
+        away = builder.add_value("x there")
+        builder.add_copy("there", HOST, self._device, source, away)
+        for number in range(count):
+            target = builder.add_value(f"x back {number}")
+            builder.add_copy(f"back {number}", self._device, HOST, away, target, rank=1 + number)
+        return 1
+
+
+def fitted_link(
+    source: str, target: str, copies: Sequence[CopyTimes], staging_bytes: int | None
+) -> Link:
+    """The link that explains the copies: what each adds is occupancy + bytes / bandwidth.
+
+    Parameters
+    ----------
+    copies : sequence of CopyTimes
+        Of at least two sizes. The bandwidth is that of the largest, from what it takes longer
+        than the second largest; the occupancy is what the smallest takes beyond its bytes.
+    staging_bytes : int or None
+        Pinned pool that copies pass through.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two sizes.
+    """
+    if len({copy.size_bytes for copy in copies}) < 2:
+        raise ValueError("a link is fitted to copies of two sizes at least")
+    ordered = sorted(copies, key=lambda copy: copy.size_bytes)
+    smallest, second, largest = ordered[0], ordered[-2], ordered[-1]
+    longer_ns = max(1, largest.in_a_row_ns - second.in_a_row_ns)
+    bytes_per_s = (largest.size_bytes - second.size_bytes) / longer_ns * 1e9
+    occupancy = smallest.in_a_row_ns - smallest.size_bytes / bytes_per_s * 1e9
+    latency = statistics.median(copy.single_ns - copy.in_a_row_ns for copy in copies)
+    return Link(
+        source,
+        target,
+        latency_ns=max(0, round(latency)),
+        bytes_per_s=bytes_per_s,
+        occupancy_ns=max(0, round(occupancy)),
+        staging_bytes=staging_bytes,
+    )
+
+
+def measured_links(
+    probe: LinkProbe, memory: str, staging_bytes: int | None, sizes: Sequence[int] = SIZES
+) -> tuple[Link, Link]:
+    """Both directions between the host and a device's memory.
+
+    Raises
+    ------
+    ExecutionError
+        If a run fails.
+    """
+    found = [probe.copies(size) for size in sizes]
+    there = fitted_link(HOST_MEMORY, memory, [pair[0] for pair in found], staging_bytes)
+    back = fitted_link(memory, HOST_MEMORY, [pair[1] for pair in found], staging_bytes)
+    return there, back
+
+
+def _longest_ns(rows: Sequence[Spans]) -> int:
+    return round(statistics.median(int((row[:, 4] - row[:, 3]).max()) for row in rows))
+
+
+def _step_ns(rows: Sequence[Spans]) -> int:
+    """Time between the ends of copies that follow each other."""
+    steps = [int(step) for row in rows for step in np.diff(np.sort(row[:, 4]))]
+    return round(statistics.median(steps))

@@ -1,0 +1,102 @@
+"""A CUDA device as a profile has it: opened for measuring, closed when all is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.errors import DeviceError, ExecutionError
+from engine.profiling.cuda_driver import GpuFacts, read_driver
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
+from engine.profiling.link_probe import SIZES, LinkProbe, measured_links
+from engine.profiling.profile import DeviceProfile
+from engine.profiling.store import TimingStore
+from engine.profiling.timing import Timing
+from placement.problem import Link
+
+OpenMachine = Callable[[Sequence[DeviceSpec]], _core.Machine]
+"""Starts a machine with these devices, which the caller closes."""
+
+STAGING_BYTES = 64 << 20
+"""Pinned memory that the core takes for copies of a GPU."""
+
+_LEAST_LANES = 2
+"""A launch is told from its execution by what another lane starts meanwhile."""
+
+
+@dataclass(frozen=True)
+class MeasuredGpu:
+    """A GPU that is being profiled for one graph."""
+
+    spec: DeviceSpec
+    facts: GpuFacts
+    operators: GpuProfiler
+    copies: LinkProbe
+
+    def profile(self) -> DeviceProfile:
+        """What its device says in a profile, when all operators are known.
+
+        Raises
+        ------
+        ExecutionError
+            If a segment cannot be timed.
+        """
+        spec = self.spec
+        return DeviceProfile(
+            name=spec.name,
+            kind=spec.kind,
+            lanes=spec.lanes,
+            widths=spec.widths,
+            origin=f"measured on {self.facts.name}",
+            memory=spec.memory,
+            memory_bytes=self.facts.memory_bytes,
+            submit_ns=self.operators.submit_ns(),
+            slowdown=self.operators.slowdown(spec.lanes),
+            captured=spec.captured,
+            sms=spec.sms,
+        )
+
+    def links(self, sizes: Sequence[int] = SIZES) -> tuple[Link, Link]:
+        """Both directions between the host's memory and its own."""
+        return measured_links(self.copies, self.spec.memory, STAGING_BYTES, sizes)
+
+    def whole_model(self, inputs: Mapping[str, Any]) -> Timing | None:
+        """Time of the whole model in one session; None where the GPU does not take all of it."""
+        try:
+            return self.operators.whole_model_time(inputs)
+        except ExecutionError:
+            return None
+
+
+@contextmanager
+def measured_gpu(
+    spec: DeviceSpec,
+    graph: Graph,
+    store: TimingStore,
+    open_machine: OpenMachine | None,
+    params: GpuProfilingParams | None = None,
+) -> Iterator[MeasuredGpu]:
+    """Open a GPU of which ``check_present`` knows that it can be driven.
+
+    Raises
+    ------
+    DeviceError
+        If nobody said how to open it.
+    """
+    if open_machine is None:
+        raise DeviceError(f"device {spec.name!r} cannot be profiled: nothing opens it here")
+    facts = read_driver().gpus[int(spec.memory.partition(":")[2])]
+    lanes = max(_LEAST_LANES, spec.lanes)
+    machine = open_machine((DeviceSpec("cpu", "cpu", 1), replace(spec, lanes=lanes)))
+    try:
+        settings = params or GpuProfilingParams()
+        config = ON_DEVICE_ONLY
+        operators = GpuProfiler(graph, machine, facts.name, store, settings, config)
+        yield MeasuredGpu(spec, facts, operators, LinkProbe(machine, 1, settings.probe))
+    finally:
+        machine.close()
