@@ -97,8 +97,9 @@ class Prepared:
     query: _core.Query | None
 
 
-_WINDOW = 16
-"""Answers over which the queries of waiting callers are averaged."""
+_WINDOW = 2
+"""Answers a lane over which the queries of waiting callers are averaged: few, so that callers that
+come or go are soon noticed, by queries of a second too."""
 
 _RULE = 0.75
 """Overlapping is the rule where so many callers a lane wait on the mean."""
@@ -158,7 +159,7 @@ class BusyPlan:
         now_ns = time.monotonic_ns()
         self._waited_ns += now_ns - began_ns
         self._answers += 1
-        if self._answers < _WINDOW:
+        if self._answers < _WINDOW * self._lanes:
             return
         waiting = self._waited_ns / max(1, now_ns - self._since_ns)
         self._is_rule = waiting >= _RULE * self._lanes
