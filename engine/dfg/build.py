@@ -10,7 +10,8 @@ import onnx
 
 from engine.dfg.captures import captures, reads
 from engine.dfg.constants import constant_bytes, tensors_of_node
-from engine.dfg.graph import Dim, Graph, Task, Tensor, ValueKind
+from engine.dfg.content import Content, Dim, Task, Tensor, ValueKind
+from engine.dfg.graph import Graph
 from engine.dfg.node_order import depth_first
 
 _SHAPE_READERS = {"Shape", "Size"}
@@ -25,7 +26,7 @@ _KINDS = {
 
 
 def build(name: str, model: onnx.ModelProto, model_path: Path, source_hash: str) -> Graph:
-    """The graph of a model, its tasks in the order of node_order.py.
+    """The graph of a model that is in memory.
 
     Parameters
     ----------
@@ -34,30 +35,27 @@ def build(name: str, model: onnx.ModelProto, model_path: Path, source_hash: str)
     model_path : Path
         The model's own file; its folder holds the external weights.
     """
+    content = content_of(model)
+    return Graph(name, model_path, source_hash, lambda: content)
+
+
+def content_of(model: onnx.ModelProto) -> Content:
+    """A model's tasks, in the order of node_order.py, and tensors."""
     nodes = depth_first(model.graph)
     names = _Names.of(model.graph, nodes)
     indices = {value: i for i, value in enumerate(names.tensors)}
-    return Graph(
-        name=name,
+    return Content(
         tasks=_tasks(nodes, indices, names.constants),
         tensors=_tensors(model.graph, nodes, names),
         inputs=tuple(indices[n] for n in names.inputs),
         outputs=tuple(indices[v.name] for v in model.graph.output),
         model=model,
-        folder=model_path.parent,
-        model_path=model_path,
-        source_hash=source_hash,
-        default_inputs=tuple(n for n in names.inputs if n in names.initializers),
-        constant_outputs=tuple(
-            dict.fromkeys(v.name for v in model.graph.output if v.name in names.constants)
-        ),
     )
 
 
 @dataclass(frozen=True)
 class _Names:
     inputs: tuple[str, ...]
-    initializers: dict[str, int]
     constants: dict[str, int]
     """Initializers that no input overrides, with their bytes."""
     tensors: tuple[str, ...]
@@ -72,7 +70,7 @@ class _Names:
         constants = {n: size for n, size in sizes.items() if n not in set(inputs)}
         made = (name for node in nodes for name in node.output if name)
         ends = (value.name for value in graph.output)
-        return _Names(inputs, sizes, constants, tuple(dict.fromkeys([*inputs, *made, *ends])))
+        return _Names(inputs, constants, tuple(dict.fromkeys([*inputs, *made, *ends])))
 
 
 def _tasks(

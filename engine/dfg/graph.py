@@ -1,142 +1,124 @@
-"""The data-flow graph (DFG) of an ONNX model: tasks and the tensors between them.
-
-A task is a node of the model after ONNX Runtime's basic optimisation; control-flow nodes stay
-whole and what their bodies capture from outside counts as an input.
-"""
+"""The data-flow graph (DFG) of an ONNX model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
 import onnx
 
+from engine.dfg.content import Content as Content
+from engine.dfg.content import Dim as Dim
+from engine.dfg.content import Task as Task
+from engine.dfg.content import Tensor as Tensor
+from engine.dfg.content import ValueKind as ValueKind
 from engine.dfg.empty_reductions import doubtful_ranks
-
-Dim = int | str | None
-"""A fixed size, a named dynamic dimension, or one that nothing is known of."""
+from engine.dfg.summary import Summary, summary_of
 
 
-class ValueKind(StrEnum):
-    """What a value is; anything but a tensor never crosses devices."""
-
-    TENSOR = "tensor"
-    SEQUENCE = "sequence"
-    OPTIONAL = "optional"
-    MAP = "map"
-    SPARSE = "sparse"
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A value between tasks, or an input of the graph. Initializers are not tensors.
-
-    Parameters
-    ----------
-    name : str
-        The value's name in the model, unique.
-    producer : int
-        Task index, or -1 for a graph input.
-    consumers : tuple of int
-        Tasks that read it or capture it, distinct and ascending.
-    elem_type : int
-        ``onnx.TensorProto.DataType`` of its elements; 0 where unknown.
-    shape : tuple of Dim, or None
-        Static shape where inference found one; None means that even the rank is unknown.
-    is_output : bool
-        Whether it is an output of the graph.
-    metadata_only : bool
-        True if every consumer reads only its shape (Shape, Size): the edge carries no bytes.
-    """
-
-    name: str
-    producer: int
-    consumers: tuple[int, ...]
-    elem_type: int
-    shape: tuple[Dim, ...] | None
-    kind: ValueKind = ValueKind.TENSOR
-    is_output: bool = False
-    metadata_only: bool = False
-
-
-@dataclass(frozen=True)
-class Task:
-    """One node.
-
-    Parameters
-    ----------
-    name : str
-        Unique within the graph, made up where the model's name is empty or a duplicate.
-    node : onnx.NodeProto
-        The node itself; its name is not changed.
-    inputs : tuple of int
-        Tensor indices that it reads, captures included, distinct, in order of appearance.
-        Initializers and omitted optional inputs do not appear.
-    outputs : tuple of int
-        Tensor indices that it makes; omitted optional outputs do not appear.
-    initializers : tuple of str
-        Names of the constants that it reads, captures included.
-    weight_bytes : int
-        Their size.
-    """
-
-    name: str
-    node: onnx.NodeProto
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    initializers: tuple[str, ...] = ()
-    weight_bytes: int = 0
-
-    @property
-    def op_type(self) -> str:
-        """Operator type, with its domain unless that is the standard one."""
-        domain = self.node.domain
-        return self.node.op_type if domain in ("", "ai.onnx") else f"{domain}.{self.node.op_type}"
-
-    @property
-    def is_control_flow(self) -> bool:
-        """Whether it holds a sub-graph (If, Loop, Scan, SequenceMap)."""
-        return any(a.HasField("g") or len(a.graphs) for a in self.node.attribute)
-
-
-@dataclass(frozen=True)
 class Graph:
-    """A model as tasks in topological order and tensors.
+    """A model as tasks in topological order and tensors; immutable.
+
+    What grows with the number of tasks is read when it is first looked at. A loaded model only
+    needs the ``summary``: hundreds of tiny operators take more memory in Python than in ONNX
+    Runtime.
 
     Parameters
     ----------
     name : str
         File stem of the model.
-    tasks, tensors : tuple
-        By index.
-    inputs, outputs : tuple of int
-        Tensor indices in the model's order. Inputs with a default (an initializer of the same
-        name) are inputs too; ``default_inputs`` names them.
-    model : onnx.ModelProto
-        The basic-optimised model. Large initializers are external data relative to ``folder``.
-    folder : Path
-        Where ``model_path`` and the weights lie; memory-mapped by every session.
     model_path : Path
         The basic-optimised model as a file. Inputs with a default must be fed here, too.
     source_hash : str
         SHA-256 of the user's model including external data: the key of everything cached.
+    read : callable
+        Returns the content, each time the same.
+    content : Content, optional
+        What ``read`` would return, where it is at hand.
+    summary : Summary, optional
+        Of that content, where it is known without it.
     """
 
-    name: str
-    tasks: tuple[Task, ...]
-    tensors: tuple[Tensor, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    model: onnx.ModelProto
-    folder: Path
-    model_path: Path
-    source_hash: str
-    default_inputs: tuple[str, ...] = ()
-    constant_outputs: tuple[str, ...] = field(default=())
-    """Graph outputs that are initializers. An input that is passed through is not among them:
-    it is an output whose producer is -1."""
+    def __init__(
+        self,
+        name: str,
+        model_path: Path,
+        source_hash: str,
+        read: Callable[[], Content],
+        *,
+        content: Content | None = None,
+        summary: Summary | None = None,
+    ) -> None:
+        self.name = name
+        self.model_path = model_path
+        self.source_hash = source_hash
+        self._read = read
+        self._content = content
+        self._summary = summary
+
+    def unread(self) -> Graph:
+        """The same graph, as if nobody had looked at its content."""
+        place = (self.name, self.model_path, self.source_hash)
+        return Graph(*place, self._read, summary=self.summary)
+
+    @property
+    def folder(self) -> Path:
+        """Where the model and its weights lie; memory-mapped by every session."""
+        return self.model_path.parent
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What loading a stored plan needs to know."""
+        return self._summary or summary_of(self.content)
+
+    @property
+    def content(self) -> Content:
+        """All of it; takes 4 KiB and some 40 µs a task where nobody has looked before.
+
+        Raises
+        ------
+        ModelError
+            If the file is gone or damaged by now.
+        """
+        if self._content is None:
+            self._content = self._read()
+        return self._content
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """By index."""
+        return self.content.tasks
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """By index."""
+        return self.content.tensors
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """Tensor indices in the model's order, those of inputs with a default included."""
+        return self.content.inputs
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """Tensor indices in the model's order."""
+        return self.content.outputs
+
+    @cached_property
+    def model(self) -> onnx.ModelProto:
+        """The basic-optimised model, without the weights that are external data."""
+        return self.content.model
+
+    @property
+    def default_inputs(self) -> tuple[str, ...]:
+        """Inputs that have a default: an initializer of the same name."""
+        return self.summary.default_inputs
+
+    @property
+    def constant_outputs(self) -> tuple[str, ...]:
+        """Outputs that are initializers."""
+        return self.summary.constant_outputs
 
     @cached_property
     def tensor_index(self) -> dict[str, int]:

@@ -6,16 +6,20 @@ import atexit
 import logging
 import shutil
 import tempfile
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import onnx
 
-from engine.dfg.build import build
+from engine.dfg.build import content_of
+from engine.dfg.content import Content
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import known_source_hash, parse, remember_source, source_hash
 from engine.dfg.omitted_inputs import refuse_omitted_items
 from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
+from engine.dfg.summary import Summary, read_summary, summary_of, write_summary
 from engine.errors import ModelError
 from engine.native import load_runtime
 
@@ -62,7 +66,7 @@ def _parsed(path: Path, cache_folder: Path, hashes: FileHashes) -> Graph:
     graph = _cached(path.stem, digest, cache_folder)
     if graph is None:
         folder, optimised = _optimised(path, model, cache_folder, _stored(digest, cache_folder))
-        graph = build(path.stem, optimised, _model_path(folder), digest)
+        graph = _noted(path.stem, folder, digest, content_of(optimised))
     if graph.folder.parent == cache_folder:
         remember_source(model, path, hashes)
     return graph
@@ -76,11 +80,33 @@ def _cached(name: str, digest: str, cache_folder: Path) -> Graph | None:
     stored = _stored(digest, cache_folder)
     if not _is_whole(stored):
         return None
+    summary = read_summary(stored / MODEL_FILE)
+    if summary is not None:
+        return _graph(name, stored, digest, None, summary)
     try:
-        return build(name, parse(stored / MODEL_FILE), _model_path(stored), digest)
+        return _noted(name, stored, digest, _content(stored))
     except ModelError as error:
         _log.warning("cached model is damaged and made again: %s", error)
         return None
+
+
+def _noted(name: str, folder: Path, digest: str, content: Content) -> Graph:
+    """The graph of what was just parsed; the next start does without."""
+    summary = summary_of(content)
+    with suppress(OSError):  # a cache that cannot be written costs time and memory
+        write_summary(folder / MODEL_FILE, summary)
+    return _graph(name, folder, digest, content, summary)
+
+
+def _graph(
+    name: str, folder: Path, digest: str, content: Content | None, summary: Summary
+) -> Graph:
+    read = partial(_content, folder)
+    return Graph(name, _model_path(folder), digest, read, content=content, summary=summary)
+
+
+def _content(folder: Path) -> Content:
+    return content_of(parse(folder / MODEL_FILE))
 
 
 def _optimised(

@@ -242,4 +242,4 @@ def _laid_out(graph: Graph, plan: Plan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
     lay_out_plan(graph, plan)
     machine = machine_for(params.specs(), params.emulation)
-    return Model(graph, plan, machine, params.second_plan(), params.recovery())
+    return Model(graph.unread(), plan, machine, params.second_plan(), params.recovery())

@@ -47,13 +47,13 @@ def made_up_inputs(graph: Graph, dims: Mapping[str, int]) -> dict[str, Any]:
 
 def open_dims(graph: Graph) -> list[str]:
     """Names of the open dimensions of inputs, ``INPUT.AXIS`` for those without one; sorted."""
-    tensors = [graph.tensors[i] for i in graph.inputs]
+    tensors = graph.summary.inputs
     return sorted({dim_key(t, axis) for t in tensors for axis in _open_axes(t)})
 
 
 def _guesses(graph: Graph, dims: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Sizes to try; none where no input looks like an image or a text of open size."""
-    tensors = [graph.tensors[i] for i in graph.inputs]
+    tensors = graph.summary.inputs
     images = {dim_key(t, axis) for t in tensors for axis in _open_axes(t) if _is_side(t, axis)}
     texts = {dim_key(t, axis) for t in tensors for axis in _open_axes(t) if _is_length(t, axis)}
     if images | texts <= dims.keys():

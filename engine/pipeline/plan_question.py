@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -78,7 +77,7 @@ def question_of(
     here = this_machine()
     return PlanQuestion(
         model=graph.source_hash,
-        graph=graph_digest(graph),
+        graph=graph.summary.digest,
         runtime=runtime_version(),
         machine={
             "cpu": here.cpu,
@@ -100,7 +99,7 @@ def device_text(spec: DeviceSpec) -> str:
 
 def has_open_sizes(graph: Graph) -> bool:
     """Whether any input's shape is up to the query."""
-    return any(_is_open(graph.tensors[i].shape) for i in graph.inputs)
+    return any(_is_open(tensor.shape) for tensor in graph.summary.inputs)
 
 
 def open_sizes(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,13 +109,6 @@ def open_sizes(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
         for spec in input_specs(graph)
         if spec.name in inputs and _is_open(spec.shape)
     }
-
-
-def graph_digest(graph: Graph) -> str:
-    """Hash of tasks and tensors by index: plans name tasks by index."""
-    tasks = [(t.name, t.op_type, t.inputs, t.outputs) for t in graph.tasks]
-    names = [t.name for t in graph.tensors]
-    return hashlib.sha256(json.dumps([tasks, names]).encode()).hexdigest()
 
 
 def _is_open(shape: Sequence[Any] | None) -> bool:

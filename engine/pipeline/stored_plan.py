@@ -210,7 +210,7 @@ def _check(plan: Plan, graph: Graph) -> None:
     except ValueError as error:
         raise PlacementError(f"plan: {error}") from error
     tasks = sorted(task for segment in plan.segments for task in segment.tasks)
-    if plan.source_hash != graph.source_hash or tasks != list(range(len(graph.tasks))):
+    if plan.source_hash != graph.source_hash or tasks != list(range(graph.summary.task_count)):
         raise PlacementError("plan: not every task of the model is in exactly one segment")
     if plan.shards > 1 and not all(_fits(segment, graph) for segment in plan.segments):
         raise PlacementError("plan: the batch is split in another way now")

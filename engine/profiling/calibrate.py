@@ -64,10 +64,9 @@ def random_inputs(graph: Graph, dims: Mapping[str, int], seed: int = 0) -> dict[
         If an input is no tensor, or has an element type that cannot be made up.
     """
     rng = np.random.default_rng(seed)
-    chosen = [graph.tensors[i] for i in graph.inputs]
     return {
         t.name: _random(t, dims, rng)
-        for t in chosen
+        for t in graph.summary.inputs
         if t.name not in graph.default_inputs and t.kind is not ValueKind.OPTIONAL
     }
 
@@ -132,8 +131,7 @@ def initial_values(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, _core.V
         If an input is missing or does not fit its type.
     """
     values = {}
-    for index in graph.inputs:
-        tensor = graph.tensors[index]
+    for tensor in graph.summary.inputs:
         if tensor.name in inputs:
             values[tensor.name] = _value(tensor, inputs[tensor.name])
         elif tensor.name in graph.default_inputs:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from engine.dfg.graph import Dim, Graph, ValueKind
+from engine.dfg.graph import Dim, Graph, Tensor, ValueKind
 from engine.errors import InputError
 
 Array = Any
@@ -40,16 +40,15 @@ class IoSpec:
 def input_specs(graph: Graph) -> tuple[IoSpec, ...]:
     """What a graph reads."""
     defaults = set(graph.default_inputs)
-    return tuple(_spec(graph, index, defaults) for index in graph.inputs)
+    return tuple(_spec(tensor, defaults) for tensor in graph.summary.inputs)
 
 
 def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
     """What a graph answers."""
-    return tuple(_spec(graph, index, set()) for index in graph.outputs)
+    return tuple(_spec(tensor, set()) for tensor in graph.summary.outputs)
 
 
-def _spec(graph: Graph, index: int, defaults: set[str]) -> IoSpec:
-    tensor = graph.tensors[index]
+def _spec(tensor: Tensor, defaults: set[str]) -> IoSpec:
     optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
     return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
 

@@ -25,6 +25,7 @@ from engine.atomic_file import write_atomic
 from engine.dfg.constants import external_place, tensors_of_model
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import parse
+from engine.dfg.value_types import forget_known_types
 from engine.errors import ModelError
 from engine.native import open_session
 from engine.profiling.machine import machine_fingerprint
@@ -124,6 +125,7 @@ def _stored(graph: Graph, model: onnx.ModelProto, work: Path, folder: Path) -> b
         saved, original = _mapped(work / _WEIGHTS), _mapped(folder / _WEIGHTS)
         for tensor in weights:
             _store(tensor, _Sources(graph, folder, saved, original))
+    forget_known_types(model)
     content: bytes = model.SerializeToString()
     return content
 

@@ -12,7 +12,6 @@ from engine import _core
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
-from engine.runtime.activations import planned_activations
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
@@ -33,7 +32,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     ExecutionError
         If ONNX Runtime refuses a segment; the message names it.
     """
-    config = _allocation(graph, plan)
+    config = _allocation(graph)
     graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
@@ -54,7 +53,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
             slots.read(copy.tensor, copy.target),
             rank=copy.rank,
         )
-    builder.set_inputs([slots.made(graph.tensors[i].name) for i in graph.inputs])
+    builder.set_inputs([slots.made(tensor.name) for tensor in graph.summary.inputs])
     builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
     release_free_memory()  # ONNX Runtime copies large weights for a moment
     native = builder.build()
@@ -83,14 +82,14 @@ class _Source:
     config: Mapping[str, str] = field(default_factory=dict)
 
 
-def _allocation(graph: Graph, plan: Plan) -> dict[str, str]:
+def _allocation(graph: Graph) -> dict[str, str]:
     """Session options for how tensors are allocated.
 
     From its second query of the same sizes on, ONNX Runtime takes all that a query needs as one
     block, beside what the arena already holds: up to twice the memory, and one more note for each
     set of sizes. It saves about 1 % of the time of tiny operators, so it stays for these.
     """
-    activations = planned_activations(graph, plan)
+    activations = graph.summary.activations
     small = activations.peak_bytes < _SMALL_ACTIVATIONS_BYTES and not activations.unknown
     return {} if small else {"session.enable_mem_pattern": "0"}
 
@@ -137,7 +136,7 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
 
 def computed_outputs(graph: Graph) -> list[str]:
     """Outputs that the core delivers: all but those that are constants of the model."""
-    names = [graph.tensors[i].name for i in graph.outputs]
+    names = [tensor.name for tensor in graph.summary.outputs]
     return [name for name in names if name not in graph.constant_outputs]
 
 
@@ -170,7 +169,7 @@ class _Slots:
 def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     """The ONNX file of a segment, written once beside the weights that it refers to."""
     # Dead nodes make what the model's own file does not deliver.
-    delivered = {graph.tensors[i].name for i in graph.outputs}
+    delivered = {tensor.name for tensor in graph.summary.outputs}
     if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
         return graph.model_path
     return stored(

@@ -371,6 +371,8 @@ def _constants(graph: Graph) -> dict[str, Array]:
 
 
 def _initializers(graph: Graph, names: set[str]) -> dict[str, Array]:
+    if not names:
+        return {}
     return {
         t.name: numpy_helper.to_array(t, str(graph.folder))
         for t in graph.model.graph.initializer

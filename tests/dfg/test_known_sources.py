@@ -39,10 +39,13 @@ def parsed(monkeypatch) -> list[str]:
     return names
 
 
-def test_the_second_read_parses_the_optimised_model_only(path, tmp_path, monkeypatch) -> None:
+def test_the_second_read_parses_nothing_until_somebody_looks(path, tmp_path, monkeypatch) -> None:
     first = read(path, tmp_path / "cache")
     names = parsed(monkeypatch)
-    assert read(path, tmp_path / "cache").source_hash == first.source_hash
+    second = read(path, tmp_path / "cache")
+    assert (second.source_hash, second.summary) == (first.source_hash, first.summary)
+    assert names == []
+    assert [task.name for task in second.tasks] == [task.name for task in first.tasks]
     assert names == ["model.onnx"]
 
 

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from engine.dfg.graph import Graph, Task
+from engine.dfg.graph import Content, Graph, Task
 from engine.pipeline.stages import read_model
 from engine.profiling import cpu_profiler, machine
 from engine.profiling.calibrate import calibrate
@@ -32,7 +32,8 @@ def _signature(model: onnx.ModelProto, shape: tuple[int, ...] = (4,)) -> str:
 
 
 def _bare(model: onnx.ModelProto) -> Graph:
-    return Graph("g", (), (), (), (), model, Path(), Path(), "")
+    content = Content((), (), (), (), model)
+    return Graph("g", Path("model.onnx"), "", lambda: content)
 
 
 def _node(op: str, *inputs: str, opset: int = 18, weight: Any = None, name: str = "n",

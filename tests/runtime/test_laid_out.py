@@ -176,3 +176,32 @@ def test_what_onnx_runtime_cannot_save_is_tried_once(
     lay_out(graph, graph.model_path)
     assert calls == [str(graph.model_path)]
     assert laid_out_file(graph.model_path) is None
+
+
+def test_types_that_inference_finds_are_not_stored(tmp_path: Path) -> None:
+    """A value that only the model says the shape of keeps it: sessions plan their memory by it."""
+    value = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Reshape", ["a", "shape"], ["b"]),
+        helper.make_node("Exp", ["b"], ["c"]),
+        helper.make_node("Abs", ["c"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "reshaped",
+        [value("x", 1, [4, 6]), value("shape", 7, [2])],
+        [value("y", 1, [8, 3])],
+        value_info=[value("a", 1, [4, 6]), value("b", 1, [8, 3]), value("c", 1, [8, 3])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(model, tmp_path / "reshaped.onnx")
+    read = read_model(tmp_path / "reshaped.onnx", tmp_path / "cache")
+    assert [v.name for v in read.model.graph.value_info] == ["a", "b", "c"]
+    lay_out_plan(read, plan_of(read))
+    file = laid_out_file(read.model_path)
+    assert file is not None
+    assert [v.name for v in onnx.load(file).graph.value_info] == ["b", "c"]
+    inputs = {"x": np.ones((4, 6), np.float32), "shape": np.array([8, 3])}
+    answer = Model(read, plan_of(read), machine_for(SPECS)).run(inputs)["y"]
+    np.testing.assert_allclose(answer, np.full((8, 3), np.exp(-1), np.float32), rtol=1e-6)
