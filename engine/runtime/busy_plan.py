@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine import _core
-from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
 from engine.runtime.lowering import lay_out_plan, lower
@@ -61,6 +60,8 @@ def narrow_plan(
         segments = (_whole(graph, plan),)
     if all(segment.width == 1 for segment in plan.segments) and len(segments) == len(plan.segments):
         return None
+    if not all(segment.outputs for segment in segments):
+        return None
     return replace(
         plan,
         name="busy",
@@ -76,16 +77,22 @@ def _on_one_lane(segment: Segment) -> Segment:
 
 
 def _whole(graph: Graph, plan: Plan) -> Segment:
-    tasks = tuple(range(len(graph.tasks)))
+    service_ns = sum(segment.service_ns * segment.width for segment in plan.segments)
+    return replace(whole_segment(graph), service_ns=service_ns)
+
+
+def whole_segment(graph: Graph) -> Segment:
+    """All tasks on one lane."""
+    summary = graph.summary
     return Segment(
-        name=f"{graph.tasks[0].name} +{len(tasks) - 1}",
+        name=graph.name,
         device=0,
         width=1,
-        tasks=tasks,
-        inputs=tuple(boundary_inputs(graph, tasks)),
-        outputs=tuple(boundary_outputs(graph, tasks)),
+        tasks=tuple(range(summary.task_count)),
+        inputs=tuple(t.name for t in summary.inputs if t.consumers),
+        outputs=tuple(dict.fromkeys(t.name for t in summary.outputs if t.producer >= 0)),
         rank=0,
-        service_ns=sum(segment.service_ns * segment.width for segment in plan.segments),
+        service_ns=0,
     )
 
 

@@ -13,8 +13,8 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from engine.dfg.extract import boundary_outputs
 from engine.dfg.graph import Graph
+from engine.runtime.busy_plan import whole_segment
 from engine.runtime.folder_lock import alone_in
 from engine.runtime.lowering import segment_file_name
 from engine.segmentation.plan import Segment
@@ -45,18 +45,12 @@ def remove_unused(graph: Graph, named: Callable[[], Iterable[Segment]]) -> int:
         if not alone:
             return 0
         kept = {segment_file_name(segment).removesuffix(".onnx") for segment in named()}
-        kept.add(segment_file_name(_whole(graph)).removesuffix(".onnx"))
+        # Which busy_plan.py may run without any plan that says so.
+        kept.add(segment_file_name(whole_segment(graph)).removesuffix(".onnx"))
         unused = [*_segments(graph.folder, kept), *_half_written(graph.folder)]
         removed = sum(map(_removed, unused))
         # Weights after what refers to them: a process that dies in between leaves no gap.
         return removed + sum(map(_removed, _weights(graph.folder)))
-
-
-def _whole(graph: Graph) -> Segment:
-    """The whole model, which busy_plan.py may run without any plan that says so."""
-    tasks = tuple(range(len(graph.tasks)))
-    outputs = tuple(boundary_outputs(graph, tasks))
-    return Segment("whole", 0, 1, tasks, (), outputs, rank=0, service_ns=0)
 
 
 def _segments(folder: Path, kept: set[str]) -> Iterator[Path]:

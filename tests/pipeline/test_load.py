@@ -12,6 +12,7 @@ from device_lists import STREAMS, devices_or, with_wanted
 from pipeline_subject import Subject
 
 import engine
+from engine.dfg import onnx_reader
 from engine.errors import ConfigError, DeviceError, InputError
 from engine.pipeline import choice
 from engine.pipeline import load as module
@@ -20,6 +21,7 @@ from engine.pipeline.load import LoadParams, load, load_placed
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling.devices import parse_devices
+from engine.report.explanation import explain
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import EmulationParams
 from engine.runtime.model import Model
@@ -49,6 +51,28 @@ def test_what_may_run_while_queries_overlap() -> None:
     assert LoadParams().second_plan() is SecondPlan.SAME_BITS
     assert LoadParams(same_bits=False).second_plan() is SecondPlan.ALWAYS
     assert LoadParams(same_bits=False, slice_ms=2).second_plan() is SecondPlan.SAME_CUTS
+
+
+def test_a_loaded_model_holds_no_graph(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):  # made, then stored
+        model = _load(subject)
+        want = model.run(subject.inputs)
+        model.submit(subject.inputs).result()
+        assert model.graph._content is None
+    monkeypatch.setattr(onnx_reader, "content_of", _no_measuring)
+    again = _load(subject, reuse=True)
+    assert all(
+        np.array_equal(want[name], value) for name, value in again.run(subject.inputs).items()
+    )
+
+
+def test_who_explains_a_loaded_model_reads_its_graph(subject: Subject) -> None:
+    _load(subject)
+    model = _load(subject)
+    model.run(subject.inputs, traced=True)
+    assert model.timeline().makespan_ns > 0
+    assert model.graph._content is None
+    assert explain(model, [model.blame()]).operators
 
 
 def test_slices_answer_the_same_and_are_stored(
