@@ -4,13 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from colocation.measured_profile import load_measured_profile
+from colocation.measured_profile import MeasuredModel, load_measured_profile
 from colocation.profile import PROFILES
 from colocation.profiles.table import Table
 
 
+class MeasuredTimes:
+    """Times of one model."""
+
+    def __init__(self, measured: MeasuredModel) -> None:
+        self._measured = measured
+        self._table = Table(measured.items, measured.ms)
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        """Interpolate by batch, then by share.
+
+        Raises
+        ------
+        ValueError
+            If the batch or the share is outside of what was measured.
+        """
+        return self._table.latency_ns(items, sequence, share_percent)
+
+    def spread(self, items: int, sequence: int) -> float:
+        """That of the largest batch that was measured and is no larger."""
+        rows = zip(self._measured.items, self._measured.deviation, strict=True)
+        below = [spread for batch, spread in rows if batch <= items]
+        return below[-1] if below else self._measured.deviation[0]
+
+
 @PROFILES.register("measured")
-class Measured:
+class Measured(MeasuredTimes):
     """One model of a file of ``engine colocate profile``.
 
     Parameters
@@ -29,21 +53,4 @@ class Measured:
         known = load_measured_profile(Path(path)).models
         if model not in known:
             raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
-        self._measured = known[model]
-        self._table = Table(self._measured.items, self._measured.ms)
-
-    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
-        """Interpolate by batch, then by share.
-
-        Raises
-        ------
-        ValueError
-            If the batch or the share is outside of what was measured.
-        """
-        return self._table.latency_ns(items, sequence, share_percent)
-
-    def spread(self, items: int, sequence: int) -> float:
-        """That of the largest batch that was measured and is no larger."""
-        rows = zip(self._measured.items, self._measured.deviation, strict=True)
-        below = [spread for batch, spread in rows if batch <= items]
-        return below[-1] if below else self._measured.deviation[0]
+        super().__init__(known[model])

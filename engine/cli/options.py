@@ -59,15 +59,17 @@ def add_devices(parser: argparse.ArgumentParser, default: str = "every core") ->
     )
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """--policy and its --option KEY=VALUE."""
+def add_policy(parser: argparse.ArgumentParser, open_names: bool = False) -> None:
+    """--policy and its --option KEY=VALUE; ``open_names`` if there are more than those here."""
+    text = f"who decides which device runs what: {', '.join(policy_names())} (default %(default)s)"
+    if open_names:
+        text += "; or, with --slo, which model runs when: edf_drop and others of engine simulate"
     parser.add_argument(
         "--policy",
         default="comm_sd",
-        choices=policy_names(),
+        choices=None if open_names else policy_names(),
         metavar="NAME",
-        help=f"who decides which device runs what: {', '.join(policy_names())}"
-        " (default %(default)s)",
+        help=text,
     )
     parser.add_argument(
         "--option",

@@ -7,13 +7,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from engine.cli import options
+from engine.cli import options, serve_policy
 from engine.cli.parser import add_verb
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
 engine serve model.onnx --devices cpu:2 --port 8001 --http-port 8000
 engine serve repository/ --policy comm_sd --lazy
+engine serve repository/ --policy edf_drop --slo resnet50=100ms --slo bert=200ms
 """
 
 
@@ -29,7 +30,8 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_cache(parser)
     options.add_devices(parser)
-    options.add_policy(parser)
+    options.add_policy(parser, open_names=True)
+    serve_policy.add_options(parser)
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     add(
@@ -79,8 +81,10 @@ def run(args: argparse.Namespace) -> int:
     from engine.cli.server_run import serve
     from engine.pipeline.load import LoadParams
     from engine.serving.repository import find_models
-    from engine.serving.server import ServerParams
 
+    server = _server_params(args)
+    if serve_policy.is_meant(args):
+        return serve_policy.run(args, server)
     loading = LoadParams(
         devices=args.devices,
         policy=args.policy,
@@ -91,12 +95,17 @@ def run(args: argparse.Namespace) -> int:
         on_device_loss=args.on_device_loss,
     )
     loading.specs()
-    server = ServerParams(
+    done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))
+    return 0 if done else 1
+
+
+def _server_params(args: argparse.Namespace) -> Any:
+    from engine.serving.server import ServerParams
+
+    return ServerParams(
         host=args.host,
         grpc_port=args.port,
         http_port=args.http_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
     )
-    done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))
-    return 0 if done else 1

@@ -51,9 +51,7 @@ async def serve(
     address = f"{params.host}:{await server.start()}"
     try:
         ready = await _load_all(served, loading, _lazy if lazy else _load)
-        _announce(ready, address)
-        if server.http_port is not None:
-            print(f"HTTP: http://{_host(params.host)}:{server.http_port}/v2", flush=True)
+        announce(ready, address, params.host, server.http_port)
     except BaseException:
         await server.stop()
         raise
@@ -113,10 +111,15 @@ def _host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _announce(ready: Sequence[RepositoryEntry], address: str) -> None:
+def announce(
+    ready: Sequence[RepositoryEntry], address: str, host: str, http_port: int | None
+) -> None:
+    """Say what is served where, and how to query it."""
     names = ", ".join(dict.fromkeys(entry.name for entry in ready))
     print(f"serving {names} on {address} (gRPC, Open Inference Protocol)")
     print(f"query: {query_command(ready[0], address)}", flush=True)
+    if http_port is not None:
+        print(f"HTTP: http://{_host(host)}:{http_port}/v2", flush=True)
 
 
 def query_command(entry: RepositoryEntry, address: str) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from colocation.live_executor import Ended
 from colocation.query import Query
 from colocation.service import Partition
@@ -105,6 +107,7 @@ class EngineBackend:
         self._slots: list[_Slot] = []
         self._runs: dict[int, _Started] = {}
         self._kept: dict[int, _Kept] = {}
+        self._abandoned: set[int] = set()
         self._ended: list[Ended] = []
         self._tags = 0
 
@@ -126,17 +129,34 @@ class EngineBackend:
     def wait(self, timeout_ns: int | None) -> list[Ended]:
         """Ends since the last call; with a timeout perhaps none, though it has not passed."""
         timeout_s = None if timeout_ns is None else timeout_ns / _NS_PER_S
-        self.collect()
+        self._collect()
         while not self._ended:
             ready, _, _ = select.select([self.completions.fd], [], [], timeout_s)
-            self.collect()
+            self._collect()
             if timeout_ns is not None or not (ready or self._runs):
                 break
+        return self._taken()
+
+    def ends(self) -> list[Ended]:
+        """Ends since the last call; never waits."""
+        self._collect()
+        return self._taken()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether ends are known that nobody has taken."""
+        return bool(self._ended)
+
+    def abandon(self, query: Query) -> None:
+        """Compute nothing more for a query, unless others need it for their batch."""
+        self._abandoned.add(query.id)
+
+    def _taken(self) -> list[Ended]:
         ended, self._ended = self._ended, []
         return ended
 
-    def collect(self) -> None:
-        """Take what the core has finished; never waits."""
+    def _collect(self) -> None:
+        """Take what the core has finished."""
         for run in self.completions.drain():
             started = self._runs.pop(run.tag)
             started.job.running -= 1
@@ -149,6 +169,7 @@ class EngineBackend:
     def forget(self, query: Query) -> None:
         """Free what is kept for a query that will not go on."""
         self._kept.pop(query.id, None)
+        self._abandoned.discard(query.id)
 
     def _slot(self, partition: Partition) -> _Slot:
         whole = self._devices[partition.device]
@@ -161,8 +182,22 @@ class EngineBackend:
 
     def _steps(self, piece: Piece) -> list[_Step]:
         model = self._models[piece.service]
-        together = [piece.queries] if model.stackable else [(query,) for query in piece.queries]
-        return [_Step(model, queries, piece.start, piece.end) for queries in together]
+        together = self._alike(piece) if model.stackable else [(q,) for q in piece.queries]
+        return [
+            _Step(model, queries, piece.start, piece.end)
+            for queries in together
+            if not self._abandoned.issuperset(query.id for query in queries)
+        ]
+
+    def _alike(self, piece: Piece) -> list[tuple[Query, ...]]:
+        """Queries that can be stacked: their inputs differ in their rows only."""
+        if len(piece.queries) == 1:
+            return [piece.queries]
+        alike: dict[tuple[object, ...], list[Query]] = {}
+        for query in piece.queries:
+            key = tuple(np.shape(array)[1:] for array in self._inputs(query).values())
+            alike.setdefault(key, []).append(query)
+        return [tuple(queries) for queries in alike.values()]
 
     def _advance(self, job: _Job) -> None:
         """Submit as much of a group as its partition has lanes for; book its end."""

@@ -1,0 +1,86 @@
+"""One of several models under a policy, as the server sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.errors import InputError
+from engine.live.policy_service import PolicyService
+from engine.pipeline.executor import tensor_spec
+from engine.runtime.inputs import input_specs, output_specs
+
+Array = np.ndarray[Any, Any]
+
+
+class PolicyExecutor:
+    """An ``engine.serving.executor.Executor`` over a service of a ``PolicyService``.
+
+    Parameters
+    ----------
+    service : PolicyService
+    index : int
+        Which of its services.
+    most_items : int
+        Rows that a query may bring.
+
+    Raises
+    ------
+    ModelError
+        If an input or output is not a tensor.
+    """
+
+    def __init__(self, service: PolicyService, index: int, most_items: int) -> None:
+        model = service.models[index]
+        self.inputs = tuple(tensor_spec(spec) for spec in input_specs(model.graph))
+        self.outputs = tuple(tensor_spec(spec) for spec in output_specs(model.graph))
+        self._service = service
+        self._index = index
+        self._most_items = most_items
+        self._stackable = model.stackable
+
+    @property
+    def queued_ns(self) -> int:
+        """What queries waited before their first group began."""
+        return self._service.record.queued_ns[self._index]
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """Run one query under the policy.
+
+        The protocol counts levels from 1, the most urgent, 0 being the default; policies take a
+        larger priority for more urgent.
+        """
+        items = self._items(inputs)
+        submitted = self._service.submit(
+            self._index, inputs, items, deadline_ns, min(0, 1 - priority)
+        )
+        try:
+            answer = await submitted.answer
+        except asyncio.CancelledError:
+            self._service.abandon(submitted.query)
+            raise
+        return answer if outputs is None else {name: answer[name] for name in outputs}
+
+    def close(self) -> None:
+        """Nothing of its own: the service is closed by whoever made it."""
+
+    def _items(self, inputs: Mapping[str, Array]) -> int:
+        if not self._stackable:
+            return 1
+        rows: dict[str, int] = {name: array.shape[0] for name, array in inputs.items()}
+        counts = set(rows.values())
+        if len(counts) != 1:
+            raise InputError(f"inputs of one query have different numbers of rows: {rows}")
+        items = counts.pop()
+        if not 1 <= items <= self._most_items:
+            raise InputError(f"a query of {items} rows; 1 to {self._most_items} are served")
+        return items

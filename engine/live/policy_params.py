@@ -1,0 +1,190 @@
+"""What ``engine serve`` is told of a policy, and the demand that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from colocation.measured_profile import MeasuredProfile, load_measured_profile
+from colocation.planner import Demand
+from colocation.policies import PolicySpec, policy_spec, with_options
+from colocation.profiles.measured import MeasuredTimes
+from colocation.service import Device, Service
+from engine.errors import ConfigError
+from engine.live.live_model import LiveModel, load_live_model
+from engine.live.measure import MeasureParams, measure
+from engine.live.parts import Place
+from engine.live.setting_up import places, replay_backend
+from engine.native import load_runtime
+from engine.profiling.devices import parse_devices
+
+_PART_OPTIONS = ("planner", "predictor")
+
+
+@dataclass(frozen=True)
+class PolicyParams:
+    """How several models are served under a policy.
+
+    Parameters
+    ----------
+    policy : str
+    slos_ns : mapping of str to int
+        Latency target by model.
+    options : mapping
+        Of the policy; ``planner.KEY`` and ``predictor.KEY`` are for those parts.
+    devices : str
+        As ``engine.load``; empty is every core.
+    rates_per_s : mapping of str to float
+        Expected queries a second by model, 1 where not given; policies that plan by rates see the
+        real ones soon.
+    most_items : int
+        Largest batch, and largest query, in items.
+    groups : int
+        Groups that models are cut into, for policies that run parts of them.
+    profile : Path, optional
+        A file of ``engine colocate profile`` to use instead of measuring at the start.
+    rounds : int
+        Samples of each batch, where it is measured.
+    cache : Path, optional
+    """
+
+    policy: str
+    slos_ns: Mapping[str, int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    devices: str = ""
+    rates_per_s: Mapping[str, float] = field(default_factory=dict)
+    most_items: int = 8
+    groups: int = 1
+    profile: Path | None = None
+    rounds: int = 10
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_items < 1 or self.groups < 1:
+            text = f"got {self.most_items} and {self.groups}"
+            raise ConfigError(f"the largest batch and the groups must be at least 1, {text}")
+        for name, slo_ns in self.slos_ns.items():
+            if slo_ns < 1:
+                raise ConfigError(f"the target of {name!r} must be > 0")
+
+    def spec(self) -> PolicySpec:
+        """The policy with its options.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name.
+        """
+        own: dict[str, Any] = {}
+        for key, value in self.options.items():
+            part, dot, rest = key.partition(".")
+            if dot and part in _PART_OPTIONS:
+                own.setdefault(part, {})[rest] = value
+            else:
+                own[key] = value
+        return with_options(policy_spec(self.policy), own)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Check that each model has a target, and nothing else has one.
+
+        Raises
+        ------
+        ConfigError
+            Naming the first that is wrong.
+        """
+        for name in names:
+            if name not in self.slos_ns:
+                raise ConfigError(f"model {name!r} has no latency target: --slo {name}=50ms")
+        for name in (*self.slos_ns, *self.rates_per_s):
+            if name not in names:
+                there = ", ".join(names)
+                raise ConfigError(f"there is no model {name!r}; there are: {there}")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a ``PolicyService`` needs."""
+
+    demand: Demand
+    policy: PolicySpec
+    models: tuple[LiveModel, ...]
+    places: tuple[Place, ...]
+
+
+def prepare(
+    params: PolicyParams,
+    files: Mapping[str, Path],
+    progress: Callable[[str], None] = lambda text: None,
+) -> Prepared:
+    """Load models, measure what the policy needs to know of them, check the targets.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        By model.
+
+    Raises
+    ------
+    ConfigError
+        If a name is wrong, or a target is below what its model takes alone: by how much.
+    EngineError
+        If a model cannot be loaded or measured.
+    """
+    names = tuple(files)
+    params.check_names(names)
+    policy = params.spec()
+    load_runtime()
+    specs = parse_devices(params.devices or "cpu")
+    meant = [spec for spec in specs if spec.kind != "cpu"] or [specs[0]]
+    lanes = [spec.lanes for spec in meant]
+    stages = places(params.devices or "cpu", lanes)
+    models = tuple(
+        load_live_model(name, path, params.groups, stages[0].spec, params.cache)
+        for name, path in files.items()
+    )
+    most = tuple(params.most_items if model.stackable else 1 for model in models)
+    measured = _measured(params, models, stages, most, lanes[0], progress)
+    demand = Demand(
+        services=tuple(
+            Service(name, params.slos_ns[name], items, model.operators)
+            for name, items, model in zip(names, most, models, strict=True)
+        ),
+        profiles=tuple(MeasuredTimes(measured.models[name]) for name in names),
+        rates_per_s=tuple(params.rates_per_s.get(name, 1.0) for name in names),
+        items=(1,) * len(names),
+        sequences=(0,) * len(names),
+        devices=tuple(Device(spec.name, lanes=spec.lanes) for spec in meant),
+    )
+    _check_targets(demand)
+    return Prepared(demand, policy, models, stages)
+
+
+def _measured(
+    params: PolicyParams,
+    models: Sequence[LiveModel],
+    stages: Sequence[Place],
+    most: Sequence[int],
+    lanes: int,
+    progress: Callable[[str], None],
+) -> MeasuredProfile:
+    if params.profile is None:
+        rounds = MeasureParams(params.rounds)
+        backend = replay_backend(models, stages)
+        return measure(backend, models, most, lanes, params.devices or "cpu", rounds, progress)
+    known = load_measured_profile(params.profile)
+    for model in models:
+        if model.name not in known.models:
+            raise ConfigError(f"{params.profile}: model {model.name!r} was not measured")
+    return known
+
+
+def _check_targets(demand: Demand) -> None:
+    share = 100 // demand.devices[0].lanes
+    for index, service in enumerate(demand.services):
+        alone_ns = min(demand.latency_ns(index, 1, percent) for percent in {share, 100})
+        if alone_ns > service.slo_ns:
+            over_ms = (alone_ns - service.slo_ns) / 1e6
+            text = f"takes {alone_ns / 1e6:.3g} ms alone, {over_ms:.3g} ms more than its target"
+            raise ConfigError(f"model {service.name!r} {text}")
