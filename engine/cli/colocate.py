@@ -8,10 +8,10 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from engine.cli import colocate_profile, colocate_train
+from engine.cli import colocate_profile, colocate_sample, colocate_train
 from engine.cli.parser import add_verb
 
-ACTIONS: tuple[ModuleType, ...] = (colocate_train, colocate_profile)
+ACTIONS: tuple[ModuleType, ...] = (colocate_train, colocate_profile, colocate_sample)
 
 _SUMMARY = "make what policies of co-location know, from measurements"
 _EXAMPLE = """

@@ -105,6 +105,30 @@ def read_samples(
     return _samples(found, models)
 
 
+def to_csv(samples: Samples, names: Sequence[str]) -> str:
+    """Write groups that were sampled for some models, in the format that is read here.
+
+    The mean is not known: the median stands for it.
+
+    Raises
+    ------
+    ValueError
+        If a name is not in the layout.
+    """
+    numbers = {name: samples.layout.models.index(name) for name in names}
+    lines = [",".join(_OF_MODEL * len(names) + _OF_GROUP)]
+    columns = (samples.groups, samples.median_ms.tolist(), samples.spread.tolist())
+    for group, median_ms, spread in zip(*columns, strict=True):
+        parts = {part.model: part for part in group}
+        cells: list[object] = []
+        for name in names:
+            part = parts.get(numbers[name], Part(numbers[name], 0, 0, 1))
+            cells += [name, *part[1:]]
+        median_us = median_ms * _US_PER_MS
+        lines.append(",".join(map(str, [*cells, median_us, median_us, spread * median_us])))
+    return "\n".join(lines) + "\n"
+
+
 @dataclass(frozen=True)
 class _NamedPart:
     name: str
