@@ -68,6 +68,8 @@ for _name in ("fcfs", "sjf", "edf", "temporal", "fixed_batch"):
     add_policy(PolicySpec(f"{_name}_drop", _name, {"drop": True}))
 for _name in ("fcfs", "sjf", "edf"):
     add_policy(PolicySpec(f"{_name}_expired", _name, {"expired": True}))
+add_policy(PolicySpec("fcfs_rounds", "rounds", {"expired": True}))
+add_policy(PolicySpec("sjf_rounds", "rounds", {"expired": True, "order": "time"}))
 add_policy(PolicySpec("clockwork", "clockwork"))
 add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))
 for _name, _dispatcher, _options in (

@@ -9,6 +9,7 @@ from colocation.dispatchers import fcfs as fcfs
 from colocation.dispatchers import fixed_batch as fixed_batch
 from colocation.dispatchers import max_min as max_min
 from colocation.dispatchers import max_throughput as max_throughput
+from colocation.dispatchers import rounds as rounds
 from colocation.dispatchers import sjf as sjf
 from colocation.dispatchers import slices as slices
 from colocation.dispatchers import temporal as temporal

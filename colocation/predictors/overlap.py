@@ -86,7 +86,10 @@ class Overlap:
             raise ValueError(f"sampled on whole devices, not on {share_percent} %")
         model = self._models.of_service
         numbers = [
-            [(model[p.service], p.start, p.end, p.items, p.sequence) for p in pieces]
+            [
+                (model[service], start, end, items, sequence)
+                for service, _, start, end, items, sequence in pieces
+            ]
             for pieces in groups
         ]
         rows = self._model.layout.rows(numbers, self._in_order)
