@@ -21,6 +21,7 @@ from bench.resumable import Key, Row, Table
 from colocation import PolicySpec, policy_spec, read_scenario
 
 SECONDS, SEEDS, LOAD = 15.0, (1, 2), 100.0
+BASELINES = ("fcfs", "fcfs_expired", "fcfs_rounds", "sjf", "sjf_expired", "sjf_rounds", "clockwork")
 THINKING_NS = 260_000
 MARGIN_NS = 3_000_000
 
@@ -53,8 +54,8 @@ def variants() -> dict[str, PolicySpec]:
         "0.26 ms, pipelined, not renewed": abacus(
             thinking_ns=THINKING_NS, pipelined=True, renew=False
         ),
-        "clockwork": policy_spec("clockwork"),
-    }
+        "pipelined": abacus(pipelined=True),
+    } | {name: policy_spec(name) for name in BASELINES}
 
 
 def main() -> int:

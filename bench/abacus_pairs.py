@@ -2,8 +2,9 @@
 
 Every policy meets the same five traces of each pair at 50 and at 100 queries a second, judged by
 times that were interpolated from the published measurements (``GroupTimes``), which no policy
-sees. FCFS and EDF are the same where both services have one target, so EDF is not run. A row is a
-pair at a load, with the means over its traces; the same command goes on where it was stopped.
+sees. FCFS and EDF are the same where both services have one target, so EDF is not run; SJF without
+any drop and pipelining are in ``abacus_ablations``. A row is a pair at a load, with the means over
+its traces; the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ from colocation import PolicySpec, policy_spec, read_scenario
 SECONDS = 30.0
 SEEDS = (1, 2, 3, 4, 5)
 LOADS = ("50", "100")
-BASELINES = ("fcfs", "fcfs_expired", "fcfs_drop", "sjf", "sjf_expired", "sjf_drop", "clockwork")
+BASELINES = ("fcfs", "fcfs_expired", "fcfs_drop", "sjf_expired", "sjf_drop", "clockwork")
 
 
 def policies() -> dict[str, PolicySpec]:
     """What is compared."""
     found = {name: policy_spec(name) for name in BASELINES}
     found["abacus"] = abacus()
-    found["abacus_pipelined"] = abacus(pipelined=True)
     found["abacus, margin"] = with_margin()
     found[PERFECT] = perfect()
     return found
