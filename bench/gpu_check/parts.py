@@ -55,6 +55,9 @@ _DETECTORS = tuple(map(ModelSpec, ("faster_rcnn", "mask_rcnn", "ssd_per_class"))
 _LINEAR = tuple(map(ModelSpec, ("resnet50", "bert_base")))
 _DLRM = (ModelSpec("dlrm", {"rows": 50_000}),)
 
+_NO_MODEL = (ModelSpec("none"),)
+"""The unit of a part that is about the machine."""
+
 _SMALL_WIDE = (ModelSpec("random_wide", {"depth": 6, "grain": 64, "kind": "matmul", "width": 12}),)
 _SMALL_LINEAR = (ModelSpec("lenet"),)
 _SMALL_DLRM = (ModelSpec("dlrm", {"batch": 4, "rows": 500, "tables": 4, "width": 16}),)
@@ -73,6 +76,7 @@ def full(workers: int) -> tuple[Part, ...]:
         Part("memory", _DETECTORS, 25),
         Part("linear", _LINEAR, 20),
         Part("dlrm", _DLRM, 30),
+        Part("copies", _NO_MODEL, 10),
         Part("profile", _DETECTORS[:1], 30),
         Part("outputs", every, 40, min(workers, 4)),
         Part("tensorrt", _LINEAR[:1], 60),
@@ -89,6 +93,7 @@ def short(workers: int) -> tuple[Part, ...]:
         Part("memory", _SMALL_WIDE, 1),
         Part("linear", _SMALL_LINEAR, 1),
         Part("dlrm", _SMALL_DLRM, 1),
+        Part("copies", _NO_MODEL, 1),
         Part("profile", _SMALL_WIDE, 1),
         Part("outputs", every[:2], 1, workers),
         Part("tensorrt", _SMALL_LINEAR, 1),

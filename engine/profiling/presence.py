@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine import _core
 from engine.errors import DeviceError, RuntimeLibraryError
-from engine.native import find_cuda_library, find_library
+from engine.native import find_library
 from engine.profiling.cuda_driver import read_driver
+from engine.profiling.cuda_runtime import open_runtime
 from engine.profiling.devices import DeviceSpec
 
 PROVIDER = "libonnxruntime_providers_cuda.so"
 """What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""
 
-_RUNTIMES = ("libcudart.so.13", "libcudart.so.12", "libcudart.so")
 _GPU_EXTRA = "pip install 'surplus-engine[gpu]' brings it"
 
 
@@ -84,14 +82,7 @@ def _driver() -> str:
 
 
 def _runtime() -> str:
-    """Loaded as the core loads it: by its path, or by the names that the linker knows."""
-    named = find_cuda_library()
-    for name in [named] if named else _RUNTIMES:
-        with contextlib.suppress(OSError):
-            ctypes.CDLL(name)
-            return name
-    tried = named or ", ".join(_RUNTIMES)
-    raise DeviceError(f"CUDA's runtime library cannot be loaded (tried {tried})")
+    return str(open_runtime()._name)
 
 
 def _provider() -> str:

@@ -1,4 +1,4 @@
-"""A CUDA driver that is not there, compiled for the tests that ask one."""
+"""CUDA libraries that are not there, compiled for the tests that ask them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).with_name("fake_cuda_driver.c")
+DRIVER, RUNTIME = "fake_cuda_driver", "fake_cuda_runtime"
 
 
-def compiled(folder: Path) -> Path:
+def compiled(folder: Path, name: str = DRIVER) -> Path:
     """The library, or a skipped test where there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    path = folder / "libfake_cuda_driver.so"
-    command = [compiler, "-shared", "-fPIC", "-w", str(SOURCE), "-o", str(path)]
+    path, source = folder / f"lib{name}.so", Path(__file__).with_name(f"{name}.c")
+    command = [compiler, "-shared", "-fPIC", "-w", str(source), "-o", str(path)]
     subprocess.run(command, check=True, timeout=60)
     return path

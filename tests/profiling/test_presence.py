@@ -10,7 +10,7 @@ from fake_driver import compiled
 
 from engine import _core
 from engine.errors import DeviceError
-from engine.profiling import cuda_driver, presence
+from engine.profiling import cuda_driver, cuda_runtime
 from engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
 from engine.profiling.devices import parse_devices
 from engine.profiling.inventory import inventory
@@ -95,10 +95,10 @@ def test_the_runtime_is_missing(complete: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 def test_the_usual_names_of_the_runtime_are_tried(complete: pytest.MonkeyPatch) -> None:
-    complete.setattr(presence, "find_cuda_library", lambda: "")
-    complete.setattr(presence, "_RUNTIMES", ("libnone.so", "libc.so.6"))
+    complete.setattr(cuda_runtime, "find_cuda_library", lambda: "")
+    complete.setattr(cuda_runtime, "_USUAL_NAMES", ("libnone.so", "libc.so.6"))
     assert not any(missing().values())
-    complete.setattr(presence, "_RUNTIMES", ("libnone.so", "libnone2.so"))
+    complete.setattr(cuda_runtime, "_USUAL_NAMES", ("libnone.so", "libnone2.so"))
     assert "(tried libnone.so, libnone2.so)" in missing()["CUDA runtime"]
 
 
