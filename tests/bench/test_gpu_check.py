@@ -19,7 +19,7 @@ from bench.gpu_check.figures import LATENCY, THROUGHPUT, figure
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.onnxruntime_cuda import CPU, CUDA, captured_runner, runner, session
 from bench.gpu_check.overlap_share import overlap_share
-from bench.gpu_check.parts import ModelSpec, Part, full, model_of, short
+from bench.gpu_check.parts import OVERHEAD_S, ModelSpec, Part, full, model_of, short
 from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting, folder_name, gpu_title
 from bench.gpu_check.unit import run_unit
@@ -158,12 +158,9 @@ def test_a_unit_is_stopped_when_its_time_is_over(tmp_path: Path) -> None:
 
 
 def test_the_parts_fit_into_eight_minutes() -> None:
-    def seconds(part: Part) -> float:
-        return part.unit_s * math.ceil(len(part.models) / part.workers)
-
-    # Builds and outputs end long before their limits, which are there for one that hangs.
     timed = [part for part in full(8) if part.workers == 1]
-    assert sum(map(seconds, timed)) <= 480
+    seconds = sum((part.unit_s + OVERHEAD_S) * len(part.models) for part in timed)
+    assert seconds + 120 <= command.SECONDS < 480
     assert {spec.name for spec in full(8)[0].models} == set(models.model_names())
     assert {part.name for part in full(8)} == {part.name for part in short(8)}
 
