@@ -41,6 +41,41 @@ def compare(
     return setting.load, [_one(scenario, setting, policy, runner) for policy in policies]
 
 
+def compare_able(
+    scenario: Scenario, policies: Sequence[str]
+) -> tuple[Load, list[Compared], dict[str, str]]:
+    """As ``compare`` in the simulator, but pass over policies that cannot serve the scenario.
+
+    Returns
+    -------
+    load : Load
+    compared : list of Compared
+    refused : dict of str to str
+        Why a policy cannot: its planner needs shares that a profile lacks, for example.
+
+    Raises
+    ------
+    ValueError
+        If no policy can serve it or meet a target, a name is wrong, or a run does not pass the validator.
+    """
+    check_targets(scenario)
+    setting = scenario.setting()
+    compared: list[Compared] = []
+    refused: dict[str, str] = {}
+    for policy in policies:
+        spec = _spec(scenario, policy)
+        try:
+            run = simulate(setting, spec)
+        except ValueError as error:
+            refused[policy] = str(error)
+        else:
+            compared.append(_judged(scenario, setting, run))
+    if not compared:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise ValueError(f"{scenario.name}: no policy can serve it: {reasons}")
+    return setting.load, compared, refused
+
+
 def check_targets(scenario: Scenario) -> None:
     """Refuse targets that nobody can meet.
 
@@ -65,7 +100,13 @@ def check_targets(scenario: Scenario) -> None:
 
 
 def _one(scenario: Scenario, setting: Setting, policy: str, runner: Runner) -> Compared:
-    spec = with_options(policy_spec(policy), scenario.policy_options.get(policy, {}))
-    run = runner(setting, spec)
+    return _judged(scenario, setting, runner(setting, _spec(scenario, policy)))
+
+
+def _spec(scenario: Scenario, policy: str) -> PolicySpec:
+    return with_options(policy_spec(policy), scenario.policy_options.get(policy, {}))
+
+
+def _judged(scenario: Scenario, setting: Setting, run: Run) -> Compared:
     check_run(setting.load, scenario.services, run.deployment, run.record)
     return Compared(run, summarise(run, setting.load, scenario.services, len(scenario.devices)))

@@ -76,7 +76,7 @@ def scenario_bound(scenario: Scenario, load: Load | None = None) -> Bound | None
     load : Load, optional
         The scenario's, where it has been drawn already.
     """
-    if getattr(scenario, "group_times", None) is not None:
+    if scenario.group_times is not None:
         return None
     load = scenario.load() if load is None else load
     demand = scenario.demand()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from engine.cli import (
+    capacity,
     colocate,
     convert,
     devices,
@@ -39,6 +40,7 @@ VERBS: tuple[ModuleType, ...] = (
     tune,
     memory,
     simulate,
+    capacity,
     colocate,
 )
 

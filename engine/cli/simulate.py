@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
-from engine.cli.output import check_chart, duration, show_json, show_rows
+from engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from engine.cli.parser import add_verb
+from engine.cli.simulate_plots import draw_comparison, parse_loads
 
 if TYPE_CHECKING:
     from colocation import Compared, Scenario, Tally
+    from colocation.clairvoyant import Bound
     from colocation.load import Load
 
 _SUMMARY = "compare policies that serve several models under latency targets"
@@ -20,6 +22,7 @@ _EXAMPLE = """
 engine simulate bench/configs/colocation/two_services.toml --policy all
 engine simulate pair.toml --data abacus_a100_pairs --policy fcfs,clockwork --json
 engine simulate pair.toml --policy edf_drop --gantt g.html
+engine simulate pair.toml --plot p.html --loads 0.5,1,1.5,2
 engine simulate bench/configs/colocation/live/two_cpu.toml --live
 """
 
@@ -34,6 +37,8 @@ def add_parser(verbs: Any) -> None:
     add("--seed", type=int, metavar="N", help="instead of the scenario's")
     add("--timing", action="store_true", help="add decision times, which differ between runs")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the first policy's first second")
+    add("--plot", type=Path, metavar="P.html", help="draw goodput and p99 of each service")
+    add("--loads", metavar="X,...", help="with --plot: goodput at so many times the rates, too")
     add("--live", action="store_true", help="serve the load by the engine, too, in real time")
     options.add_cache(parser)
     options.add_json(parser)
@@ -43,28 +48,49 @@ def run(args: argparse.Namespace) -> int:
     """Simulate every policy, print tables or JSON, write what was asked for."""
     from dataclasses import replace
 
-    from colocation import compare, policy_names, read_scenario
+    from colocation import policy_names, read_scenario
+    from colocation.clairvoyant import scenario_bound
 
     check_chart(args.gantt)
+    check_outputs(args.plot)
+    loads = parse_loads(args.loads)
     scenario = read_scenario(args.scenario, args.data)
     if args.seed is not None:
         scenario = replace(scenario, seed=args.seed)
     names = list(scenario.policies)
     if args.policy is not None:
         names = policy_names() if args.policy == "all" else args.policy.split(",")
-    load, compared = compare(scenario, names)
+    load, compared, refused = _compared(scenario, names, able=args.policy == "all")
+    names = [one.summary.policy for one in compared]
+    bound = scenario_bound(scenario, load)
     lived = _lived(scenario, names, args.cache) if args.live else []
     if args.gantt:
         _draw(args.gantt, scenario, load, (lived or compared)[0])
+    if args.plot:
+        draw_comparison(args.plot, scenario, compared, bound, loads)
     if args.json:
-        show_json(_document(scenario, compared, lived, args.timing))
+        document = _document(scenario, compared, lived, args.timing)
+        show_json(document | {"bound": bound and bound.to_dict(), "refused": refused})
     else:
-        _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing)
+        _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing, bound)
+        _show_limits(scenario, bound, refused)
         if lived:
             _show(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
             both = zip(compared, lived, strict=True)
             show_rows("live beside simulated", [_beside(*two) for two in both])
     return 0
+
+
+def _compared(
+    scenario: Scenario, names: Sequence[str], able: bool
+) -> tuple[Load, list[Compared], dict[str, str]]:
+    """Of all policies those that can; of named ones every one, or an error."""
+    from colocation import compare
+    from colocation.comparison import compare_able
+
+    if able:
+        return compare_able(scenario, names)
+    return (*compare(scenario, names), {})
 
 
 def _lived(scenario: Scenario, names: Sequence[str], cache: Path | None) -> list[Compared]:
@@ -103,8 +129,13 @@ def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
     write_gantt(path, timeline, title=f"{scenario.name}: {first.run.policy}")
 
 
-def _show(title: str, compared: Sequence[Compared], timing: bool) -> None:
-    show_rows(title, [_row(one, timing) for one in compared])
+def _show(
+    title: str, compared: Sequence[Compared], timing: bool, bound: Bound | None = None
+) -> None:
+    rows = [_row(one, timing) for one in compared]
+    if bound is not None and rows:
+        rows.append(dict.fromkeys(rows[0], "") | _bound_row(bound))
+    show_rows(title, rows)
     by_service = [
         _service_row(one.summary.policy, one.summary.services[place])
         for place in range(len(compared[0].summary.services))
@@ -125,6 +156,24 @@ def _row(one: Compared, timing: bool) -> dict[str, str]:
     row |= {"p99": _latency(total.p99_ns), "used": f"{summary.utilisation:.1%}"}
     row |= {"fair": f"{summary.fairness:.3f}"}
     return row | ({"decision": duration(summary.decision_mean_ns)} if timing else {})
+
+
+def _bound_row(bound: Bound) -> dict[str, str]:
+    return {"policy": "clairvoyant bound", "in time": f"{bound.goodput:.1%}"}
+
+
+def _show_limits(scenario: Scenario, bound: Bound | None, refused: dict[str, str]) -> None:
+    """Say which loads no deployment holds, and which policies could not serve."""
+    for name, reason in refused.items():
+        print(f"{name}: cannot serve this scenario, {reason}")
+    if bound is None or bound.in_time == bound.offered:
+        return
+    if sum(bound.need) <= len(scenario.devices):
+        return
+    parts = zip(scenario.services, bound.need, strict=True)
+    text = ", ".join(f"{service.name} {need:.2f}" for service, need in parts)
+    total = f"{sum(bound.need):.2f} of {len(scenario.devices)} devices"
+    print(f"no deployment holds this load: it takes at least {total} ({text})")
 
 
 def _service_row(policy: str, tally: Tally) -> dict[str, str]:

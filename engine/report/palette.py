@@ -11,7 +11,7 @@ OTHER = "other"
 COPY_COLOUR = "#33363b"
 _OTHER_COLOUR = "#c9ccd1"
 # Distinct for the common forms of colour blindness as far as eleven hues can be.
-_COLOURS = (
+COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377",
     "#ee9944", "#9988dd", "#885522", "#77bbaa", "#dd99bb",
 )  # fmt: skip
@@ -33,8 +33,8 @@ def palette(timelines: Iterable[Timeline]) -> dict[str, str]:
             if span.kind is SpanKind.COPY:
                 copies.add(span.category)
     ranked = sorted(busy.keys() - copies, key=lambda category: (-busy[category], category))
-    colours = dict(zip(ranked, _COLOURS, strict=False))
-    colours |= dict.fromkeys(ranked[len(_COLOURS) :], _OTHER_COLOUR)
+    colours = dict(zip(ranked, COLOURS, strict=False))
+    colours |= dict.fromkeys(ranked[len(COLOURS) :], _OTHER_COLOUR)
     return colours | dict.fromkeys(sorted(copies), COPY_COLOUR)
 
 

@@ -30,7 +30,7 @@ def _name(parser: argparse.ArgumentParser) -> str:
 def test_all_verbs_are_there() -> None:
     names = {parser.prog.split()[1] for parser in VERBS}
     offline = {"inspect", "profile", "place", "optimum", "models", "convert", "tune", "memory"}
-    assert names == offline | {"run", "serve", "simulate", "colocate", "devices"}
+    assert names == offline | {"run", "serve", "simulate", "capacity", "colocate", "devices"}
 
 
 @pytest.mark.parametrize("parser", VERBS, ids=_name)
