@@ -18,7 +18,7 @@ from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
 from colocation import policy_spec, read_scenario
 
-SECONDS, SEEDS = 30.0, (1, 2, 3, 4, 5)
+SECONDS, SEEDS = 20.0, (1, 2, 3, 4, 5)
 LOADS = ("50", "100")
 PAPER = {
     "3 at 50, p99": (-0.213, -0.353),
