@@ -19,6 +19,10 @@ TABLES = (
     "sir_tables",
     "optimum",
     "serving",
+    "gpulet_interference",
+    "gpulet_population",
+    "gpulet_capacity",
+    "gpulet_scaling",
 )
 
 

@@ -1,4 +1,4 @@
-"""``python -m bench.render``: put the stored results into docs/PERFORMANCE.md.
+"""``python -m bench.render``: put the stored results into the pages of docs that show them.
 
 A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``; prose around it stays.
 """
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bench.result_file import RESULTS, markdown
 
-PAGE = Path(__file__).parent.parent / "docs" / "PERFORMANCE.md"
+_DOCS = Path(__file__).parent.parent / "docs"
+PAGES = (_DOCS / "PERFORMANCE.md", _DOCS / "COLOCATION.md")
 _TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -33,8 +34,9 @@ def _table(match: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Rewrite the page."""
-    PAGE.write_text(rendered(PAGE.read_text()))
+    """Rewrite the pages."""
+    for page in PAGES:
+        page.write_text(rendered(page.read_text()))
 
 
 if __name__ == "__main__":

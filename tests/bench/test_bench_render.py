@@ -29,9 +29,9 @@ def test_tables_are_made_from_their_json_and_prose_stays(tmp_path, monkeypatch):
     assert render.rendered(made) == made
 
 
-def test_every_table_of_the_page_has_its_result():
-    names = render._TABLE.findall(render.PAGE.read_text())
-    assert names
+@pytest.mark.parametrize("page", render.PAGES, ids=lambda page: page.stem)
+def test_every_table_of_a_page_has_its_result(page):
+    names = render._TABLE.findall(page.read_text())
     assert all((result_file.RESULTS / f"{name}.json").exists() for name in names)
 
 
