@@ -19,6 +19,8 @@ TABLES = (
     "sir_tables",
     "optimum",
     "serving",
+    "dstack_golden",
+    "dstack_gains",
     "gpulet_interference",
     "gpulet_population",
     "gpulet_capacity",

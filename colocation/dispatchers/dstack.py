@@ -230,7 +230,7 @@ class _Choice:
             service = gpu.planned[turn.runner].service
             if service not in self._ends_ns and state.waiting[service] and self._needed(turn):
                 yield service, Held(state.now_ns, turn.end_ns, turn.share_percent)
-        for turn in gpu.table.coming(state.now_ns, state.now_ns + self._policy._session_ns):
+        for turn in gpu.table.coming(state.now_ns):
             service = gpu.planned[turn.runner].service
             if self._ends_ns.get(service, 0) <= turn.start_ns and self._needed(turn):
                 yield service, Held(turn.start_ns, turn.end_ns, turn.share_percent)
