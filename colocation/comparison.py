@@ -56,7 +56,8 @@ def compare_able(
     Raises
     ------
     ValueError
-        If no policy can serve it or meet a target, a name is wrong, or a run does not pass the validator.
+        If no policy can serve it or meet a target, a name is wrong, or a run does not pass the
+        validator.
     """
     check_targets(scenario)
     setting = scenario.setting()

@@ -1,0 +1,135 @@
+"""Every scenario of co-location under every policy, and how far the best is from the bound.
+
+``python -m bench.colocation_all --data FOLDER_OF_ABACUS_PAIRS [--seconds 100] [--only dstack]``
+
+A row is a scenario and a policy: what is registered is what is run. Loads are cut to the first
+queries of their scenario, so that all of it takes minutes; the same command goes on where it was
+stopped. ``--table`` shows what there is: a row a scenario, the best policies first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bench import result_file
+from bench.budget import add_budget, fill_within
+from bench.resumable import Key, Row, Table
+from colocation import Scenario, policy_names, read_scenario
+from colocation.capacity import BOUND
+from colocation.clairvoyant import scenario_bound
+from colocation.clock import NS_PER_S
+from colocation.comparison import check_targets, compare_able
+
+CONFIGS = Path(__file__).parent / "configs" / "colocation"
+QUERIES = 3000
+SHOWN = 3
+
+
+def scenario_names(only: str = "") -> list[str]:
+    """Files below bench/configs/colocation, without their suffix."""
+    paths = sorted(CONFIGS.rglob("*.toml"))
+    names = (str(path.relative_to(CONFIGS).with_suffix("")) for path in paths)
+    return [name for name in names if name.startswith(only)]
+
+
+@lru_cache(maxsize=1)
+def scenario_of(name: str, data: Path | None) -> Scenario:
+    """A scenario, cut to some queries on the mean."""
+    scenario = read_scenario(CONFIGS / f"{name}.toml", data)
+    check_targets(scenario)
+    rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in scenario.tenants)
+    return replace(
+        scenario, duration_ns=min(scenario.duration_ns, round(QUERIES / rate_per_s * NS_PER_S))
+    )
+
+
+def measure(key: Key, data: Path | None) -> Row:
+    """Simulate one policy on one scenario, or bound all of them."""
+    name, policy = key
+    try:
+        scenario = scenario_of(name, data)
+        figures = bounded(scenario) if policy == BOUND else simulated(scenario, policy)
+    except ValueError as error:
+        figures = {"goodput": None, "violations": None, "fairness": None, "note": str(error)}
+    return {"scenario": name, "policy": policy, **figures}
+
+
+def bounded(scenario: Scenario) -> dict[str, Any]:
+    """What no policy exceeds."""
+    bound = scenario_bound(scenario)
+    if bound is None:
+        return {"goodput": None, "violations": None, "fairness": None, "note": "no bound"}
+    rounded = (round(bound.goodput, 5), round(1 - bound.goodput, 5))
+    return dict(zip(("goodput", "violations"), rounded, strict=True)) | {
+        "fairness": None,
+        "note": f"needs {sum(bound.need):.2f} of {len(scenario.devices)} devices",
+    }
+
+
+def simulated(scenario: Scenario, policy: str) -> dict[str, Any]:
+    """Figures of one run, checked by the validator."""
+    _, (one,), _ = compare_able(scenario, [policy])
+    total = one.summary.total
+    return {
+        "goodput": round(total.goodput, 5),
+        "violations": round(total.violations, 5),
+        "fairness": round(one.summary.fairness, 4),
+        "note": "",
+    }
+
+
+def best_rows(rows: Iterable[Row]) -> list[Row]:
+    """A row a scenario: the best policies, the bound, and what lies between."""
+    by_scenario: dict[str, list[Row]] = {}
+    for row in rows:
+        by_scenario.setdefault(row["scenario"], []).append(row)
+    return [_best(name, own) for name, own in by_scenario.items()]
+
+
+def _best(name: str, rows: Sequence[Row]) -> Row:
+    bound = next((row["goodput"] for row in rows if row["policy"] == BOUND), None)
+    ran = [row for row in rows if row["goodput"] is not None and row["policy"] != BOUND]
+    ran.sort(key=lambda row: (-row["goodput"], row["policy"]))
+    shown = ", ".join(f"{row['policy']} {100 * row['goodput']:.1f}" for row in ran[:SHOWN])
+    fcfs = next((row["goodput"] for row in ran if row["policy"] == "fcfs"), None)
+    best = ran[0]["goodput"] if ran else None
+    known = best is not None and bound is not None
+    return {
+        "scenario": name,
+        "policies": f"{len(ran)} of {len([r for r in rows if r['policy'] != BOUND])}",
+        "best, % in time": shown,
+        "fcfs": "-" if fcfs is None else f"{100 * fcfs:.1f}",
+        "bound": "-" if bound is None else f"{100 * bound:.1f}",
+        "below it, points": f"{100 * (bound - best):.1f}" if known else "-",
+    }
+
+
+def main() -> int:
+    """Fill the table, or show what there is of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="what {data} means in scenarios")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="scenarios that begin so")
+    parser.add_argument("--table", action="store_true", help="show what has been measured")
+    add_budget(parser)
+    args = parser.parse_args()
+    table = Table("colocation_all", {"queries": QUERIES}, ("scenario", "policy"))
+    names = [BOUND, *policy_names()]
+    keys = [(name, policy) for name in scenario_names(args.only) for policy in names]
+    if not args.table:
+        if args.only:
+            for key in table.missing(keys):
+                table.add(measure(key, args.data))
+        else:
+            fill_within(table, keys, lambda key: measure(key, args.data), args.seconds)
+    result_file.show("colocation_all", best_rows(table.rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
