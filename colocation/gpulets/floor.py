@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from colocation.gpulets.duty_cycle import Cycle
 from colocation.gpulets.latency_table import SIZES_PERCENT
@@ -17,6 +18,22 @@ SPLITS: tuple[Split, ...] = ((100,), (50, 50), (40, 60), (20, 80))
 """The ways of dividing a device: at most two gpulets, as the paper's MPS allows."""
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What devices hold, and what services need; bytes.
+
+    Parameters
+    ----------
+    limits : tuple of int or None
+        By device; None for no limit.
+    needs : tuple of int
+        By service, for each gpulet that it is on.
+    """
+
+    limits: tuple[int | None, ...]
+    needs: tuple[int, ...]
+
+
 class Floor:
     """Gpulets by device.
 
@@ -26,6 +43,8 @@ class Floor:
         By device, to begin with.
     elastic : bool
         Whether a whole device may be divided when it is first used.
+    memory : Memory, optional
+        None where nothing is limited.
 
     Attributes
     ----------
@@ -33,8 +52,11 @@ class Floor:
         Sizes that its gpulets have or may get, ascending.
     """
 
-    def __init__(self, splits: Sequence[Split], elastic: bool) -> None:
+    def __init__(
+        self, splits: Sequence[Split], elastic: bool, memory: Memory | None = None
+    ) -> None:
         self._elastic = elastic
+        self._memory = memory
         sizes = {percent for split in splits for percent in split}
         self.sizes_percent = SIZES_PERCENT if elastic else tuple(sorted(sizes))
         self._cycles: list[list[Cycle]] = [
@@ -76,6 +98,14 @@ class Floor:
         """Services on the other gpulet of the device."""
         other = self.other(place)
         return () if other is None else tuple(turn.service for turn in other.turns)
+
+    def holds(self, place: Place, cycle: Cycle) -> bool:
+        """Whether a device has the memory for a cycle on one of its gpulets."""
+        limit = None if self._memory is None else self._memory.limits[place[0]]
+        if self._memory is None or limit is None:
+            return True
+        services = (*self.beside(place), *(turn.service for turn in cycle.turns))
+        return sum(self._memory.needs[service] for service in services) <= limit
 
     def put(self, place: Place, cycle: Cycle) -> None:
         """Put a cycle on a gpulet; a whole one is divided for it."""

@@ -137,7 +137,8 @@ class Packing:
             factor = self.factor(place, cycle.percent)
             own = residual_cycle(self._table, service, cycle.percent, rate_per_ns, factor(service))
             merged = own and merged_cycle(self._table, cycle, own, cycle.percent, factor)
-            if merged and (best is None or merged.occupancy > best[0]):
+            better = merged and (best is None or merged.occupancy > best[0])
+            if merged and better and self._floor.holds(place, merged):
                 best = merged.occupancy, place, merged
         if best is not None:
             self._floor.put(*best[1:])
@@ -154,7 +155,7 @@ class Packing:
             factor = self.factor(place, size)(service)
             cycle = residual_cycle(self._table, service, size, rate_per_ns, factor)
             cycle = cycle or saturated_cycle(self._table, service, size, factor)
-            if cycle:
+            if cycle and self._floor.holds(place, cycle):
                 self._floor.put(place, cycle)
                 if required and self._params.merge:
                     self._absorb(place)
@@ -168,7 +169,7 @@ class Packing:
             if other.percent < own.percent:
                 factor = self.factor(place, own.percent)
                 merged = merged_cycle(self._table, own, other, own.percent, factor)
-                if merged and self._stands(place, merged):
+                if merged and self._stands(place, merged) and self._floor.holds(place, merged):
                     self._floor.clear(other_place)
                     self._floor.put(place, merged)
                     own = merged

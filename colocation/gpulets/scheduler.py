@@ -10,7 +10,7 @@ from statistics import NormalDist
 from colocation.clock import NS_PER_S
 from colocation.deployment import Assignment, Deployment, Shortfall
 from colocation.gpulets.belief import LinearParams, factor_table
-from colocation.gpulets.floor import Floor, Split
+from colocation.gpulets.floor import Floor, Memory, Split
 from colocation.gpulets.latency_table import LatencyTable
 from colocation.gpulets.packing import Factors, Packing, PackingParams
 from colocation.planner import Demand
@@ -100,7 +100,7 @@ class Scheduler:
     ) -> Attempt:
         """Place services on devices that are divided in a given way."""
         table, factors = self._tables(demand)
-        floor = Floor(splits, elastic)
+        floor = Floor(splits, elastic, _memory(demand))
         return Attempt(floor, Packing(table, floor, self._params, factors).place(order))
 
     def deployment(self, demand: Demand, attempt: Attempt) -> Deployment:
@@ -146,6 +146,13 @@ def best_of(attempts: Iterable[Attempt]) -> Attempt:
             best = attempt
     assert best is not None
     return best
+
+
+def _memory(demand: Demand) -> Memory | None:
+    limits = tuple(device.memory_bytes for device in demand.devices)
+    if all(limit is None for limit in limits):
+        return None
+    return Memory(limits, tuple(service.memory_bytes for service in demand.services))
 
 
 def _left(attempt: Attempt) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,7 @@ def test_as_few_devices_as_can_do_it() -> None:
     plan = planned("gpulet", demand)
     assert {partition.device for partition in plan.partitions} == {0}
     previous = Deployment(tuple(Partition(device) for device in range(3)), ())
-    again = Demand(**{**vars(demand), "previous": previous})
+    again = replace(demand, previous=previous)
     assert not planned("gpulet", again).shortfalls
 
 
@@ -162,7 +163,7 @@ def test_every_plan_keeps_what_it_promises(
 @settings(max_examples=60, deadline=None)
 def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -> None:
     """And the exhaustive search serves whatever the elastic one serves."""
-    demand = Demand(**{**vars(MODELS), "rates_per_s": tuple(rates)})
+    demand = replace(MODELS, rates_per_s=tuple(rates))
     factors = factor_table(demand.profiles, LinearParams())
     plans = [planned(name, demand) for name in ("gpulet", "gpulet_ideal")]
     for plan in plans:
@@ -173,12 +174,25 @@ def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -
     assert plans[0].shortfalls or not plans[1].shortfalls
 
 
+@pytest.mark.parametrize("name", ["squishy", "greedy_best_fit", "gpulet", "gpulet_ideal"])
+@given(limits=st.lists(st.integers(0, 9), min_size=2, max_size=2), need=st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_no_device_gets_more_than_its_memory_holds(name: str, limits: list[int], need: int) -> None:
+    demand = demand_of([50, 300, 20], [60, 45, 100], devices=2)
+    services = tuple(replace(service, memory_bytes=need) for service in demand.services)
+    devices = tuple(Device(f"gpu{k}", limit) for k, limit in enumerate(limits))
+    limited = replace(demand, services=services, devices=devices)
+    plan = planned(name, limited)
+    assert not validate_plan(limited, plan)
+    assert plan.shortfalls or sum(limit // need for limit in limits) >= 3
+
+
 def test_the_judge_sees_each_broken_promise() -> None:
     demand = demand_of([100, 100], [50, 30])
     plan = planned("squishy", demand)
     late = demand_of([100, 100], [50, 23])
     assert "exceed its target" in validate_plan(late, plan)[0]
-    more = Demand(**{**vars(demand), "rates_per_s": (100.0, 130.0)})
+    more = replace(demand, rates_per_s=(100.0, 130.0))
     assert "are planned" in validate_plan(more, plan)[0]
     slow = validate_plan(demand, plan, lambda own, beside: 2.6)
     assert any("turns of" in text for text in slow)
