@@ -23,6 +23,10 @@ def test_each_says_where_its_numbers_come_from(name):
     assert gpu.origin.startswith("derived: roofline of a ")
     assert all(word in gpu.origin for word in ("GB/s", "not measured", "PCIe", "data sheet"))
     assert profile.machine.host == ""
+    assert gpu.submit_ns > 0
+    assert gpu.slowdown[0] == 1
+    on_gpu = [task for task in profile.tasks if gpu.name in task.times]
+    assert all(gpu.name in task.launch_ns and gpu.name in task.captured_ns for task in on_gpu)
     assert all("cpu" in task.times for task in profile.tasks)
     assert any("emulated:gpu" in task.times for task in profile.tasks)
 
