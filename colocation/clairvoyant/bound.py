@@ -16,7 +16,7 @@ be optimal and stay below it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, inf
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from colocation.clairvoyant.least_work import FULL_PERCENT, LeastWork, in_levels
 from colocation.clairvoyant.most_work import most_work
+from colocation.clairvoyant.sampled_floor import sampled_saving
 from colocation.load import Load
 from colocation.noise import Noise
 from colocation.planner import Demand
@@ -45,12 +46,15 @@ class Bound:
         The same for each service alone, as if it had all devices.
     need : tuple of float
         Devices that each service's least work takes on the mean.
+    proved : bool
+        False where what groups save was sampled: then it is an estimate, likely too high.
     """
 
     offered: int
     in_time: int
     services: tuple[int, ...]
     need: tuple[float, ...]
+    proved: bool = True
 
     @property
     def goodput(self) -> float:
@@ -65,22 +69,25 @@ class Bound:
             "goodput": self.goodput,
             "services": list(self.services),
             "need": list(self.need),
+            "proved": self.proved,
         }
 
 
-def scenario_bound(scenario: Scenario, load: Load | None = None) -> Bound | None:
-    """Bound of a scenario; None if its truth is measured groups, whose times have no floor.
+def scenario_bound(scenario: Scenario, load: Load | None = None) -> Bound:
+    """Bound of a scenario; an estimate if its truth is measured groups (``sampled_floor.py``).
 
     Parameters
     ----------
     load : Load, optional
         The scenario's, where it has been drawn already.
     """
-    if scenario.group_times is not None:
-        return None
     load = scenario.load() if load is None else load
     demand = scenario.demand()
-    return clairvoyant_bound(demand, load, scenario.noise, scenario.seed, scenario.overlap)
+    truth = (scenario.noise, scenario.seed)
+    if scenario.group_times is None:
+        return clairvoyant_bound(demand, load, *truth, scenario.overlap)
+    saving = sampled_saving(demand, scenario.group_times)
+    return replace(clairvoyant_bound(demand, load, *truth, saving), proved=False)
 
 
 def clairvoyant_bound(

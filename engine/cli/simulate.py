@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         draw_comparison(args.plot, scenario, compared, bound, loads)
     if args.json:
         document = _document(scenario, compared, lived, args.timing)
-        show_json(document | {"bound": bound and bound.to_dict(), "refused": refused})
+        show_json(document | {"bound": bound.to_dict(), "refused": refused})
     else:
         _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing, bound)
         _show_limits(scenario, bound, refused)
@@ -159,16 +159,15 @@ def _row(one: Compared, timing: bool) -> dict[str, str]:
 
 
 def _bound_row(bound: Bound) -> dict[str, str]:
-    return {"policy": "clairvoyant bound", "in time": f"{bound.goodput:.1%}"}
+    name = "clairvoyant bound" if bound.proved else "bound, estimated"
+    return {"policy": name, "in time": f"{bound.goodput:.1%}"}
 
 
-def _show_limits(scenario: Scenario, bound: Bound | None, refused: dict[str, str]) -> None:
+def _show_limits(scenario: Scenario, bound: Bound, refused: dict[str, str]) -> None:
     """Say which loads no deployment holds, and which policies could not serve."""
     for name, reason in refused.items():
         print(f"{name}: cannot serve this scenario, {reason}")
-    if bound is None or bound.in_time == bound.offered:
-        return
-    if sum(bound.need) <= len(scenario.devices):
+    if bound.in_time == bound.offered or sum(bound.need) <= len(scenario.devices):
         return
     parts = zip(scenario.services, bound.need, strict=True)
     text = ", ".join(f"{service.name} {need:.2f}" for service, need in parts)

@@ -40,7 +40,7 @@ def draw_comparison(
     path: Path,
     scenario: Scenario,
     compared: Sequence[Compared],
-    bound: Bound | None,
+    bound: Bound,
     loads: Sequence[float],
 ) -> None:
     """Write all charts that there are figures for."""
@@ -54,8 +54,7 @@ def _against_load(
 ) -> Chart:
     from colocation.capacity import BOUND, CapacityParams, probe
 
-    names = [one.summary.policy for one in compared]
-    names += [BOUND] if scenario.group_times is None else []
+    names = [*(one.summary.policy for one in compared), BOUND]
     params = CapacityParams(seeds=1)
     series = []
     with progress_bar() as report:
@@ -68,7 +67,7 @@ def _against_load(
     return Chart("Goodput against load", label, "answered in time, %", tuple(series), y_most=100)
 
 
-def _goodput(scenario: Scenario, compared: Sequence[Compared], bound: Bound | None) -> Chart:
+def _goodput(scenario: Scenario, compared: Sequence[Compared], bound: Bound) -> Chart:
     """Of all queries and of each service; the bound as a line across."""
     categories = ("all", *(service.name for service in scenario.services))
     series = []
@@ -76,8 +75,8 @@ def _goodput(scenario: Scenario, compared: Sequence[Compared], bound: Bound | No
         tallies = (one.summary.total, *one.summary.services)
         points = tuple((float(place), 100 * t.goodput) for place, t in enumerate(tallies))
         series.append(Series(one.summary.policy, points))
-    marks = () if bound is None else (100 * bound.goodput,)
-    text = "Goodput" if bound is None else "Goodput, and what no policy can beat (dashed)"
+    marks = (100 * bound.goodput,)
+    text = "Goodput, and what no policy can beat (dashed)"
     return Chart(text, "", "answered in time, %", tuple(series), categories, marks, 100)
 
 
