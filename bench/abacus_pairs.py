@@ -30,18 +30,8 @@ def policies() -> dict[str, PolicySpec]:
     """What is compared."""
     found = {name: policy_spec(name) for name in BASELINES}
     found["abacus"] = abacus()
-    found["abacus, margin"] = with_margin()
     found[PERFECT] = perfect()
     return found
-
-
-def with_margin() -> PolicySpec:
-    """Abacus with 3 ms to spare and whole queries alone looked up in their profiles."""
-    spec = abacus(margin_ns=3_000_000)
-    options = {**spec.predictor_options, "alone": "profile"}
-    return PolicySpec(
-        "abacus", "abacus", spec.dispatcher_options, predictor="overlap", predictor_options=options
-    )
 
 
 def main() -> int:
