@@ -40,7 +40,13 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
         for segment in sorted(plan.segments, key=lambda s: s.rank):
             file = segment_file(graph, segment, whole=len(plan.segments) == 1)
             try:
-                _add(builder, slots, segment, _Source(file, config=config))
+                _add(
+                    builder,
+                    slots,
+                    segment,
+                    _Source(file, config=config),
+                    _is_on_cuda(plan, segment),
+                )
             except RuntimeError as error:
                 name = segment.name
                 raise ExecutionError(f"segment {name!r} cannot be prepared: {error}") from error
@@ -94,9 +100,14 @@ def _allocation(graph: Graph) -> dict[str, str]:
     return {} if small else {"session.enable_mem_pattern": "0"}
 
 
-def _add(builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source) -> None:
-    """Add a segment's session, from its laid-out file if there is one that loads."""
-    laid_out = laid_out_file(source.file)
+def _add(
+    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, on_cuda: bool
+) -> None:
+    """Add a segment's session, from its laid-out file if there is one that loads.
+
+    Files are laid out for the CPU's kernels; an emulated GPU computes with these.
+    """
+    laid_out = None if on_cuda else laid_out_file(source.file)
     if laid_out is not None:
         try:
             ready = replace(source, file=laid_out, level=LEVEL)
@@ -131,7 +142,13 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
     graph = planned_graph(graph, plan)
     with files_in_use(graph.folder):
         for segment in plan.segments:
+            if _is_on_cuda(plan, segment):
+                continue
             lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
+
+
+def _is_on_cuda(plan: Plan, segment: Segment) -> bool:
+    return plan.devices[segment.device].startswith("cuda:")
 
 
 def computed_outputs(graph: Graph) -> list[str]:

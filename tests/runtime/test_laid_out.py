@@ -20,7 +20,7 @@ from engine.dfg.graph import Graph
 from engine.pipeline.stages import read_model
 from engine.profiling.devices import parse_devices
 from engine.runtime.laid_out import laid_out_file, lay_out
-from engine.runtime.lowering import lay_out_plan
+from engine.runtime.lowering import lay_out_plan, lower
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
@@ -59,6 +59,23 @@ def plan_of(graph: Graph, width: int = 1) -> Plan:
     """The whole graph as one segment of that width."""
     plan = whole_plan(graph, constant_problem(graph, SPECS))
     return replace(plan, segments=(replace(plan.segments[0], width=width),))
+
+
+def test_a_segment_of_a_cuda_device_is_not_laid_out_for_the_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graph_of(tmp_path)
+    plan = plan_of(graph)
+    on_cuda = replace(plan, devices=("cuda:0",))
+    lay_out_plan(graph, on_cuda)
+    assert laid_out_file(graph.model_path) is None
+    lay_out_plan(graph, plan)
+    asked: list[Path] = []
+    monkeypatch.setattr("engine.runtime.lowering.laid_out_file", asked.append)
+    lower(graph, on_cuda, machine_for(SPECS))
+    assert asked == []
+    lower(graph, plan, machine_for(SPECS))
+    assert asked == [graph.model_path]
 
 
 def laid_out_model(graph: Graph, width: int = 1) -> Model:
