@@ -15,6 +15,9 @@ from engine.profiling.devices import DeviceSpec
 PROVIDER = "libonnxruntime_providers_cuda.so"
 """What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""
 
+_DIVIDES = hasattr(_core.CudaOptions, "sms")
+"""Whether the core makes partitions of a GPU."""
+
 _GPU_EXTRA = "pip install 'surplus-engine[gpu]' brings it"
 
 
@@ -53,7 +56,7 @@ def check_present(spec: DeviceSpec) -> None:
     gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
     if index >= len(gpus):
         raise _refusal(spec, f"the driver sees {len(gpus)} GPUs, numbered from 0")
-    if spec.sms:
+    if spec.sms and not _DIVIDES:
         raise _refusal(spec, "this build cannot divide a GPU into partitions")
 
 

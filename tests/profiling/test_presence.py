@@ -10,7 +10,7 @@ from fake_driver import compiled
 
 from engine import _core
 from engine.errors import DeviceError
-from engine.profiling import cuda_driver, cuda_runtime
+from engine.profiling import cuda_driver, cuda_runtime, presence
 from engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
 from engine.profiling.devices import parse_devices
 from engine.profiling.inventory import inventory
@@ -118,7 +118,10 @@ def test_all_is_there(complete: pytest.MonkeyPatch) -> None:
     assert not any(missing().values())
     check_present(parse_devices("cpu:1,cuda:0:4")[1])
     assert "sees 1 GPUs, numbered from 0" in refusal("cuda:1")
+    complete.setattr(presence, "_DIVIDES", False)
     assert "cannot divide a GPU" in refusal("cuda:0[64sm]")
+    complete.setattr(presence, "_DIVIDES", True)
+    check_present(parse_devices("cpu:1,cuda:0[64sm]:2")[1])
 
 
 def test_the_inventory_lists_what_can_be_named(complete: pytest.MonkeyPatch) -> None:
