@@ -21,8 +21,12 @@ class ToMeasure:
     live : LiveSettings
     names : tuple of str
         Of the services.
-    operators, most_items : tuple of int
-        By service: groups of its model, and its largest batch.
+    operators : tuple of int
+        By service: groups of its model.
+    items, most_items : tuple of int
+        By service: of its largest query, and of its largest batch.
+    batches : tuple of tuple of int
+        By service: items of the batches to measure, ascending.
     lanes : tuple of int
         By device.
     path : Path or None
@@ -32,7 +36,9 @@ class ToMeasure:
     live: LiveSettings
     names: tuple[str, ...]
     operators: tuple[int, ...]
+    items: tuple[int, ...]
     most_items: tuple[int, ...]
+    batches: tuple[tuple[int, ...], ...]
     lanes: tuple[int, ...]
     path: Path | None
 
@@ -76,16 +82,24 @@ def read_to_measure(path: Path) -> ToMeasure:
         raise ValueError(f"{path}: no table [live], which says with what models on what devices")
     profiles = [row.table("profile") for row in services]
     files = [p.take("path", str) for p in profiles if p.take("kind", str) == "measured"]
+    items = [row.integers("items", (1,), 1) for row in services]
+    most = [row.take("max_batch", int, max(own)) for own, row in zip(items, services, strict=True)]
     return ToMeasure(
         live=live,
         names=names,
         operators=tuple(row.take("operators", int, 1) for row in services),
-        most_items=tuple(
-            row.take("max_batch", int, max(row.integers("items", (1,), 1))) for row in services
-        ),
+        items=tuple(max(own) for own in items),
+        most_items=tuple(most),
+        batches=tuple(batches_of(own, batch) for own, batch in zip(items, most, strict=True)),
         lanes=tuple(row.take("lanes", int, 1) for row in devices),
         path=path.parent / files[0] if files else None,
     )
+
+
+def batches_of(items: Sequence[int], most: int) -> tuple[int, ...]:
+    """Batches whose times say enough of all: of each query, doubled up to the largest."""
+    powers = (own << k for own in items for k in range(most.bit_length()))
+    return tuple(sorted({*items, *(batch for batch in powers if batch <= most), most}))
 
 
 def _model(text: str, path: Path) -> str:

@@ -23,11 +23,11 @@ class MeasuredModel:
     items : tuple of int
         Batches that were measured, ascending.
     ms : mapping of str to tuple of float
-        Mean time of each batch, by share in percent.
+        Median time of each batch, by share in percent.
     deviation : tuple of float
         Relative standard deviation of each batch.
     groups_ms : tuple of float
-        Mean time of each group of a batch of one, run by itself.
+        Median time of each group of one query, run by itself.
     """
 
     operators: int

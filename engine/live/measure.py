@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
+from colocation.live_file import batches_of
 from colocation.measured_profile import MeasuredModel, MeasuredProfile
 from colocation.query import Query
 from colocation.service import Partition
@@ -48,14 +49,14 @@ class MeasureParams:
 
 def batches(most_items: int) -> tuple[int, ...]:
     """1, 2, 4, ... and the largest."""
-    powers = [1 << k for k in range(most_items.bit_length())]
-    return tuple(sorted({*powers, most_items}))
+    return batches_of((1,), most_items)
 
 
 def measure(
     backend: EngineBackend,
     models: Sequence[LiveModel],
-    most_items: Sequence[int],
+    items: Sequence[int],
+    batched: Sequence[Sequence[int]],
     lanes: int,
     devices: str,
     params: MeasureParams | None = None,
@@ -65,8 +66,10 @@ def measure(
 
     Parameters
     ----------
-    most_items : sequence of int
-        Largest batch, by service.
+    items : sequence of int
+        Of a query, by service: what is measured in groups and side by side.
+    batched : sequence of sequence of int
+        Items of the batches to measure, ascending, by service.
     lanes : int
         Of the device, in the scenario.
     """
@@ -75,29 +78,27 @@ def measure(
     rows: dict[tuple[int, int, int], list[int]] = {}
     for share in shares:
         progress(f"measuring on {share} % of the device")
-        rows |= bench.batches(models, most_items, share)
+        rows |= bench.batches(models, batched, share)
     progress("measuring groups")
-    groups_ms = [bench.groups_ms(k, model) for k, model in enumerate(models)]
+    groups_ms = [bench.groups_ms(k, model, items[k]) for k, model in enumerate(models)]
     extra: dict[str, dict[str, float]] = {model.name: {} for model in models}
     if lanes > 1:
         progress("measuring pairs side by side")
-        extra = bench.pairs(models, 100 // lanes)
+        extra = bench.pairs(models, items, 100 // lanes)
     return MeasuredProfile(
         devices=devices,
         models={
             model.name: MeasuredModel(
                 operators=model.operators,
-                items=batches(most),
+                items=tuple(own),
                 ms={
-                    str(share): tuple(
-                        statistics.fmean(rows[k, items, share]) / _MS for items in batches(most)
-                    )
+                    str(share): tuple(statistics.median(rows[k, n, share]) / _MS for n in own)
                     for share in shares
                 },
-                deviation=tuple(_deviation(rows[k, items, shares[0]]) for items in batches(most)),
+                deviation=tuple(_deviation(rows[k, n, shares[0]]) for n in own),
                 groups_ms=groups_ms[k],
             )
-            for k, (model, most) in enumerate(zip(models, most_items, strict=True))
+            for k, (model, own) in enumerate(zip(models, batched, strict=True))
         },
         extra=extra,
         machine=asdict(this_machine()),
@@ -111,11 +112,11 @@ class _Bench:
         self._ids = count()
 
     def batches(
-        self, models: Sequence[LiveModel], most_items: Sequence[int], share: int
+        self, models: Sequence[LiveModel], batched: Sequence[Sequence[int]], share: int
     ) -> dict[tuple[int, int, int], list[int]]:
         """Samples of each service and batch, by (service, items, share)."""
         self._backend.prepare([Partition(0, share)])
-        cases = [(k, items) for k, most in enumerate(most_items) for items in batches(most)]
+        cases = [(k, items) for k, own in enumerate(batched) for items in own]
         found: dict[tuple[int, int, int], list[int]] = {(*case, share): [] for case in cases}
         for turn in range(_WARM_UP + self._params.rounds):
             for service, items in cases:
@@ -124,50 +125,54 @@ class _Bench:
                     found[service, items, share].append(took_ns)
         return {case: self._clean(samples) for case, samples in found.items()}
 
-    def groups_ms(self, service: int, model: LiveModel) -> tuple[float, ...]:
-        """Mean time of each group of one item, one after the other."""
+    def groups_ms(self, service: int, model: LiveModel, items: int) -> tuple[float, ...]:
+        """Median time of each group of a query, one after the other."""
         samples: list[list[int]] = [[] for _ in range(model.operators)]
         if model.operators == 1:
             return ()
         for turn in range(_WARM_UP + self._params.rounds):
-            query = self._query(service, 1)
+            query = self._query(service, items)
             for index, row in enumerate(samples):
                 took_ns = self._piece_ns(0, query, index, index + 1)
                 if turn >= _WARM_UP:
                     row.append(took_ns)
-        return tuple(statistics.fmean(self._clean(row)) / _MS for row in samples)
+        return tuple(statistics.median(row) / _MS for row in samples)
 
-    def pairs(self, models: Sequence[LiveModel], share: int) -> dict[str, dict[str, float]]:
+    def pairs(
+        self, models: Sequence[LiveModel], items: Sequence[int], share: int
+    ) -> dict[str, dict[str, float]]:
         """By which fraction each service is slower while each other one runs beside it."""
         self._backend.prepare([Partition(0, share), Partition(0, share)])
         names = [model.name for model in models]
         extra: dict[str, dict[str, float]] = {name: {} for name in names}
         for own in range(len(models)):
             for other in range(len(models)):
-                alone, beside = self._pair(models, own, other)
-                factor = statistics.fmean(beside) / statistics.fmean(alone)
+                alone, beside = self._pair(models, items, own, other)
+                factor = statistics.median(beside) / statistics.median(alone)
                 extra[names[own]][names[other]] = max(0.0, factor - 1.0)
         return extra
 
     def _pair(
-        self, models: Sequence[LiveModel], own: int, other: int
+        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int
     ) -> tuple[list[int], list[int]]:
         """Samples of a service alone, and of it with the other always running, in turns."""
         alone, beside = [], []
         for turn in range(_WARM_UP + self._params.rounds):
-            alone_ns = self._took_ns(0, own, 1, 0, models[own].operators)
-            beside_ns = self._beside_ns(models, own, other)
+            alone_ns = self._took_ns(0, own, items[own], 0, models[own].operators)
+            beside_ns = self._beside_ns(models, items, own, other)
             if turn >= _WARM_UP:
                 alone.append(alone_ns)
                 beside.append(beside_ns)
         return self._clean(alone), self._clean(beside)
 
-    def _beside_ns(self, models: Sequence[LiveModel], own: int, other: int) -> int:
+    def _beside_ns(
+        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int
+    ) -> int:
         """Time of one query while the neighbour is started again whenever it ends."""
         beside = True
-        self._start(1, self._query(other, 1), 0, models[other].operators)
+        self._start(1, self._query(other, items[other]), 0, models[other].operators)
         began_ns = time.monotonic_ns()
-        measured = self._start(0, self._query(own, 1), 0, models[own].operators)
+        measured = self._start(0, self._query(own, items[own]), 0, models[own].operators)
         took_ns = 0
         while beside or not took_ns:
             for ended in self._backend.wait(None):
@@ -177,7 +182,7 @@ class _Bench:
                 elif took_ns:
                     beside = False
                 else:
-                    self._start(1, self._query(other, 1), 0, models[other].operators)
+                    self._start(1, self._query(other, items[other]), 0, models[other].operators)
         return took_ns
 
     def _took_ns(self, partition: int, service: int, items: int, start: int, end: int) -> int:

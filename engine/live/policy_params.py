@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from colocation.live_file import batches_of
 from colocation.measured_profile import MeasuredProfile, load_measured_profile
 from colocation.planner import Demand
 from colocation.policies import PolicySpec, policy_spec, with_options
@@ -172,7 +173,9 @@ def _measured(
     if params.profile is None:
         rounds = MeasureParams(params.rounds)
         backend = replay_backend(models, stages)
-        return measure(backend, models, most, lanes, params.devices or "cpu", rounds, progress)
+        one, own = (1,) * len(models), [batches_of((1,), items) for items in most]
+        text = params.devices or "cpu"
+        return measure(backend, models, one, own, lanes, text, rounds, progress)
     known = load_measured_profile(params.profile)
     for model in models:
         if model.name not in known.models:

@@ -1,20 +1,47 @@
-"""Runs everything once before it counts: sessions are opened, memory is taken, replays recorded."""
+"""Runs what a policy will run before it counts: sessions open, memory is taken, replays recorded.
+
+What a policy will run is seen in its simulation: whole batches, or the parts that it cuts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
+from typing import NamedTuple
 
+from colocation.load import Load
 from colocation.query import Query
-from colocation.scenario import Scenario
+from colocation.record import Record
 from colocation.service import Partition
 from colocation.work import Group, piece_of
 from engine.errors import ExecutionError
 from engine.live.backend import EngineBackend
 
 
-def rehearse(scenario: Scenario, partitions: Sequence[Partition], backend: EngineBackend) -> None:
-    """Run each service in each kind of partition: every batch whole, single queries in all parts.
+class Part(NamedTuple):
+    """A piece, without its queries: how many items each brings, and which operators run."""
+
+    service: int
+    items: tuple[int, ...]
+    start: int
+    end: int
+
+
+def parts_of(record: Record, load: Load) -> list[Part]:
+    """Each kind of piece that a run had, in the order in which they came first."""
+    found: dict[Part, None] = {}
+    for piece, service in enumerate(record.piece_service):
+        first, number = record.piece_first[piece], record.piece_count[piece]
+        items = load.items[list(record.piece_query[first : first + number])]
+        own = tuple(sorted(items.tolist()))
+        found[Part(service, own, record.piece_start[piece], record.piece_end[piece])] = None
+    return list(found)
+
+
+def rehearse(
+    backend: EngineBackend, partitions: Sequence[Partition], parts: Sequence[Part]
+) -> None:
+    """Run each part in each kind of partition.
 
     Raises
     ------
@@ -25,42 +52,19 @@ def rehearse(scenario: Scenario, partitions: Sequence[Partition], backend: Engin
     kinds = list(dict.fromkeys(partitions))
     backend.prepare(kinds)
     for place in range(len(kinds)):
-        for service, tenant in enumerate(scenario.tenants):
-            whole = tenant.service.operators
-            for queries in _batches(ids, service, tenant.items, tenant.service.max_batch):
-                _run(backend, Group(next(ids), place, (piece_of(queries, 0, whole),), 0, 0))
-            for items in tenant.items:
-                for first, last in _stretches(whole):
-                    query = (Query(next(ids), service, 0, 0, 0, items),)
-                    if first:
-                        _run(backend, Group(next(ids), place, (piece_of(query, 0, first),), 0, 0))
-                    _run(backend, Group(next(ids), place, (piece_of(query, first, last),), 0, 0))
-                    backend.forget(query[0])
+        for part in parts:
+            queries = tuple(Query(next(ids), part.service, 0, 0, 0, own) for own in part.items)
+            if part.start:
+                _run(backend, place, queries, 0, part.start, next(ids))
+            _run(backend, place, queries, part.start, part.end, next(ids))
+            for query in queries:
+                backend.forget(query)
 
 
-def _batches(
-    ids: Iterator[int], service: int, items: Sequence[int], most: int
-) -> Iterator[tuple[Query, ...]]:
-    """Queries of every number of items that can come together."""
-    ways: dict[int, tuple[int, ...]] = {0: ()}
-    for total in range(1, most + 1):
-        for own in items:
-            if total - own in ways:
-                ways[total] = (*ways[total - own], own)
-    for way in ways.values():
-        if way:
-            yield tuple(Query(next(ids), service, 0, 0, 0, own) for own in way)
-
-
-def _stretches(operators: int) -> Iterator[tuple[int, int]]:
-    for first in range(operators):
-        for last in range(first + 1, operators + 1):
-            if (first, last) != (0, operators):
-                yield first, last
-
-
-def _run(backend: EngineBackend, group: Group) -> None:
-    backend.start(group)
+def _run(
+    backend: EngineBackend, place: int, queries: tuple[Query, ...], start: int, end: int, group: int
+) -> None:
+    backend.start(Group(group, place, (piece_of(queries, start, end),), 0, 0))
     (ended,) = backend.wait(None)
     if ended.error:
         raise ExecutionError(f"a group failed before the load began: {ended.error}")

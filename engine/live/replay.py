@@ -11,13 +11,12 @@ from colocation.live_run import serve_live
 from colocation.load import Load
 from colocation.measured_profile import MeasuredProfile
 from colocation.policies import PolicySpec
-from colocation.policy_setup import set_up
 from colocation.scenario import Scenario
-from colocation.simulator import Run, Setting
+from colocation.simulator import Run, Setting, simulate
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.measure import MeasureParams, measure
-from engine.live.rehearsal import rehearse
+from engine.live.rehearsal import parts_of, rehearse
 from engine.live.setting_up import load_models, places, replay_backend
 
 
@@ -60,8 +59,8 @@ def measure_scenario(
     devices = places(asked.live.devices, asked.lanes)
     models = load_models(asked.live, asked.names, asked.operators, devices[0], cache)
     backend = replay_backend(models, devices)
-    text = asked.live.devices
-    return measure(backend, models, asked.most_items, asked.lanes[0], text, params, progress)
+    lanes, text = asked.lanes[0], asked.live.devices
+    return measure(backend, models, asked.items, asked.batches, lanes, text, params, progress)
 
 
 def compare_live(
@@ -76,7 +75,9 @@ def compare_live(
     """
 
     def runner(setting: Setting, policy: PolicySpec) -> Run:
-        rehearse(scenario, set_up(setting.demand, policy).deployment.partitions, backend)
+        simulated = simulate(setting, policy)
+        parts = parts_of(simulated.record, setting.load)
+        rehearse(backend, simulated.deployment.partitions, parts)
         return serve_live(setting, policy, backend)
 
     return compare(scenario, policies, runner)
