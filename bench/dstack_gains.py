@@ -7,6 +7,7 @@ drop what cannot be answered in time even alone, where their name does not say o
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 from dataclasses import replace
@@ -69,13 +70,44 @@ def _mean(values: list[float]) -> float:
     return statistics.fmean(values)
 
 
+def summary_rows() -> list[dict[str, Any]]:
+    """D-STACK in every scenario whose table is stored."""
+    rows = []
+    for name in SCENARIOS:
+        path = result_file.path_of(f"dstack_{name}")
+        if path.exists():
+            found = json.loads(path.read_text())["rows"]
+            rows.append(_summary(name, {row["policy"]: row for row in found}))
+    return rows
+
+
+def _summary(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    own, whole = rows[POLICIES["dstack"]], rows[POLICIES["dstack_temporal"]]
+    return {
+        "scenario": name,
+        "misses %": own["misses %"],
+        "paper": own["paper"],
+        "in use %": own["device in use %"],
+        "in time / s": own["in time / s"],
+        "over temporal": own["over temporal"],
+        "over temporal, same batches": own["in time / s"] / whole["in time / s"],
+        "over slices": own["over slices"],
+        "served over slices without drops": own["served / s"]
+        / rows[POLICIES["slices"]]["served / s"],
+        "fill alone, misses %": rows[POLICIES["dstack_fill"]]["misses %"],
+    }
+
+
 def main() -> None:
-    """Run and store a table for each scenario."""
+    """Run and store a table for each scenario, and what D-STACK comes to in all of them."""
     for name in sys.argv[1:] or SCENARIOS:
         rows = rows_of(name)
         result_file.show(f"dstack_{name} (simulated)", rows)
         config = {"scenario": f"{name}.toml", "seeds": SEEDS, "policies": list(POLICIES)}
         result_file.write(f"dstack_{name}", config, rows)
+    summary = summary_rows()
+    result_file.show("dstack_gains (simulated)", summary)
+    result_file.write("dstack_gains", {"seeds": SEEDS}, summary)
 
 
 if __name__ == "__main__":

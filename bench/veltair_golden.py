@@ -38,7 +38,7 @@ def need_rows(profile: LayerProfile) -> list[dict[str, Any]]:
         ("the model as a whole", model_need(profile, TARGET_MS * MS), 16),
         ("its layers, least", min(needs), 8),
         ("its layers, most", max(needs), 32),
-        ("its layers, mean", f"{sum(needs) / len(needs):.2f}", 16.45),
+        ("its layers, mean", f"{sum(needs) / len(needs):.2f}", "16.45"),
         ("thresholds of 12, 12, 24 on 64", thresholds(64, (12, 12, 24)), (4, 4, 8)),
     )
     return [{"cores": name, "ours": ours, "paper": paper} for name, ours, paper in rows]

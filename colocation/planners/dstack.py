@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from colocation.clock import NS_PER_S
 from colocation.deployment import Assignment, Deployment, Shortfall
 from colocation.dstack.efficacy import Limits, OperatingPoint, exhaustive, optimise, point_of
-from colocation.dstack.knee import knee_by_derivative
+from colocation.dstack.knee import knee_by_derivative, search_knee
 from colocation.planner import PLANNERS, Demand
 from colocation.service import Partition
 
@@ -43,6 +43,9 @@ class DStackPlanner:
     batch : int, optional
         Items of a planned batch for every service, instead of the optimum; the share is then the
         knee by equation 6.
+    search : bool
+        Treat the services as unknown: find each share by ``search_knee``, for the planned batch,
+        instead of the share of greatest efficacy.
     whole : bool
         Give every service the whole device: temporal sharing, all else alike.
     spare_percent : int
@@ -61,6 +64,7 @@ class DStackPlanner:
         self,
         program: bool = False,
         batch: int | None = None,
+        search: bool = False,
         whole: bool = False,
         spare_percent: int = 0,
         reduced: float | None = None,
@@ -73,6 +77,7 @@ class DStackPlanner:
             raise ValueError(f"reduced must be > 0 and < 1, got {reduced}")
         self._program = program
         self._batch = batch
+        self._search = search
         self._whole = whole
         self._spare_percent = spare_percent
         self._reduced = reduced
@@ -136,7 +141,10 @@ class DStackPlanner:
             batch = min(batch, demand.services[service].max_batch)
             knee = knee_by_derivative(lambda share: latency_ns(batch, share))
             point = point_of(latency_ns, batch, knee)
-        share = 100 if self._whole else min(100, point.share_percent + self._spare_percent)
+        share = point.share_percent
+        if self._search:
+            share = search_knee(lambda share: latency_ns(point.items, share)).share
+        share = 100 if self._whole else min(100, share + self._spare_percent)
         return point if share == point.share_percent else point_of(latency_ns, point.items, share)
 
     def _chosen(self, demand: Demand, service: int) -> OperatingPoint | None:

@@ -74,6 +74,9 @@ def test_options_of_the_plan() -> None:
         (16, 25),
         (16, 45),
     ]
+    # Knees of 20 and 40 %, found within 5 % of time and a step of 5 % of the device.
+    searched = DStackPlanner(search=True).plan(wanted)
+    assert [p.share_percent for p in searched.partitions] == [22, 42]
     halves = DStackPlanner(reduced=0.5).plan(wanted)
     assert [p.share_percent for p in halves.partitions] == [20, 10, 40, 20]
     assert [p.share_percent for p in DStackPlanner(whole=True).plan(wanted).partitions] == [100] * 2
