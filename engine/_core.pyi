@@ -203,6 +203,18 @@ class CudaOptions:
     @ordinal.setter
     def ordinal(self, arg: int, /) -> None: ...
     @property
+    def sms(self) -> int:
+        """SMs of a partition of the GPU; 0 is all of it."""
+
+    @sms.setter
+    def sms(self, arg: int, /) -> None: ...
+    @property
+    def driver(self) -> str:
+        """CUDA's driver library; empty: the usual name."""
+
+    @driver.setter
+    def driver(self, arg: str, /) -> None: ...
+    @property
     def library(self) -> str:
         """CUDA's runtime library; empty: the usual names."""
 

@@ -175,6 +175,7 @@ nb::dict stats(const PyMachine& self) {
       row["memory_bytes"] = stats.devices[i].memory_bytes;
       row["used_bytes"] = stats.devices[i].used_bytes;
     }
+    if (std::string what = device.warning(); !what.empty()) row["warning"] = std::move(what);
     if (std::string why = device.failure(); !why.empty()) row["failure"] = std::move(why);
     devices.append(row);
   }
@@ -193,6 +194,8 @@ Its kernels are computed by the host for now: sessions on ONNX Runtime's CUDA pr
 exist yet.)")
       .def(nb::init<>())
       .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
+      .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
+      .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
       .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
       .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
               "Device memory that is taken at the start.")

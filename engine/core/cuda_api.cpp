@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace engine::cuda {
@@ -28,26 +29,28 @@ Severity severity_of(int code) noexcept {
                                                                    : Severity::recoverable;
 }
 
-Library::Library(const std::string& path) {
+Library::Library(std::string what, const std::vector<std::string>& names) : what_(std::move(what)) {
   std::string tried;
-  for (const std::string& name : candidates(path)) {
+  for (const std::string& name : names) {
     // Global: ONNX Runtime's CUDA provider must find the same runtime (it has no RUNPATH).
     handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
     path_ = name;
-    if (handle_ != nullptr) break;
+    if (handle_ != nullptr) return;
     tried += std::string(tried.empty() ? "" : "; ") + dlerror();
   }
-  if (handle_ == nullptr)
-    throw std::runtime_error("CUDA's runtime library cannot be loaded: " + tried);
-  error_name_ = reinterpret_cast<const char* (*)(int)>(symbol("cudaGetErrorName"));
+  throw std::runtime_error(what_ + " cannot be loaded: " + tried);
 }
 
 void* Library::symbol(const char* name) const {
   if (void* found = dlsym(handle_, name)) return found;
-  throw std::runtime_error("CUDA's runtime library " + path_ + " lacks the function " + name);
+  throw std::runtime_error(what_ + " " + path_ + " lacks the function " + name);
 }
 
-Error Library::error(int code, const char* call) const {
+RuntimeLibrary::RuntimeLibrary(const std::string& path)
+    : Library("CUDA's runtime library", candidates(path)),
+      error_name_(reinterpret_cast<const char* (*)(int)>(symbol("cudaGetErrorName"))) {}
+
+Error RuntimeLibrary::error(int code, const char* call) const {
   const char* name = error_name_(code);
   return {code, std::string(call) + " failed with CUDA error " + std::to_string(code) + " (" +
                     (name != nullptr ? name : "unknown") + ")"};

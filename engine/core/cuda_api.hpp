@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace engine::cuda {
 
@@ -40,19 +41,33 @@ class Error : public std::runtime_error {
 /// The open library. Never closed: CUDA does not survive being unloaded.
 class Library {
  public:
-  /// Opens `path`, or the usual names if it is empty. Throws std::runtime_error saying what was
-  /// tried and why it failed.
-  explicit Library(const std::string& path);
+  /// Opens the first of `names` that there is. Throws std::runtime_error saying what was tried and
+  /// why it failed; `what` says what it is.
+  Library(std::string what, const std::vector<std::string>& names);
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  virtual ~Library() = default;
 
   /// Throws std::runtime_error naming the library and the missing function.
-  [[nodiscard]] void* symbol(const char* name) const;
-  [[nodiscard]] Error error(int code, const char* call) const;
+  [[nodiscard]] virtual void* symbol(const char* name) const;
+  [[nodiscard]] virtual Error error(int code, const char* call) const = 0;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  const std::string what_;
   std::string path_;
   void* handle_ = nullptr;
-  const char* (*error_name_)(int) = nullptr;
+};
+
+/// libcudart.so.
+class RuntimeLibrary final : public Library {
+ public:
+  /// `path`, or the usual names if it is empty. Throws std::runtime_error.
+  explicit RuntimeLibrary(const std::string& path);
+  [[nodiscard]] Error error(int code, const char* call) const override;
+
+ private:
+  const char* (*const error_name_)(int);
 };
 
 /// One function. Thread-safe.
@@ -80,7 +95,7 @@ class Function {
 /// The functions that we use. Immutable, thread-safe.
 class Api {
  private:
-  Library library_;  // first: the initialisers below read it
+  RuntimeLibrary library_;  // first: the initialisers below read it
 
  public:
   explicit Api(const std::string& path) : library_(path) {}

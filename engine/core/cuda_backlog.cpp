@@ -13,6 +13,12 @@ Task Backlog::pop(Queue queue) {
   return waiting_[queue].extract(waiting_[queue].begin()).value().task;
 }
 
+std::optional<Task> Backlog::pop_any() {
+  for (auto& waiting : waiting_)
+    if (!waiting.empty()) return waiting.extract(waiting.begin()).value().task;
+  return std::nullopt;
+}
+
 std::size_t Backlog::size() const noexcept {
   std::size_t size = 0;
   for (const auto& waiting : waiting_) size += waiting.size();

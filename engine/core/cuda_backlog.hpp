@@ -1,10 +1,11 @@
 // What waits for a GPU's submitting thread: ready nodes, and calls of other threads.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,23 +16,41 @@
 
 namespace engine::cuda {
 
-/// Ready nodes in the order of run_order.hpp, apart by what they wait for: a lane or a direction of
-/// copying. For one thread.
+/// Ready nodes in the order of run_order.hpp, apart by what they wait for: a direction of copying
+/// or a lane of a partition. For one thread.
 class Backlog {
  public:
-  enum Queue : std::size_t { kernels, copies_in, copies_out, queues };
+  /// From `kernels` on: those of the partitions.
+  enum Queue : std::size_t { copies_in, copies_out, kernels };
+
+  /// `executors` are the partitions' indices in the machine.
+  explicit Backlog(std::vector<std::uint32_t> executors)
+      : executors_(std::move(executors)), waiting_(kernels + executors_.size()) {}
 
   void push(const Task& task);
   [[nodiscard]] bool empty(Queue queue) const noexcept { return waiting_[queue].empty(); }
   [[nodiscard]] const Task& first(Queue queue) const { return waiting_[queue].begin()->task; }
   Task pop(Queue queue);
+  /// The first of any queue that has one.
+  std::optional<Task> pop_any();
   [[nodiscard]] std::size_t size() const noexcept;
   /// Removes and returns the nodes of runs that were stopped.
   [[nodiscard]] std::vector<Task> take_stopped();
 
-  [[nodiscard]] static Queue queue_of(const PlanNode& node) noexcept {
-    if (node.kind != NodeKind::copy) return kernels;
-    return node.link == 0 ? copies_in : copies_out;
+  [[nodiscard]] Queue queue_of(const PlanNode& node) const noexcept {
+    if (node.kind == NodeKind::copy) return node.link == 0 ? copies_in : copies_out;
+    return kernels_of(partition_of(node.executor));
+  }
+  [[nodiscard]] static Queue kernels_of(std::size_t partition) noexcept {
+    return static_cast<Queue>(kernels + partition);
+  }
+  /// Their number if it is none of them.
+  [[nodiscard]] std::size_t partition_of(std::uint32_t executor) const noexcept {
+    return static_cast<std::size_t>(std::ranges::find(executors_, executor) - executors_.begin());
+  }
+  /// Whether the executor is one of the GPU's partitions.
+  [[nodiscard]] bool is_here(std::uint32_t executor) const noexcept {
+    return partition_of(executor) < executors_.size();
   }
 
  private:
@@ -40,7 +59,8 @@ class Backlog {
     Task task;
     bool operator<(const Waiting& other) const noexcept { return key < other.key; }
   };
-  std::array<std::set<Waiting>, queues> waiting_;
+  const std::vector<std::uint32_t> executors_;
+  std::vector<std::set<Waiting>> waiting_;
 };
 
 /// Functions for one thread, which others wait for. Thread-safe.

@@ -74,7 +74,7 @@ ValuePtr CudaDevice::send(const TensorInfo& info, const void* source) {
 /// A copy that the device did not live to submit.
 bool CudaDevice::give_up(Held& held) {
   Held mine = std::move(held);
-  held_[Backlog::queue_of(mine.task.run->plan().node(mine.task.node))].reset();
+  held_[backlog_.queue_of(mine.task.run->plan().node(mine.task.node))].reset();
   abandon(mine.task, mine.values);
   return true;
 }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda_graph.hpp"
-
 namespace engine::cuda {
 
 namespace {
@@ -36,26 +34,71 @@ void check(const DeviceParams& params) {
 }
 
 void check_alone(const std::vector<DeviceParams>& devices) {
-  const DeviceParams* gpu = nullptr;
+  std::vector<const DeviceParams*> parts;
+  int lanes = 0;
   for (const DeviceParams& device : devices) {
     if (device.kind != "cuda") continue;
-    if (gpu != nullptr) require(false, device, "a machine has one CUDA device at most");
-    gpu = &device;
+    parts.push_back(&device);
+    lanes += device.lanes;
+  }
+  for (const DeviceParams* part : parts) {
+    require(part->cuda.ordinal == parts[0]->cuda.ordinal, *part, "a machine has one GPU at most");
+    require(parts.size() == 1 || part->cuda.sms > 0, *part,
+            "a GPU is one device, or each of its devices a partition of some SMs");
+    require(lanes <= max_lanes, *part,
+            "the partitions of a GPU have at most " + std::to_string(max_lanes) + " lanes");
   }
   for (const DeviceParams& device : devices)
-    require(gpu == nullptr || device.kind != "emulated", device,
+    require(parts.empty() || device.kind != "emulated", device,
             "an emulated device cannot exchange values with a CUDA device");
 }
 
-CudaDevice::CudaDevice(const DeviceParams& params, std::uint32_t executor, Machine& machine)
-    : Device(params.name, params.lanes),
-      params_(params),
-      executor_(executor),
-      in_stream_(static_cast<std::uint32_t>(params.lanes)),
+namespace {
+
+bool is_cuda(const DeviceParams& params) { return params.kind == "cuda"; }
+
+const DeviceParams& first_of(const std::vector<DeviceParams>& devices) {
+  return *std::ranges::find_if(devices, is_cuda);
+}
+
+std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
+  std::uint32_t lanes = 0;
+  for (const DeviceParams& device : devices)
+    if (is_cuda(device)) lanes += static_cast<std::uint32_t>(device.lanes);
+  return lanes;
+}
+
+std::vector<std::uint32_t> executors_of(const std::vector<DeviceParams>& devices) {
+  std::vector<std::uint32_t> executors;
+  for (std::uint32_t i = 0; i < devices.size(); ++i)
+    if (is_cuda(devices[i])) executors.push_back(i);
+  return executors;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine)
+    : Device(first_of(devices).name, first_of(devices).lanes),
+      params_(first_of(devices)),
+      in_stream_(lanes_of(devices)),
       out_stream_(in_stream_ + 1),
       machine_(machine),
+      backlog_(executors_of(devices)),
       in_flight_(out_stream_ + 1),
-      busy_until_ns_(out_stream_ + 1, 0) {}
+      busy_until_ns_(out_stream_ + 1, 0) {
+  std::uint32_t first_lane = 0;
+  for (const DeviceParams& device : devices) {
+    if (!is_cuda(device)) continue;
+    const auto lanes = static_cast<std::uint32_t>(device.lanes);
+    partitions_.emplace_back(device, first_lane, lanes);
+    first_lane += lanes;
+  }
+}
+
+bool CudaDevice::shares_memory_with(const Device& other) const noexcept {
+  const auto* partition = dynamic_cast<const CudaPartition*>(&other);
+  return this == &other || (partition != nullptr && &partition->gpu() == this);
+}
 
 void CudaDevice::start() {
   std::promise<void> opened;
@@ -81,12 +124,12 @@ void CudaDevice::kick() noexcept {
   calls_->sleeper().notify(1);
 }
 
-DeviceStats CudaDevice::stats() const {
+DeviceStats CudaDevice::stats_of(std::size_t partition) const {
   const DevicePool::Stats memory = memory_->stats();
   // relaxed, all: statistics
-  return {.executed = executed_.load(std::memory_order_relaxed),
+  return {.executed = partitions_[partition].executed.load(std::memory_order_relaxed),
           .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
-          .replayed = replayed_.load(std::memory_order_relaxed),
+          .replayed = partitions_[partition].replayed.load(std::memory_order_relaxed),
           .memory_bytes = memory.device_bytes,
           .used_bytes = memory.used_bytes};
 }
@@ -95,80 +138,6 @@ std::string CudaDevice::failure() const {
   const std::lock_guard lock(failure_mutex_);
   return failure_;
 }
-
-std::shared_ptr<const Kernel> CudaDevice::prepare(std::shared_ptr<const Kernel> kernel) {
-  if (auto made = std::dynamic_pointer_cast<const CudaKernel>(kernel))
-    return make([&] { return made; });
-  return make([&] { return params_.cuda.backend->adapt(std::move(kernel), parts()); });
-}
-
-std::shared_ptr<const Kernel> CudaDevice::capture(std::shared_ptr<const Kernel> prepared) {
-  const auto* slot = dynamic_cast<const KernelSlot*>(prepared.get());
-  if (slot == nullptr) return prepared;  // nothing to execute
-  return make([&]() -> std::shared_ptr<const CudaKernel> {
-    settle();
-    try {
-      auto captured = std::make_shared<const CapturedKernel>(slot->kernel(), parts());
-      mark_lanes();
-      return captured;
-    } catch (const Error& error) {
-      if (error.is_fatal()) fatal_ = error.what();
-      mark_lanes();
-      throw;
-    } catch (...) {
-      mark_lanes();
-      throw;
-    }
-  });
-}
-
-/// Makes a kernel on the submitting thread, which also destroys it.
-std::shared_ptr<const Kernel> CudaDevice::make(
-    const std::function<std::shared_ptr<const CudaKernel>()>& maker) {
-  std::promise<std::shared_ptr<KernelSlot>> made;
-  const auto call = [&] {
-    try {
-      if (!lost_.empty()) throw std::runtime_error(lost_);
-      auto slot = std::make_shared<KernelSlot>(maker());
-      kernels_.insert(slot);
-      made.set_value(std::move(slot));
-    } catch (...) {
-      made.set_exception(std::current_exception());
-    }
-  };
-  if (!calls_->push(call)) throw std::runtime_error("device '" + name() + "' is closed");
-  std::shared_ptr<KernelSlot> slot = made.get_future().get();
-  const Kernel* const handle = slot.get();
-  return {handle, [this, calls = calls_, held = std::move(slot)](const Kernel*) mutable {
-            // Refused once the device is closed: then close() has destroyed the kernel.
-            calls->push([this, last = std::move(held)] { drop(last); });
-          }};
-}
-
-void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
-  slot->clear();
-  kernels_.erase(slot);
-  mark_lanes();
-  returns_memory_ = true;
-}
-
-/// A point in every lane behind all that was submitted without being a node.
-void CudaDevice::mark_lanes() noexcept {
-  try {
-    for (std::uint32_t lane = 0; lost_.empty() && lane < in_stream_; ++lane)
-      static_cast<void>(streams_->record(lane));
-  } catch (const std::exception& error) {
-    fatal_ = error.what();
-  }
-}
-
-/// Waits until the GPU is idle: for what may not happen beside other work.
-void CudaDevice::settle() {
-  while (lost_.empty() && fatal_.empty() && !streams_->is_idle())
-    if (!look()) std::this_thread::yield();
-}
-
-DeviceParts CudaDevice::parts() { return {api_, *streams_, *memory_, *pinned_, in_stream_}; }
 
 void CudaDevice::work(std::promise<void>& opened) {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
@@ -199,13 +168,39 @@ void CudaDevice::open() {
           "GPU " + std::to_string(params_.cuda.ordinal) + " does not exist, there are " +
               std::to_string(devices));
   api_->set_device(params_.cuda.ordinal);
-  streams_ = std::make_unique<Streams>(api_, out_stream_ + 1);
+  divide();
+  streams_ = std::make_unique<Streams>(
+      api_, out_stream_ + 1, [this](std::uint32_t stream) { return make_stream(stream); });
   memory_ =
       std::make_shared<DevicePool>(api_, *streams_,
                                    DevicePool::Params{.pools = in_stream_ + 1,
                                                       .limit_bytes = params_.memory_bytes,
                                                       .reserve_bytes = params_.cuda.reserve_bytes});
   pinned_ = std::make_shared<PinnedPool>(api_, params_.cuda.staging_bytes);
+}
+
+/// Divides the GPU where that was asked for and can be done.
+void CudaDevice::divide() {
+  std::vector<unsigned> sms;
+  for (const Partition& partition : partitions_)
+    if (partition.params.cuda.sms > 0)
+      sms.push_back(static_cast<unsigned>(partition.params.cuda.sms));
+  if (sms.empty()) return;
+  try {
+    const auto driver = std::make_shared<const Driver>(params_.cuda.driver);
+    green_contexts_ = std::make_unique<Partitions>(driver, params_.cuda.ordinal, sms);
+  } catch (const std::runtime_error& error) {
+    warning_ = "the GPU is not divided, its partitions share all SMs: " + std::string(error.what());
+  }
+}
+
+/// A lane of a green context, or null.
+StreamHandle CudaDevice::make_stream(std::uint32_t stream) const {
+  if (green_contexts_ == nullptr) return nullptr;
+  for (std::size_t i = 0; i < partitions_.size(); ++i)
+    if (stream - partitions_[i].first_lane < partitions_[i].lanes)
+      return green_contexts_->make_stream(i);
+  return nullptr;
 }
 
 /// Sessions first, then memory, then streams. Values that callers still hold keep their chunks.
@@ -223,6 +218,7 @@ void CudaDevice::close() {
     pinned_->close();
   }
   streams_.reset();
+  green_contexts_.reset();
   if (resets) api_->device_reset.code();
 }
 
@@ -231,12 +227,11 @@ bool CudaDevice::step() {
   const bool called = calls_->run_all();
   drain();
   if (!lost_.empty()) {
-    for (std::size_t queue = 0; queue < Backlog::queues; ++queue)
-      while (!backlog_.empty(static_cast<Backlog::Queue>(queue))) {
-        const Task task = backlog_.pop(static_cast<Backlog::Queue>(queue));
-        task.run->fail(task.node, lost_);
-        skip(task);
-      }
+    // Each node that ends may make others ready, of any queue.
+    for (auto task = backlog_.pop_any(); task; task = backlog_.pop_any()) {
+      task->run->fail(task->node, lost_);
+      skip(*task);
+    }
     return called;
   }
   bool moved = called;

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "cuda_backlog.hpp"
+#include "cuda_driver.hpp"
 #include "cuda_kernel.hpp"
 #include "device.hpp"
 #include "inbox.hpp"
@@ -21,7 +22,7 @@ namespace engine::cuda {
 
 /// Throws std::invalid_argument naming the device and the bad field.
 void check(const DeviceParams& params);
-/// The same for what a CUDA device may stand beside: CPU devices only.
+/// The same for what a GPU may stand beside: partitions of it, and CPU devices.
 void check_alone(const std::vector<DeviceParams>& devices);
 
 /// What a plan holds of a kernel: the device itself owns it, and destroys it when the plan goes, or
@@ -49,12 +50,17 @@ class KernelSlot final : public CudaKernel {
 /// memory; a copy into the host ends with a host value. A stream holds at most `queue_depth`
 /// submissions, so that an urgent node overtakes the rest.
 ///
+/// The GPU may be divided into partitions of its SMs, green contexts: each is a device of its own
+/// with its own lanes, the first of them this object, the others CudaPartitions. They share the
+/// submitting thread, the memory and the copies. Where the driver cannot divide it, their lanes are
+/// streams of the whole GPU, and warning() says so.
+///
 /// A node that fails (out of memory, a kernel that throws) fails its run. A fatal CUDA error loses
 /// the device: every run that has or gets a node on it fails with that error, none hangs.
 class CudaDevice final : public Device {
  public:
-  /// `executor` is its index in the machine.
-  CudaDevice(const DeviceParams& params, std::uint32_t executor, Machine& machine);
+  /// Of all devices of the machine, those of kind "cuda" are its partitions.
+  CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine);
   ~CudaDevice() override { stop(); }
 
   /// Throws std::runtime_error if CUDA or the GPU cannot be used.
@@ -67,15 +73,36 @@ class CudaDevice final : public Device {
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   /// Adapts a host's kernel, on the submitting thread, where it will also be destroyed.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
-      std::shared_ptr<const Kernel> kernel) override;
+      std::shared_ptr<const Kernel> kernel) override {
+    return prepare_on(0, std::move(kernel));
+  }
   /// On every lane; waits until the GPU is idle.
   [[nodiscard]] std::shared_ptr<const Kernel> capture(
-      std::shared_ptr<const Kernel> prepared) override;
+      std::shared_ptr<const Kernel> prepared) override {
+    return capture_on(0, std::move(prepared));
+  }
   [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
-  [[nodiscard]] DeviceStats stats() const override;
+  [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override;
+  [[nodiscard]] std::string warning() const override { return warning_; }
+  [[nodiscard]] DeviceStats stats() const override { return stats_of(0); }
   [[nodiscard]] std::string failure() const override;
 
+  // --- the same for each partition ---
+  [[nodiscard]] std::size_t partition_of(std::uint32_t executor) const noexcept {
+    return backlog_.partition_of(executor);
+  }
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare_on(std::size_t partition,
+                                                         std::shared_ptr<const Kernel> kernel);
+  [[nodiscard]] std::shared_ptr<const Kernel> capture_on(std::size_t partition,
+                                                         std::shared_ptr<const Kernel> prepared);
+  [[nodiscard]] DeviceStats stats_of(std::size_t partition) const;
+
  private:
+  struct Partition {
+    DeviceParams params;
+    std::uint32_t first_lane, lanes;
+    std::atomic<std::uint64_t> executed{0}, replayed{0};
+  };
   struct Submitted {
     std::uint64_t number = 0;  ///< in order of submission
     Task task = {};
@@ -102,7 +129,9 @@ class CudaDevice final : public Device {
   void drop(const std::shared_ptr<KernelSlot>& slot);
   void mark_lanes() noexcept;
   void settle();
-  [[nodiscard]] DeviceParts parts();
+  [[nodiscard]] DeviceParts parts(std::size_t partition);
+  void divide();
+  [[nodiscard]] StreamHandle make_stream(std::uint32_t stream) const;
   void work(std::promise<void>& opened);
   void open();
   void close();
@@ -112,8 +141,9 @@ class CudaDevice final : public Device {
   bool end_passed();
   bool submit_next();
   [[nodiscard]] bool has_room(std::uint32_t stream) const;
-  [[nodiscard]] std::optional<std::uint32_t> choose_lane(const Task& task) const;
-  bool submit_kernel();
+  [[nodiscard]] std::optional<std::uint32_t> choose_lane(const Task& task,
+                                                         const Partition& partition) const;
+  bool submit_kernel(std::size_t partition);
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
   bool submit_copy(Backlog::Queue queue);
   bool copy_in(Held& held);
@@ -136,22 +166,23 @@ class CudaDevice final : public Device {
   void lose(const std::string& why);
   void park();
 
-  const DeviceParams params_;
-  const std::uint32_t executor_;
+  const DeviceParams params_;  ///< the first partition's: what they share
+  std::deque<Partition> partitions_;
   const std::uint32_t in_stream_, out_stream_;
   Machine& machine_;
   Inbox inbox_;
   const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   std::atomic<bool> kicked_{false};
   std::atomic<bool> stopping_{false};
-  std::atomic<std::uint64_t> executed_{0}, replayed_{0};
   std::atomic<std::uint64_t> backlog_size_{0};
   mutable std::mutex failure_mutex_;  // guards failure_
   std::string failure_;
+  std::string warning_;  ///< written before start() returns
   std::thread thread_;
 
   // All below: the submitting thread's own.
   ApiPtr api_;
+  std::unique_ptr<Partitions> green_contexts_;  ///< null: streams of the whole GPU
   std::unique_ptr<Streams> streams_;
   std::shared_ptr<DevicePool> memory_;
   std::shared_ptr<PinnedPool> pinned_;
@@ -162,7 +193,7 @@ class CudaDevice final : public Device {
   std::vector<std::deque<Submitted>> in_flight_;  ///< per stream
   std::unordered_map<const Run*, InFlight> runs_in_flight_;
   std::vector<Task> skipped_;  ///< behind submissions of their run
-  std::array<std::optional<Held>, Backlog::queues> held_;
+  std::array<std::optional<Held>, Backlog::kernels> held_;
   std::vector<std::pair<std::uint32_t, Task>> made_ready_;
   std::vector<std::int64_t> busy_until_ns_;  ///< per stream: when its last node ended
   NodeValues scratch_;
@@ -171,6 +202,40 @@ class CudaDevice final : public Device {
   std::uint64_t next_number_ = 0;
   std::int64_t last_progress_ns_ = 0;
   std::int64_t next_scan_ns_ = 0;
+};
+
+/// A further partition of a GPU: all is done by the GPU's device. Thread-safe as that is.
+class CudaPartition final : public Device {
+ public:
+  /// `gpu` goes after its last use.
+  CudaPartition(const DeviceParams& params, std::uint32_t executor, CudaDevice& gpu)
+      : Device(params.name, params.lanes), gpu_(gpu), partition_(gpu.partition_of(executor)) {}
+
+  void start() override {}
+  void stop() noexcept override {}
+  void push(const Task& task) override { gpu_.push(task); }
+  void push_all(std::span<const Task> tasks) override { gpu_.push_all(tasks); }
+  [[nodiscard]] bool is_timed() const noexcept override { return true; }
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare(
+      std::shared_ptr<const Kernel> kernel) override {
+    return gpu_.prepare_on(partition_, std::move(kernel));
+  }
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(
+      std::shared_ptr<const Kernel> prepared) override {
+    return gpu_.capture_on(partition_, std::move(prepared));
+  }
+  [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
+  [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override {
+    return gpu_.shares_memory_with(other);
+  }
+  [[nodiscard]] DeviceStats stats() const override { return gpu_.stats_of(partition_); }
+  [[nodiscard]] std::string failure() const override { return gpu_.failure(); }
+  [[nodiscard]] std::string warning() const override { return gpu_.warning(); }
+  [[nodiscard]] const CudaDevice& gpu() const noexcept { return gpu_; }
+
+ private:
+  CudaDevice& gpu_;
+  const std::size_t partition_;
 };
 
 }  // namespace engine::cuda

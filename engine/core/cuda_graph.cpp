@@ -99,8 +99,9 @@ std::unique_ptr<Replay> CudaKernel::capture(Launch&) const {
 }
 
 CapturedKernel::CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const DeviceParts& device)
-    : kernel_(std::move(kernel)) {
-  for (std::uint32_t lane = 0; lane < device.lanes; ++lane) {
+    : kernel_(std::move(kernel)), first_lane_(device.first_lane) {
+  for (std::uint32_t i = 0; i < device.lanes; ++i) {
+    const std::uint32_t lane = first_lane_ + i;
     Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
     launch.use(std::make_shared<PrivatePool>(device.memory, device.streams, lane));
     replays_.push_back(kernel_->capture(launch));
@@ -110,7 +111,7 @@ CapturedKernel::CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const D
 
 void CapturedKernel::enqueue(Launch& launch, std::span<const ValuePtr> inputs,
                              std::span<ValuePtr> outputs) const {
-  Replay& replay = *replays_[launch.lane()];
+  Replay& replay = *replays_[launch.lane() - first_lane_];
   bool fits = !is_broken_ && inputs.size() == replay.inputs().size();
   for (std::size_t i = 0; fits && i < inputs.size(); ++i)
     fits =

@@ -38,8 +38,9 @@ class Graph {
                                                       std::span<const TensorInfo> inputs,
                                                       std::size_t outputs);
 
-/// A kernel as a graph on every lane. Inputs are copied to where the graphs read them, outputs from
-/// where they write them, on the lane's stream: within the GPU's memory, so that nobody waits.
+/// A kernel as a graph on every lane of its partition. Inputs are copied to where the graphs read
+/// them, outputs from where they write them, on the lane's stream: within the GPU's memory, so that
+/// nobody waits.
 class CapturedKernel final : public CudaKernel {
  public:
   /// Captures. On the submitting thread of an idle device. Throws as CudaKernel::capture.
@@ -52,7 +53,8 @@ class CapturedKernel final : public CudaKernel {
 
  private:
   const std::shared_ptr<const CudaKernel> kernel_;
-  std::vector<std::unique_ptr<Replay>> replays_;  ///< per lane
+  const std::uint32_t first_lane_;
+  std::vector<std::unique_ptr<Replay>> replays_;  ///< per lane of its partition
   mutable bool is_broken_ = false;
 };
 

@@ -67,7 +67,8 @@ struct DeviceParts {
   Streams& streams;
   DevicePool& memory;
   PinnedPool& pinned;
-  std::uint32_t lanes;  ///< streams 0 to lanes - 1
+  std::uint32_t first_lane;  ///< of the partition that the kernel is for: these streams
+  std::uint32_t lanes;
 };
 
 /// A segment on a GPU. Called by the device's submitting thread only.

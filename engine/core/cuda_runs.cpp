@@ -20,7 +20,7 @@ bool CudaDevice::submit_next() {
   bool any = false;
   if (lost_.empty()) any |= submit_copy(Backlog::copies_out);
   if (lost_.empty()) any |= submit_copy(Backlog::copies_in);
-  if (lost_.empty()) any |= submit_kernel();
+  for (std::size_t i = 0; lost_.empty() && i < partitions_.size(); ++i) any |= submit_kernel(i);
   return any;
 }
 
@@ -30,9 +30,11 @@ bool CudaDevice::has_room(std::uint32_t stream) const {
 }
 
 /// The lane with the fewest submissions, or the one that ends with a node that this one follows.
-std::optional<std::uint32_t> CudaDevice::choose_lane(const Task& task) const {
+std::optional<std::uint32_t> CudaDevice::choose_lane(const Task& task,
+                                                     const Partition& partition) const {
   std::optional<std::uint32_t> best;
-  for (std::uint32_t lane = 0; lane < in_stream_; ++lane) {
+  const std::uint32_t end_lane = partition.first_lane + partition.lanes;
+  for (std::uint32_t lane = partition.first_lane; lane < end_lane; ++lane) {
     if (!has_room(lane)) continue;
     const auto& queue = in_flight_[lane];
     // The run's own chain goes on where it is: its stream is in order, no event is needed.
@@ -46,16 +48,17 @@ std::optional<std::uint32_t> CudaDevice::choose_lane(const Task& task) const {
   return best;
 }
 
-bool CudaDevice::submit_kernel() {
-  if (backlog_.empty(Backlog::kernels)) return false;
-  const Task task = backlog_.first(Backlog::kernels);
+bool CudaDevice::submit_kernel(std::size_t partition) {
+  const Backlog::Queue kernels = Backlog::kernels_of(partition);
+  if (backlog_.empty(kernels)) return false;
+  const Task task = backlog_.first(kernels);
   if (task.run->should_skip()) {
-    skip(backlog_.pop(Backlog::kernels));
+    skip(backlog_.pop(kernels));
     return true;
   }
-  const auto lane = choose_lane(task);
+  const auto lane = choose_lane(task, partitions_[partition]);
   if (!lane) return false;
-  backlog_.pop(Backlog::kernels);
+  backlog_.pop(kernels);
   enqueue(task, task.run->plan().node(task.node), *lane);
   return true;
 }
@@ -78,7 +81,8 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
       static_cast<const CudaKernel*>(node.kernel)
           ->enqueue(launch, scratch_.inputs, scratch_.outputs);
     if (launch.is_replay())
-      replayed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
+      partitions_[partition_of(node.executor)].replayed.fetch_add(
+          1, std::memory_order_relaxed);  // relaxed: a statistic
   } catch (const std::exception& error) {
     fail(task, error);
   }
@@ -136,7 +140,7 @@ void CudaDevice::pass_on(const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const std::int64_t now = run.traced() ? now_ns() : 0;
   run.complete_towards(
-      node, [this](const PlanNode& next) { return next.executor == executor_; },
+      node, [this](const PlanNode& next) { return backlog_.is_here(next.executor); },
       [&](std::uint32_t index, const PlanNode&) {
         if (run.traced()) run.trace_ready(index, now);
         backlog_.push({&run, index, 0});
@@ -147,14 +151,15 @@ void CudaDevice::end(Submitted& entry) {
   const Task task = entry.task;
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
-  const bool is_copy_out = Backlog::queue_of(node) == Backlog::copies_out;
+  const bool is_copy_out = backlog_.queue_of(node) == Backlog::copies_out;
   if (is_copy_out) receive(entry);
-  executed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
+  Partition& partition = partitions_[partition_of(node.executor)];
+  partition.executed.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   std::int64_t& busy_until_ns = busy_until_ns_[entry.stamp.stream];
   const std::int64_t now = now_ns();
   if (run.traced()) {
     const bool is_lane = entry.stamp.stream < in_stream_;
-    run.trace(task.node, is_lane ? static_cast<int>(entry.stamp.stream) : 0,
+    run.trace(task.node, is_lane ? static_cast<int>(entry.stamp.stream - partition.first_lane) : 0,
               std::max(entry.start_ns, busy_until_ns), now);
   }
   busy_until_ns = now;
@@ -173,9 +178,10 @@ void CudaDevice::end(Submitted& entry) {
 bool CudaDevice::has_rest(const Task& task, const PlanNode& node) const {
   const Plan& plan = task.run->plan();
   const auto successors = plan.successors(node);
-  return successors.empty() || Backlog::queue_of(node) == Backlog::copies_out ||
-         std::ranges::any_of(
-             successors, [&](std::uint32_t next) { return plan.node(next).executor != executor_; });
+  return successors.empty() || backlog_.queue_of(node) == Backlog::copies_out ||
+         std::ranges::any_of(successors, [&](std::uint32_t next) {
+           return !backlog_.is_here(plan.node(next).executor);
+         });
 }
 
 /// Successors that wait for the end of the work. The run may be gone afterwards.
@@ -190,7 +196,7 @@ void CudaDevice::complete_rest(const Task& task, const PlanNode& node, bool is_c
     run.complete(node, ready);
   else
     run.complete_towards(
-        node, [this](const PlanNode& next) { return next.executor != executor_; }, ready);
+        node, [this](const PlanNode& next) { return !backlog_.is_here(next.executor); }, ready);
   hand_over();
 }
 
@@ -198,7 +204,7 @@ void CudaDevice::hand_over() {
   // Most urgent first; and after all was counted, since the run may end with the last push.
   for (; !made_ready_.empty(); made_ready_.pop_back()) {
     const auto& [executor, task] = made_ready_.back();
-    if (executor == executor_)
+    if (backlog_.is_here(executor))
       backlog_.push(task);
     else
       machine_.executor(executor).push(task);

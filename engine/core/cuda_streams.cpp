@@ -5,8 +5,16 @@
 
 namespace engine::cuda {
 
-Streams::Streams(ApiPtr api, std::uint32_t count) : api_(std::move(api)), rows_(count) {
-  for (Row& row : rows_) api_->stream_create(&row.handle, stream_non_blocking, 0);
+Streams::Streams(ApiPtr api, std::uint32_t count)
+    : Streams(std::move(api), count, [](std::uint32_t) { return nullptr; }) {}
+
+Streams::Streams(ApiPtr api, std::uint32_t count,
+                 const std::function<StreamHandle(std::uint32_t)>& make)
+    : api_(std::move(api)), rows_(count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    rows_[i].handle = make(i);
+    if (rows_[i].handle == nullptr) api_->stream_create(&rows_[i].handle, stream_non_blocking, 0);
+  }
 }
 
 Streams::~Streams() {

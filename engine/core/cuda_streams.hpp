@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "cuda_api.hpp"
@@ -31,6 +32,8 @@ class Streams {
  public:
   /// Throws Error. The device must be current.
   Streams(ApiPtr api, std::uint32_t count);
+  /// The same with `make(stream)` for each; null makes a stream of the whole GPU.
+  Streams(ApiPtr api, std::uint32_t count, const std::function<StreamHandle(std::uint32_t)>& make);
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
   /// Their work must have ended.

@@ -56,6 +56,12 @@ class Device {
     static_cast<void>(prepared);
     throw std::runtime_error("device '" + name_ + "' captures no graphs");
   }
+  /// Whether another device reads its values where they lie.
+  [[nodiscard]] virtual bool shares_memory_with(const Device& other) const noexcept {
+    return this == &other;
+  }
+  /// What is not as it was asked for; empty if all is. Thread-safe.
+  [[nodiscard]] virtual std::string warning() const { return {}; }
   /// Whether its values lie where the host cannot read them.
   [[nodiscard]] virtual bool has_own_memory() const noexcept { return false; }
   [[nodiscard]] virtual DeviceStats stats() const = 0;

@@ -104,7 +104,13 @@ void Machine::add_device(const MachineParams& machine, std::size_t place) {
     return;
   }
   if (params.kind == "cuda") {  // its pool knows the limit of its memory
-    executors_.push_back(std::make_unique<cuda::CudaDevice>(params, index, *this));
+    if (gpu_ == nullptr) {
+      auto gpu = std::make_unique<cuda::CudaDevice>(machine.devices, *this);
+      gpu_ = gpu.get();
+      executors_.push_back(std::move(gpu));
+    } else {
+      executors_.push_back(std::make_unique<cuda::CudaPartition>(params, index, *gpu_));
+    }
     timed_.push_back(executors_.back().get());
     return;
   }
@@ -215,6 +221,8 @@ Machine::CopyRoute Machine::copy_route(int source_device, int target_device) con
   const bool from = executors_[source]->is_timed(), to = executors_[target]->is_timed();
   // Within one memory a lane passes the value on.
   if (source == target || !(from || to)) return {.executor = target};
+  if (from && to && executors_[source]->shares_memory_with(*executors_[target]))
+    return {.executor = target, .link = 0, .is_linked = true};  // its device passes the value on
   if (!from) return {.executor = target, .link = 0, .is_linked = true};
   if (!to) return {.executor = source, .link = 1, .is_linked = true};
   return {.executor = target, .link = static_cast<std::uint8_t>(2 + source), .is_linked = true};

@@ -19,7 +19,8 @@ namespace engine {
 
 namespace cuda {
 class Backend;
-}
+class CudaDevice;
+}  // namespace cuda
 
 class CpuDevice;
 class Plan;
@@ -30,6 +31,8 @@ struct RunOptions;
 /// What only a CUDA device needs.
 struct CudaParams {
   int ordinal = 0;                        ///< CUDA's number of the GPU
+  int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
+  std::string driver = {};                ///< CUDA's driver; empty: the usual name
   std::string library = {};               ///< CUDA's runtime library; empty: the usual names
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
@@ -165,6 +168,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::vector<std::unique_ptr<Device>> executors_;    ///< the devices
   std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs
   std::vector<Device*> timed_;
+  cuda::CudaDevice* gpu_ = nullptr;  ///< all partitions of it are devices
   CpuDevice* helper_device_ = nullptr;
 
   std::atomic<bool> closing_{false};

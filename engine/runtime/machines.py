@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from engine.profiling.links import host_links, link_figures
 from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.presence import check_present
 from engine.profiling.roofline import GPUS, SLOWDOWN
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,18 @@ def open_machine(
         check_present(spec)
     load_runtime()
     try:
-        return _core.Machine([_options(spec, emulation or EmulationParams()) for spec in specs])
+        machine = _core.Machine([_options(spec, emulation or EmulationParams()) for spec in specs])
     except (RuntimeError, ValueError) as error:
         names = ", ".join(spec.text for spec in specs)
         raise DeviceError(f"devices {names}: {error}") from error
+    _warn(machine)
+    return machine
+
+
+def _warn(machine: _core.Machine) -> None:
+    """Say once of each machine what is not as it was asked for."""
+    for text in {row["warning"] for row in machine.stats()["devices"] if "warning" in row}:
+        _log.warning("%s", text)
 
 
 @atexit.register
@@ -119,6 +130,7 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
     if spec.kind == "cuda":
         cuda = options.cuda
         cuda.ordinal = int(spec.memory.partition(":")[2])
+        cuda.sms = spec.sms
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
         options.cuda = cuda

@@ -57,10 +57,12 @@ class Fake:
         self._library.fakeCudaInject(function.encode(), nth, code)
 
 
-def cuda(path, lanes):
-    options = DeviceOptions(kind="cuda", name="cuda:0", lanes=lanes)
+def cuda(path, lanes, sms=0, driver=None):
+    options = DeviceOptions(kind="cuda", name=f"cuda:0[{sms}sm]" if sms else "cuda:0", lanes=lanes)
     cuda_options = options.cuda
     cuda_options.library = str(path)
+    cuda_options.driver = str(driver or path)
+    cuda_options.sms = sms
     cuda_options.reserve_bytes = 1 << 20
     options.cuda = cuda_options
     return options
@@ -160,6 +162,29 @@ def test_an_output_in_gpu_memory_is_refused_when_the_plan_is_built(machine):
     builder.set_outputs([moved])
     with pytest.raises(ValueError, match="'cuda:0': add a copy to a CPU"):
         builder.build()
+
+
+@pytest.mark.parametrize("has_driver", [True, False])
+def test_partitions_of_a_gpu_share_its_memory(library, tmp_path, has_driver):
+    fake = Fake(library)
+    driver = None if has_driver else tmp_path / "libcuda.so.1"
+    parts = [cuda(library, 2, sms, driver) for sms in (64, 32)]
+    machine = Machine([DeviceOptions(), *parts])
+    builder = PlanBuilder(machine)
+    x, moved, doubled, made, y = (builder.add_value(n) for n in ("x", "moved", "2x", "made", "y"))
+    builder.add_copy("in", CPU, GPU, x, moved)
+    builder.add_session("double", GPU, ADD, [("x", moved)], [("y", doubled)])
+    builder.add_session("relu", GPU + 1, RELU, [("x", doubled)], [("y", made)])
+    builder.add_copy("out", GPU + 1, CPU, made, y)
+    builder.set_inputs([x])
+    builder.set_outputs([y])
+    (value,) = builder.build().run([to_value(np.array([-1.0, 2.0], np.float32))])
+    np.testing.assert_array_equal(from_value(value), [0.0, 4.0])
+    rows = machine.stats()["devices"]
+    assert [row["name"] for row in rows] == ["cpu", "cuda:0[64sm]", "cuda:0[32sm]"]
+    assert ["warning" in row for row in rows] == [False, not has_driver, not has_driver]
+    machine.close()
+    assert fake.violations() == ""
 
 
 def test_a_missing_cuda_library_is_named(tmp_path):

@@ -30,6 +30,9 @@ class FakeCuda {
   }
   void limit(std::size_t bytes) const { find(fakeCudaMemory, "fakeCudaMemory")(bytes); }
   void ignore(const char* function) const { find(fakeCudaIgnore, "fakeCudaIgnore")(function); }
+  [[nodiscard]] std::size_t launches(unsigned sms) const {
+    return find(fakeCudaLaunches, "fakeCudaLaunches")(sms);
+  }
   [[nodiscard]] std::size_t alive() const { return find(fakeCudaAlive, "fakeCudaAlive")(); }
   [[nodiscard]] std::size_t violations() const {
     return find(fakeCudaViolations, "fakeCudaViolations")(nullptr, 0);
@@ -176,10 +179,18 @@ class NumbersBackend final : public cuda::Backend {
 
 inline DeviceParams gpu(int lanes) {
   DeviceParams params{.kind = "cuda", .name = "cuda:0", .lanes = lanes};
-  params.cuda.library = FAKE_CUDA_LIBRARY;
+  params.cuda.library = params.cuda.driver = FAKE_CUDA_LIBRARY;
   params.cuda.reserve_bytes = std::size_t{lanes + 1U} << 22;
   params.cuda.staging_bytes = 4U << 20;
   params.cuda.backend = std::make_shared<NumbersBackend>();
+  return params;
+}
+
+/// A partition of it.
+inline DeviceParams partition(int sms, int lanes) {
+  DeviceParams params = gpu(lanes);
+  params.name = "cuda:0[" + std::to_string(sms) + "sm]";
+  params.cuda.sms = sms;
   return params;
 }
 

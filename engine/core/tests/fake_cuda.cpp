@@ -73,8 +73,26 @@ struct Executable {
   Clock last{};  ///< of its last launch
 };
 
+/// Some SMs of the GPU: a resource, and what is made of it.
+struct Sms {
+  unsigned first = 0, count = 0;
+};
+
+/// CUdevResource: a type, padding, and for SMs their number; where they are is the driver's own.
+struct Resource {
+  int type;
+  unsigned char padding[92];
+  unsigned count, first;
+  unsigned char rest[40];
+};
+
+struct GreenContext {
+  Sms sms;
+};
+
 struct Stream {
   std::size_t id = 0;
+  GreenContext* context = nullptr;
   Clock clock{};
   std::deque<Operation> queue;
   std::unique_ptr<Graph> capture;  ///< while it captures
@@ -100,6 +118,9 @@ struct Fake {
   std::mt19937_64 random{1};
   std::map<Stream*, std::unique_ptr<Stream>> streams;
   std::map<Event*, EventPtr> events;
+  std::map<Sms*, std::unique_ptr<Sms>> descriptions;
+  std::map<GreenContext*, std::unique_ptr<GreenContext>> contexts;
+  std::map<unsigned, std::size_t> launches;  ///< kernels by the SMs of their partition
   std::map<Graph*, std::unique_ptr<Graph>> graphs;
   std::map<Executable*, std::unique_ptr<Executable>> executables;
   std::map<std::uintptr_t, Allocation> allocations;
@@ -394,10 +415,12 @@ EXPORT const char* cudaGetErrorName(int code) {
   }
 }
 
-EXPORT int cudaStreamCreateWithPriority(void** stream, unsigned flags, int) {
-  ENTER("cudaStreamCreateWithPriority");
+namespace {
+
+int create_stream(void** stream, unsigned flags, GreenContext* context) {
   if (flags != 1) violation("a stream that waits for the NULL stream");
   auto made = std::make_unique<Stream>();
+  made->context = context;
   made->id = fake()->in_order.size();  // streams come and go all at once
   if (made->id == max_streams) return 2;
   fake()->in_order.push_back(made.get());
@@ -405,6 +428,104 @@ EXPORT int cudaStreamCreateWithPriority(void** stream, unsigned flags, int) {
   Stream* handle = made.get();
   fake()->streams[handle] = std::move(made);
   return 0;
+}
+
+constexpr unsigned gpu_sms = 132, sms_at_least = 8;
+
+}  // namespace
+
+EXPORT int cudaStreamCreateWithPriority(void** stream, unsigned flags, int) {
+  ENTER("cudaStreamCreateWithPriority");
+  return create_stream(stream, flags, nullptr);
+}
+
+EXPORT int cuInit(unsigned) {
+  ENTER("cuInit");
+  return 0;
+}
+
+EXPORT int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? 0 : 101;
+}
+
+EXPORT int cuDeviceGetDevResource(int, Resource* resource, int type) {
+  ENTER("cuDeviceGetDevResource");
+  *resource = {.type = type, .padding = {}, .count = gpu_sms, .first = 0, .rest = {}};
+  return 0;
+}
+
+EXPORT int cuDevSmResourceSplitByCount(Resource* groups, unsigned* count, const Resource* all,
+                                       Resource* rest, unsigned, unsigned least) {
+  ENTER("cuDevSmResourceSplitByCount");
+  if (all->type != 1) return 1;
+  const unsigned size = (std::max(least, 1U) + sms_at_least - 1) / sms_at_least * sms_at_least;
+  *rest = *all;
+  unsigned made = 0;
+  for (; made < *count && rest->count >= size; ++made) {
+    groups[made] = *rest;
+    groups[made].count = size;
+    rest->first += size;
+    rest->count -= size;
+  }
+  *count = made;
+  return made == 0 ? 1 : 0;
+}
+
+EXPORT int cuDevResourceGenerateDesc(void** description, Resource* resources, unsigned count) {
+  ENTER("cuDevResourceGenerateDesc");
+  if (count != 1) return 1;
+  auto made = std::make_unique<Sms>(Sms{resources->first, resources->count});
+  *description = made.get();
+  fake()->descriptions[made.get()] = std::move(made);
+  return 0;
+}
+
+EXPORT int cuGreenCtxCreate(void** context, void* description, int, unsigned flags) {
+  ENTER("cuGreenCtxCreate");
+  if (flags != 1) return 1;
+  const Sms sms = *static_cast<Sms*>(description);
+  for (const auto& [handle, other] : fake()->contexts)
+    if (sms.first < other->sms.first + other->sms.count && other->sms.first < sms.first + sms.count)
+      violation("green contexts that share SMs");
+  auto made = std::make_unique<GreenContext>(GreenContext{sms});
+  *context = made.get();
+  fake()->contexts[made.get()] = std::move(made);
+  return 0;
+}
+
+EXPORT int cuGreenCtxStreamCreate(void** stream, void* context, unsigned flags, int) {
+  ENTER("cuGreenCtxStreamCreate");
+  return create_stream(stream, flags, static_cast<GreenContext*>(context));
+}
+
+EXPORT int cuGreenCtxDestroy(void* context) {
+  const Lock lock(fake()->mutex);
+  for (const Stream* stream : fake()->in_order)
+    if (stream->context == context) violation("cuGreenCtxDestroy before its streams");
+  return fake()->contexts.erase(static_cast<GreenContext*>(context)) == 1 ? 0 : 201;
+}
+
+EXPORT int cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long, int*) {
+  ENTER("cuGetProcAddress_v2");
+  const std::map<std::string, void*> known{
+      {"cuInit", reinterpret_cast<void*>(cuInit)},
+      {"cuDeviceGet", reinterpret_cast<void*>(cuDeviceGet)},
+      {"cuDeviceGetDevResource", reinterpret_cast<void*>(cuDeviceGetDevResource)},
+      {"cuDevSmResourceSplitByCount", reinterpret_cast<void*>(cuDevSmResourceSplitByCount)},
+      {"cuDevResourceGenerateDesc", reinterpret_cast<void*>(cuDevResourceGenerateDesc)},
+      {"cuGreenCtxCreate", reinterpret_cast<void*>(cuGreenCtxCreate)},
+      {"cuGreenCtxStreamCreate", reinterpret_cast<void*>(cuGreenCtxStreamCreate)},
+      {"cuGreenCtxDestroy", reinterpret_cast<void*>(cuGreenCtxDestroy)},
+  };
+  const auto found = known.find(name);
+  *function = found == known.end() ? nullptr : found->second;
+  return found == known.end() ? 500 : 0;
+}
+
+EXPORT std::size_t fakeCudaLaunches(unsigned sms) {
+  const Lock lock(fake()->mutex);
+  return fake()->launches[sms];
 }
 
 EXPORT int cudaStreamDestroy(void* stream) {
@@ -634,6 +755,7 @@ EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::siz
   check_submitter("launch");
   Stream* found = find_stream(stream, "launch");
   if (found == nullptr) return 400;
+  ++fake()->launches[found->context == nullptr ? 0 : found->context->sms.count];
   CapturedWork made{{}, [=] { work(argument); }};
   for (std::size_t i = 0; i < count; ++i) {
     const Allocation* memory = find_allocation(accesses[i].begin, accesses[i].bytes);
@@ -666,6 +788,9 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.random.seed(seed);
   f.streams.clear();
   f.events.clear();
+  f.descriptions.clear();
+  f.contexts.clear();
+  f.launches.clear();
   f.graphs.clear();
   f.executables.clear();
   f.allocations.clear();
@@ -707,7 +832,7 @@ EXPORT std::size_t fakeCudaViolations(char* text, std::size_t bytes) {
 EXPORT std::size_t fakeCudaAlive() {
   const Lock lock(fake()->mutex);
   return fake()->streams.size() + fake()->events.size() + fake()->allocations.size() +
-         fake()->graphs.size() + fake()->executables.size();
+         fake()->contexts.size() + fake()->graphs.size() + fake()->executables.size();
 }
 
 EXPORT void fakeCudaMemory(std::size_t bytes) {

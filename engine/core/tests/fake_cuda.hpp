@@ -29,6 +29,9 @@ std::size_t fakeCudaViolations(char* text, std::size_t bytes);
 std::size_t fakeCudaAlive();
 /// Device memory that there is; 0: no limit.
 void fakeCudaMemory(std::size_t bytes);
+/// Kernels that were launched or captured on streams of partitions of so many SMs; 0: of the whole
+/// GPU.
+std::size_t fakeCudaLaunches(unsigned sms);
 /// Mutations of the program under test: calls of `function` do nothing and succeed ("" ends it).
 void fakeCudaIgnore(const char* function);
 }

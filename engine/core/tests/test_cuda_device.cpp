@@ -241,10 +241,14 @@ TEST(a_machine_says_what_it_cannot_have) {
     }
     return std::string();
   };
-  DeviceParams second = gpu(1), absent = gpu(1), wide = gpu(17), nowhere = gpu(1);
+  DeviceParams second = gpu(1), other = partition(8, 1), absent = gpu(1), wide = gpu(17),
+               nowhere = gpu(1);
   absent.cuda.ordinal = 3;
+  other.cuda.ordinal = 1;
   nowhere.cuda.library = "/nowhere/libcudart.so";
-  CHECK(refused({cpu(1), gpu(1), second}).find("one CUDA device") != std::string::npos);
+  CHECK(refused({cpu(1), gpu(1), second}).find("a partition of some SMs") != std::string::npos);
+  CHECK(refused({cpu(1), partition(8, 1), other}).find("one GPU at most") != std::string::npos);
+  CHECK(refused({cpu(1), partition(8, 9), partition(16, 8)}).find("16 lanes") != std::string::npos);
   CHECK(refused({cpu(1), gpu(1), emulated(1)}).find("emulated") != std::string::npos);
   CHECK(refused({cpu(1), absent}).find("GPU 3 does not exist") != std::string::npos);
   CHECK(refused({cpu(1), wide}).find("1 to 16") != std::string::npos);

@@ -1,0 +1,88 @@
+// How a CUDA device makes, captures and drops the kernels of plans, on its submitting thread.
+#include <stdexcept>
+
+#include "cuda_device.hpp"
+#include "cuda_graph.hpp"
+
+namespace engine::cuda {
+
+std::shared_ptr<const Kernel> CudaDevice::prepare_on(std::size_t partition,
+                                                     std::shared_ptr<const Kernel> kernel) {
+  if (auto made = std::dynamic_pointer_cast<const CudaKernel>(kernel))
+    return make([&] { return made; });
+  return make([&] { return params_.cuda.backend->adapt(std::move(kernel), parts(partition)); });
+}
+
+std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
+                                                     std::shared_ptr<const Kernel> prepared) {
+  const auto* slot = dynamic_cast<const KernelSlot*>(prepared.get());
+  if (slot == nullptr) return prepared;  // nothing to execute
+  return make([&]() -> std::shared_ptr<const CudaKernel> {
+    settle();
+    try {
+      auto captured = std::make_shared<const CapturedKernel>(slot->kernel(), parts(partition));
+      mark_lanes();
+      return captured;
+    } catch (const Error& error) {
+      if (error.is_fatal()) fatal_ = error.what();
+      mark_lanes();
+      throw;
+    } catch (...) {
+      mark_lanes();
+      throw;
+    }
+  });
+}
+
+/// Makes a kernel on the submitting thread, which also destroys it.
+std::shared_ptr<const Kernel> CudaDevice::make(
+    const std::function<std::shared_ptr<const CudaKernel>()>& maker) {
+  std::promise<std::shared_ptr<KernelSlot>> made;
+  const auto call = [&] {
+    try {
+      if (!lost_.empty()) throw std::runtime_error(lost_);
+      auto slot = std::make_shared<KernelSlot>(maker());
+      kernels_.insert(slot);
+      made.set_value(std::move(slot));
+    } catch (...) {
+      made.set_exception(std::current_exception());
+    }
+  };
+  if (!calls_->push(call)) throw std::runtime_error("device '" + name() + "' is closed");
+  std::shared_ptr<KernelSlot> slot = made.get_future().get();
+  const Kernel* const handle = slot.get();
+  return {handle, [this, calls = calls_, held = std::move(slot)](const Kernel*) mutable {
+            // Refused once the device is closed: then close() has destroyed the kernel.
+            calls->push([this, last = std::move(held)] { drop(last); });
+          }};
+}
+
+void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
+  slot->clear();
+  kernels_.erase(slot);
+  mark_lanes();
+  returns_memory_ = true;
+}
+
+/// A point in every lane behind all that was submitted without being a node.
+void CudaDevice::mark_lanes() noexcept {
+  try {
+    for (std::uint32_t lane = 0; lost_.empty() && lane < in_stream_; ++lane)
+      static_cast<void>(streams_->record(lane));
+  } catch (const std::exception& error) {
+    fatal_ = error.what();
+  }
+}
+
+/// Waits until the GPU is idle: for what may not happen beside other work.
+void CudaDevice::settle() {
+  while (lost_.empty() && fatal_.empty() && !streams_->is_idle())
+    if (!look()) std::this_thread::yield();
+}
+
+DeviceParts CudaDevice::parts(std::size_t partition) {
+  const Partition& part = partitions_[partition];
+  return {api_, *streams_, *memory_, *pinned_, part.first_lane, part.lanes};
+}
+
+}  // namespace engine::cuda
