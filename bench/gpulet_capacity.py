@@ -18,6 +18,7 @@ from bench import result_file
 from bench.resumable import Row, Table, fill
 from colocation import Scenario, policy_spec, read_scenario, simulate, summarise
 from colocation.arrivals.steady import Poisson
+from colocation.clock import NS_PER_S
 from colocation.noise import NOISES
 from colocation.planner import PLANNERS
 from colocation.policies import PolicySpec
@@ -34,16 +35,17 @@ PLANS = {
 }
 PERCENTILE = 0.99
 WITHIN = 0.99
-SECONDS = 2
+QUERIES = 5000
 STEP = 0.005
-ABOVE = 1.2
+ABOVE = 1.05
 DOWN = 0.03
 
 
 def at_rate(scenario: Scenario, rate_per_s: float) -> Scenario:
     """The scenario with each service at a rate."""
     tenants = tuple(replace(t, arrivals=Poisson(rate_per_s)) for t in scenario.tenants)
-    return replace(scenario, tenants=tenants, duration_ns=SECONDS * 10**9)
+    duration_ns = round(QUERIES / (rate_per_s * len(tenants)) * NS_PER_S)
+    return replace(scenario, tenants=tenants, duration_ns=duration_ns)
 
 
 def spec_of(policy: str, percentile: float) -> PolicySpec:
@@ -86,6 +88,8 @@ def most_kept(scenario: Scenario, policy: str) -> float:
     too little in use: the misses of such planners do not grow with the rate.
     """
     rate_per_s = ABOVE * most_promised(scenario, policy)
+    while kept(scenario, policy, rate_per_s):
+        rate_per_s *= 1 + DOWN
     while rate_per_s > 1 and not kept(scenario, policy, rate_per_s):
         rate_per_s *= 1 - DOWN
     return rate_per_s
@@ -122,7 +126,7 @@ def main() -> None:
     config = {
         "percentile": PERCENTILE,
         "within": WITHIN,
-        "seconds": SECONDS,
+        "queries": QUERIES,
         "step": STEP,
         "down": DOWN,
     }

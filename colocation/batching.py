@@ -70,11 +70,11 @@ class Turns:
 
         A turn ends with a start; drops leave the turn where it is.
         """
-        for partition, group in enumerate(state.running):
-            if group is not None:
+        partitions, running = state.deployment.partitions, state.running
+        for partition, assignments in enumerate(state.deployment.of_partition):
+            if not assignments or running[partition] is not None:
                 continue
-            share_percent = state.deployment.partitions[partition].share_percent
-            assignments = state.deployment.of_partition[partition]
+            share_percent = partitions[partition].share_percent
             first = self._next.get(partition, 0)
             for step in range(len(assignments)):
                 place = (first + step) % len(assignments)
