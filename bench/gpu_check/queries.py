@@ -21,6 +21,8 @@ IN_FLIGHT = (1, 4, 16)
 """Queries at a time among which the peak throughput is looked for."""
 
 _MOST_OUTSTANDING = 256
+_FEWEST = 5
+"""Queries of a closed loop, however long they take."""
 
 
 class _Client:
@@ -34,7 +36,7 @@ class _Client:
 
 
 def closed_loop(contender: Contender, users: int, seconds: float) -> Summary:
-    """``users`` queries in flight for so long, after a quarter of that to warm up."""
+    """``users`` queries in flight for so long at least, after a quarter of that to warm up."""
     load = LoadParams(round(seconds * 1e9), warmup_ns=round(seconds * 2.5e8))
     recorder, clock = Recorder(), MonotonicClock()
     _until_done(run_closed_loop(_Client(contender), ClosedLoopParams(load, users), recorder, clock))
