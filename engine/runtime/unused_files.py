@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 _SEGMENT = re.compile(r"(segment-[0-9a-f]{24})(-[0-9a-f]{16}\.laid)?\.onnx")
 _WEIGHT = re.compile(r"weight-[0-9a-f]{32}\.bin")
-_HALF_WRITTEN = re.compile(r"\.(lay-|segment-|weight-|model-).*")
+_HALF_WRITTEN = re.compile(r"\.(lay-|segment-|weight-|model-|summary\.).*")
 
 
 def remove_unused(graph: Graph, named: Callable[[], Iterable[Segment]]) -> int:

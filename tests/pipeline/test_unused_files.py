@@ -67,6 +67,7 @@ def test_what_a_stored_plan_names_stays_with_its_weights(graph: Graph, subject: 
     model = _built(graph, dropped)
     (graph.folder / "weight-0123456789abcdef0123456789abcdef.bin").write_bytes(b"x")
     (graph.folder / ".segment-0.onnx.abc").write_bytes(b"half")
+    (graph.folder / ".summary.json.abc").write_bytes(b"half")
     (graph.folder / ".lay-abc").mkdir()
     assert _files(graph) > before
     right = model.run(subject.inputs)
