@@ -67,16 +67,6 @@ class FileHashes:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_atomic(self._parts_note(digest), json.dumps(names).encode())
 
-    def is_remembered(self, file: Path) -> bool:
-        """Whether the file is large enough for its digest to be kept.
-
-        Raises
-        ------
-        OSError
-            If there is no such file.
-        """
-        return file.stat().st_size >= _SMALL_BYTES
-
     def _parts_note(self, digest: str) -> Path:
         return self._folder / f"{digest}.parts"
 

@@ -92,7 +92,7 @@ def known_source_hash(path: Path, memo: FileHashes) -> str | None:
     Parsing takes the memory of the file twice, which would be the peak of loading a model.
     """
     try:
-        names = memo.parts(memo.digest(path)) if memo.is_remembered(path) else None
+        names = memo.parts(memo.digest(path))
         if names is None:
             return None
         return _hash_of(path, [_inside(name, path) for name in names], memo)
@@ -101,13 +101,9 @@ def known_source_hash(path: Path, memo: FileHashes) -> str | None:
 
 
 def remember_source(model: onnx.ModelProto, path: Path, memo: FileHashes) -> None:
-    """Note what ``known_source_hash`` needs, of a model that could be used.
-
-    Small files are parsed sooner than anything is remembered of them.
-    """
+    """Note what ``known_source_hash`` needs, of a model that could be used."""
     try:
-        if memo.is_remembered(path):
-            memo.remember_parts(memo.digest(path), external_names(model, path))
+        memo.remember_parts(memo.digest(path), external_names(model, path))
     except OSError:
         return
 

@@ -12,10 +12,10 @@ from engine.dfg.onnx_reader import read
 from engine.errors import ModelError
 
 
-@pytest.fixture
-def path(tmp_path: Path, monkeypatch) -> Path:
-    """A model with external data, large enough to be remembered."""
-    monkeypatch.setattr(file_hashes, "_SMALL_BYTES", 0)
+@pytest.fixture(params=[0, 1 << 22], ids=["large", "small"])
+def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch) -> Path:
+    """A model with external data, whose own hash is remembered or not."""
+    monkeypatch.setattr(file_hashes, "_SMALL_BYTES", request.param)
     weight = numpy_helper.from_array(np.ones((32, 32), np.float32), "w")
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
