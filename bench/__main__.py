@@ -25,6 +25,7 @@ TABLES = (
     "gpulet_population",
     "gpulet_capacity",
     "gpulet_scaling",
+    "colocation_live",
 )
 
 

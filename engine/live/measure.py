@@ -84,7 +84,7 @@ def measure(
     extra: dict[str, dict[str, float]] = {model.name: {} for model in models}
     if lanes > 1:
         progress("measuring pairs side by side")
-        extra = bench.pairs(models, items, 100 // lanes)
+        extra = bench.pairs(models, items, lanes)
     return MeasuredProfile(
         devices=devices,
         models={
@@ -139,38 +139,42 @@ class _Bench:
         return tuple(statistics.median(row) / _MS for row in samples)
 
     def pairs(
-        self, models: Sequence[LiveModel], items: Sequence[int], share: int
+        self, models: Sequence[LiveModel], items: Sequence[int], lanes: int
     ) -> dict[str, dict[str, float]]:
-        """By which fraction each service is slower while each other one runs beside it."""
-        self._backend.prepare([Partition(0, share), Partition(0, share)])
+        """By which fraction each service is slower for each neighbour of each other one.
+
+        All other lanes run the neighbour: that is how it is when queries wait.
+        """
+        self._backend.prepare([Partition(0, 100 // lanes)] * lanes)
         names = [model.name for model in models]
         extra: dict[str, dict[str, float]] = {name: {} for name in names}
         for own in range(len(models)):
             for other in range(len(models)):
-                alone, beside = self._pair(models, items, own, other)
+                alone, beside = self._pair(models, items, own, other, lanes)
                 factor = statistics.median(beside) / statistics.median(alone)
-                extra[names[own]][names[other]] = max(0.0, factor - 1.0)
+                extra[names[own]][names[other]] = max(0.0, factor - 1.0) / (lanes - 1)
         return extra
 
     def _pair(
-        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int
+        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int, lanes: int
     ) -> tuple[list[int], list[int]]:
-        """Samples of a service alone, and of it with the other always running, in turns."""
+        """Samples of a service alone, and of it with neighbours that always run, in turns."""
         alone, beside = [], []
         for turn in range(_WARM_UP + self._params.rounds):
             alone_ns = self._took_ns(0, own, items[own], 0, models[own].operators)
-            beside_ns = self._beside_ns(models, items, own, other)
+            beside_ns = self._beside_ns(models, items, own, other, lanes)
             if turn >= _WARM_UP:
                 alone.append(alone_ns)
                 beside.append(beside_ns)
         return self._clean(alone), self._clean(beside)
 
     def _beside_ns(
-        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int
+        self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int, lanes: int
     ) -> int:
-        """Time of one query while the neighbour is started again whenever it ends."""
-        beside = True
-        self._start(1, self._query(other, items[other]), 0, models[other].operators)
+        """Time of one query while its neighbours are started again whenever they end."""
+        for lane in range(1, lanes):
+            self._start(lane, self._query(other, items[other]), 0, models[other].operators)
+        beside = lanes - 1
         began_ns = time.monotonic_ns()
         measured = self._start(0, self._query(own, items[own]), 0, models[own].operators)
         took_ns = 0
@@ -180,9 +184,10 @@ class _Bench:
                 if ended.group is measured:
                     took_ns = time.monotonic_ns() - began_ns
                 elif took_ns:
-                    beside = False
+                    beside -= 1
                 else:
-                    self._start(1, self._query(other, items[other]), 0, models[other].operators)
+                    lane, query = ended.group.partition, self._query(other, items[other])
+                    self._start(lane, query, 0, models[other].operators)
         return took_ns
 
     def _took_ns(self, partition: int, service: int, items: int, start: int, end: int) -> int:
