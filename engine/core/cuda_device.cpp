@@ -195,12 +195,17 @@ void CudaDevice::divide() {
 }
 
 /// A lane of a green context, or null.
-StreamHandle CudaDevice::make_stream(std::uint32_t stream) const {
-  if (green_contexts_ == nullptr) return nullptr;
-  for (std::size_t i = 0; i < partitions_.size(); ++i)
-    if (stream - partitions_[i].first_lane < partitions_[i].lanes)
-      return green_contexts_->make_stream(i);
-  return nullptr;
+StreamHandle CudaDevice::make_stream(std::uint32_t stream) {
+  if (green_contexts_ == nullptr || stream >= in_stream_) return nullptr;
+  const auto partition = std::ranges::find_if(partitions_, [stream](const Partition& part) {
+    return stream - part.first_lane < part.lanes;  // unsigned: false before it, too
+  });
+  try {
+    return green_contexts_->make_stream(static_cast<std::size_t>(partition - partitions_.begin()));
+  } catch (const std::runtime_error& error) {
+    warning_ = "lanes of a partition run on the whole GPU: " + std::string(error.what());
+    return nullptr;
+  }
 }
 
 /// Sessions first, then memory, then streams. Values that callers still hold keep their chunks.

@@ -131,7 +131,7 @@ class CudaDevice final : public Device {
   void settle();
   [[nodiscard]] DeviceParts parts(std::size_t partition);
   void divide();
-  [[nodiscard]] StreamHandle make_stream(std::uint32_t stream) const;
+  [[nodiscard]] StreamHandle make_stream(std::uint32_t stream);
   void work(std::promise<void>& opened);
   void open();
   void close();

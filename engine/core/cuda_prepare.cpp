@@ -1,5 +1,6 @@
 // How a CUDA device makes, captures and drops the kernels of plans, on its submitting thread.
 #include <stdexcept>
+#include <utility>
 
 #include "cuda_device.hpp"
 #include "cuda_graph.hpp"
@@ -37,21 +38,23 @@ std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
 /// Makes a kernel on the submitting thread, which also destroys it.
 std::shared_ptr<const Kernel> CudaDevice::make(
     const std::function<std::shared_ptr<const CudaKernel>()>& maker) {
-  std::promise<std::shared_ptr<KernelSlot>> made;
+  // The text and not the exception: two threads would hold and free one.
+  std::promise<std::pair<std::shared_ptr<KernelSlot>, std::string>> made;
   const auto call = [&] {
     try {
       if (!lost_.empty()) throw std::runtime_error(lost_);
       auto slot = std::make_shared<KernelSlot>(maker());
       kernels_.insert(slot);
-      made.set_value(std::move(slot));
-    } catch (...) {
-      made.set_exception(std::current_exception());
+      made.set_value({std::move(slot), {}});
+    } catch (const std::exception& error) {
+      made.set_value({nullptr, error.what()});
     }
   };
   if (!calls_->push(call)) throw std::runtime_error("device '" + name() + "' is closed");
-  std::shared_ptr<KernelSlot> slot = made.get_future().get();
+  auto [slot, failure] = made.get_future().get();
+  if (slot == nullptr) throw std::runtime_error(failure);
   const Kernel* const handle = slot.get();
-  return {handle, [this, calls = calls_, held = std::move(slot)](const Kernel*) mutable {
+  return {handle, [this, calls = calls_, held = slot](const Kernel*) mutable {
             // Refused once the device is closed: then close() has destroyed the kernel.
             calls->push([this, last = std::move(held)] { drop(last); });
           }};

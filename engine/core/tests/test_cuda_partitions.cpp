@@ -102,6 +102,19 @@ TEST(where_the_driver_cannot_divide_the_gpu_lanes_are_of_all_of_it) {
   }
 }
 
+TEST(a_lane_that_cannot_be_confined_is_of_all_of_the_gpu) {
+  const FakeCuda fake;
+  {
+    fake.inject("cuGreenCtxStreamCreate", 1, 2);
+    MachineOwner machine(machine_of({cpu(1), partition(64, 1), partition(32, 1)}));
+    CHECK(contains(machine->device(on_large).warning(), "cuGreenCtxStreamCreate failed with"));
+    run_side_by_side(machine, *in_turn(machine, 6, false), 6);
+    CHECK(fake.launches(0) == 20 * 4 && fake.launches(32) == 20 * 2);
+  }
+  fake.check_clean();
+  CHECK(fake.alive() == 0);
+}
+
 TEST(more_sms_than_there_are_cannot_be_had) {
   const FakeCuda fake;
   MachineOwner machine(machine_of({cpu(1), partition(80, 1), partition(64, 1)}));
