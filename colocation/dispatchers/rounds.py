@@ -62,11 +62,14 @@ class Rounds:
         return NOTHING
 
     def _next(self, state: State, partition: int) -> Query | None:
-        """Take the next query of the round that still waits; begin a round if there is none."""
+        """Take the next query of the round that still waits, and whose service is still here;
+        begin a round if there is none.
+        """
+        here = {a.service for a in state.deployment.of_partition[partition]}
         left = self._rounds.get(partition, [])
         while left:
             query = left.pop(0)
-            if query in state.waiting[query.service]:
+            if query.service in here and query in state.waiting[query.service]:
                 return query
         self._rounds[partition] = self._begun(state, partition)
         return self._rounds[partition].pop(0) if self._rounds[partition] else None

@@ -36,6 +36,11 @@ load = { kind = "uniform", rate_per_s = 20 }
 noise = { kind = "lognormal", spread = 0.1 }
 """
 
+WHOLE_ONLY = 'kind = "table", items = [1, 2], ms = { 100 = [9, 12] }'
+ANY_SHARE = TEXT.replace(
+    WHOLE_ONLY, 'kind = "affine", fixed_ns = 6_000_000, per_item_ns = 3_000_000'
+)
+
 
 @pytest.fixture
 def scenario_path(tmp_path: Path) -> Path:
@@ -44,8 +49,16 @@ def scenario_path(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_policy_runs_the_same_queries(scenario_path: Path) -> None:
-    load, compared = compare(read_scenario(scenario_path), policy_names())
+@pytest.fixture
+def any_share_path(tmp_path: Path) -> Path:
+    """The same with a profile of all shares, as some policies need it."""
+    path = tmp_path / "any_share.toml"
+    path.write_text(ANY_SHARE)
+    return path
+
+
+def test_every_policy_runs_the_same_queries(any_share_path: Path) -> None:
+    load, compared = compare(read_scenario(any_share_path), policy_names())
     assert {one.summary.total.offered for one in compared} == {len(load)}
     assert [one.summary.policy for one in compared] == policy_names()
     assert set(load.items[load.service == 1]) == {1, 2}
@@ -110,10 +123,10 @@ def test_wrong_files_are_explained(
 
 
 def test_json_is_the_same_every_time(
-    scenario_path: Path, capsys: pytest.CaptureFixture[str]
+    any_share_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def printed(*words: str) -> str:
-        assert main(["simulate", str(scenario_path), "--json", *words]) == 0
+        assert main(["simulate", str(any_share_path), "--json", *words]) == 0
         return capsys.readouterr().out
 
     first = printed("--policy", "all")
