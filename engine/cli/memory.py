@@ -67,6 +67,7 @@ def show_report(report: dict[str, Any]) -> None:
         _row("after queries", report, "steady", "resident_bytes"),
         _row("of it private (heap, arena)", report, "steady", "private_bytes"),
         _row("of it this process's share", report, "steady", "share_bytes"),
+        _row("of it pages counted twice", report, "steady", "counted_twice_bytes"),
         _row("peak", report, "steady", "peak_bytes"),
         _row("process before the model", report, "base", "resident_bytes"),
     ]

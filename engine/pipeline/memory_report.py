@@ -25,7 +25,8 @@ def memory_report(
     -------
     dict
         ``plan`` (what it is), ``weights`` (where they are), ``activations`` (predicted),
-        ``planned`` and ``plain`` (measured, bytes above each process's base), ``ratio``.
+        ``planned`` and ``plain`` (measured, bytes above each process's base), ``ratio``
+        (of these, a page that is mapped twice counted once).
 
     Raises
     ------
@@ -63,4 +64,7 @@ def _weights(graph: Graph) -> dict[str, int]:
 
 
 def _ratio(planned: Mapping[str, Any], plain: Mapping[str, Any], field: str) -> float:
-    return float(planned["steady"][field] / max(1, plain["steady"][field]))
+    held, beside = (
+        side["steady"][field] - side["steady"]["counted_twice_bytes"] for side in (planned, plain)
+    )
+    return float(held / max(1, beside))

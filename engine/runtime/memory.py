@@ -80,8 +80,8 @@ class MappedFiles:
 
     @staticmethod
     def below(folder: Path) -> MappedFiles:
-        """Files below a folder."""
-        return mapped_files((_PROC / "smaps").read_text(), folder)
+        """Files below a folder, links in its path followed."""
+        return mapped_files((_PROC / "smaps").read_text(), folder.resolve())
 
 
 def mapped_files(smaps: str, folder: Path) -> MappedFiles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,6 +12,7 @@ import pytest
 from engine.errors import ExecutionError
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.memory_probe import ProbeParams, probe_apart
+from engine.pipeline.memory_report import memory_report
 
 SIZE = 1 << 20
 TENSOR_BYTES = 4 * SIZE
@@ -42,6 +44,22 @@ def test_large_tensors_are_held_once(path: Path, tmp_path: Path) -> None:
     grown_bytes(path, load)  # makes the plan, which takes runs
     # Alive at once are a, b and c, of which the runtime computes one in place of a.
     assert grown_bytes(path, load) < 3.5 * TENSOR_BYTES
+
+
+def test_pages_that_two_sessions_map_count_once(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def probed(params: ProbeParams) -> dict[str, Any]:
+        found = probe_apart(params)
+        steady = {"peak_bytes": 700, "resident_bytes": 600, "counted_twice_bytes": 200}
+        plain = {"peak_bytes": 1000, "resident_bytes": 800, "counted_twice_bytes": 0}
+        assert found["steady"]["counted_twice_bytes"] == 0  # no weights, no mappings
+        return found | {"steady": plain if params.load is None else steady}
+
+    monkeypatch.setattr("engine.pipeline.memory_report.probe_apart", probed)
+    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    report = memory_report(path, load, {"x": np.ones(SIZE, np.float32)}, queries=1)
+    assert report["ratio"] == {"peak": 0.5, "resident": 0.5}
 
 
 def test_a_model_that_cannot_run_is_an_error(path: Path) -> None:

@@ -56,6 +56,16 @@ def test_a_mapped_file_is_resident_once_it_is_read(tmp_path: Path) -> None:
     assert found.private_bytes == 0
 
 
+def test_a_folder_is_found_through_a_link(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.bin").write_bytes(bytes(MIB))
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with (link / "a.bin").open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+        assert MappedFiles.below(link).files == 1
+
+
 def test_the_peak_outlives_what_caused_it() -> None:
     reset_peak()
     base = ProcessMemory.now()
