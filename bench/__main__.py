@@ -21,10 +21,12 @@ TABLES = (
     "serving",
     "dstack_golden",
     "dstack_gains",
+    "dstack_steps",
     "gpulet_interference",
     "gpulet_population",
     "gpulet_capacity",
     "gpulet_scaling",
+    "colocation_conservation",
     "colocation_live",
 )
 

@@ -3,8 +3,9 @@
 ``python -m bench.colocation_conservation [--queries 1000000] [--seconds 100]``
 
 Every query must end as exactly one of in time, late, dropped, rejected, failed; the validator
-judges each run. The same command goes on where it was stopped; the digest of a row is the same
-whenever it is run again.
+judges each run. The million comes in runs of 100,000, each with luck and changes of its own: the
+first one of every policy, then the second, and so on. First runs are run again by another process,
+which must find the same to the last bit. The same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-import time
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
+
+import numpy as np
 
 from bench import result_file
 from bench.budget import add_budget, fill_within
@@ -32,110 +37,166 @@ from colocation.scenario import Scenario, Tenant
 from colocation.service import Device, Service
 
 QUERIES = 1_000_000
-SEED = 1
+OF_A_RUN = 100_000
 FAILS_EVERY = 97
 """Every so many groups, one fails."""
-PERIOD_NS = 20 * NS_PER_S
-"""In each of them a device fails for a while, and a service leaves for a while."""
-SERVICES = (
-    ("light", 30, 16, 3_000_000, 500_000, Poisson(150)),
-    ("heavy", 100, 16, 6_000_000, 1_500_000, Bursty(60, 2.5)),
-    ("rare", 60, 4, 8_000_000, 1_000_000, Poisson(10)),
+HERE_S, AWAY_S = 12.0, 3.0
+"""How long devices and services stay and are gone on the mean, each for itself."""
+REORGANISATION = ReorganisationParams(5 * NS_PER_S, NS_PER_S, windows=4)
+ENDS = ("in_time", "late", "dropped", "rejected", "failed")
+
+TENANTS = (
+    Tenant(Service("light", 30_000_000, 16), Affine(3_000_000, 500_000, 40, 0.05), Poisson(150)),
+    Tenant(
+        Service("heavy", 100_000_000, 16, operators=12),
+        Affine(6_000_000, 1_500_000, 40, 0.05),
+        Bursty(50, 2.5),
+    ),
+    Tenant(
+        Service("several", 80_000_000, 16, operators=6, max_queue=12),
+        Affine(4_000_000, 1_000_000, 30, 0.05),
+        Bursty(20, 4),
+        items=(1, 2, 4),
+    ),
+    Tenant(Service("rare", 60_000_000, 4), Affine(8_000_000, 1_000_000, 50, 0.05), Poisson(10)),
 )
+"""Short and long targets, queries in parts and of several items, a short queue, bursts."""
+DEVICES = 2
 
 
-def scenario_of(queries: int) -> Scenario:
-    """Two devices and three services; so many queries on the mean."""
-    tenants = tuple(
-        Tenant(
-            Service(name, slo_ms * 1_000_000, most),
-            Affine(fixed_ns, per_item_ns, 40, 0.05),
-            arrivals,
-        )
-        for name, slo_ms, most, fixed_ns, per_item_ns, arrivals in SERVICES
-    )
-    rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in tenants)
-    return Scenario(
+def setting_of(queries: int, seed: int) -> Setting:
+    """So many queries on the mean, with all that can go wrong."""
+    rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in TENANTS)
+    duration_ns = round(queries / rate_per_s * NS_PER_S)
+    scenario = Scenario(
         name="conservation",
-        tenants=tenants,
-        devices=(Device("gpu0"), Device("gpu1")),
-        duration_ns=round(queries / rate_per_s * NS_PER_S),
-        seed=SEED,
+        tenants=TENANTS,
+        devices=tuple(Device(f"gpu{k}") for k in range(DEVICES)),
+        duration_ns=duration_ns,
+        seed=seed,
         policies=(),
         noise=NOISES.make("lognormal"),
-        interference=Pairwise([row[0] for row in SERVICES], 0.05),
+        overlap=0.2,
+        interference=Pairwise([tenant.service.name for tenant in TENANTS], 0.05),
+        changes=tuple(sorted(changes(duration_ns, seed))),
+        reorganisation=REORGANISATION,
     )
+    failures = frozenset(range(FAILS_EVERY, 2 * queries, FAILS_EVERY))
+    return replace(scenario.setting(), failures=failures)
 
 
-def changes(duration_ns: int) -> Iterator[tuple[int, Change]]:
-    """A device is lost and comes back, then a service leaves and comes back; in turn."""
-    for number, start_ns in enumerate(range(0, duration_ns, PERIOD_NS)):
-        device, service = number % 2, number % len(SERVICES)
-        yield start_ns + 4 * NS_PER_S, Change(ChangeKind.DEVICE_LOST, device)
-        yield start_ns + 9 * NS_PER_S, Change(ChangeKind.DEVICE_BACK, device)
-        yield start_ns + 13 * NS_PER_S, Change(ChangeKind.SERVICE_LEFT, service)
-        yield start_ns + 16 * NS_PER_S, Change(ChangeKind.SERVICE_CAME, service)
-
-
-def setting_of(queries: int) -> Setting:
-    """The scenario with all that can go wrong."""
-    setting = scenario_of(queries).setting()
-    return replace(
-        setting,
-        failures=frozenset(range(FAILS_EVERY, 2 * queries, FAILS_EVERY)),
-        changes=tuple(changes(setting.load.duration_ns)),
-        reorganisation=ReorganisationParams(reorganisation_ns=2 * NS_PER_S),
+def changes(duration_ns: int, seed: int) -> Iterator[tuple[int, Change]]:
+    """Each device and service stays and is away for exponential times; several may be away."""
+    generator = np.random.default_rng(seed)
+    kinds = (
+        (ChangeKind.DEVICE_LOST, ChangeKind.DEVICE_BACK, DEVICES),
+        (ChangeKind.SERVICE_LEFT, ChangeKind.SERVICE_CAME, len(TENANTS)),
     )
+    for away, back, count in kinds:
+        for subject in range(count):
+            now_ns, here = 0, True
+            while now_ns < duration_ns:
+                mean_s = HERE_S if here else AWAY_S
+                now_ns += 1 + round(generator.exponential(mean_s) * NS_PER_S)
+                yield now_ns, Change(away if here else back, subject)
+                here = not here
 
 
 def digest(run: Run) -> str:
-    """What happened to whom and when, as a few letters."""
-    columns = (run.record.outcome, run.record.ended_ns, run.record.group_start_ns)
-    return hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()[:12]
+    """What happened to whom, where and when, as a few letters."""
+    columns = (column for _, column in sorted(vars(run.record).items()))
+    hashed = hashlib.sha256()
+    for column in columns:
+        if isinstance(column, array):
+            hashed.update(column.tobytes())
+    return hashed.hexdigest()[:12]
 
 
-def measure(setting: Setting, policy: str) -> Row:
-    """Run a policy, and count how the queries ended.
+def counted(policy: str, queries: int, seed: int) -> Row:
+    """Run a policy; how the queries ended, how often it planned, and the digest of all.
 
     Raises
     ------
     ValueError
-        If the validator finds something.
+        If the validator finds something, or a query does not end once.
     """
-    began = time.process_time()
+    setting = setting_of(queries, seed)
     run = simulate(setting, policy_spec(policy))
-    seconds = time.process_time() - began
     services = setting.demand.services
     check_run(setting.load, services, run.deployment, run.record)
-    total = summarise(run, setting.load, services, len(setting.demand.devices)).total
-    ends = (total.in_time, total.late, total.dropped, total.rejected, total.failed)
-    if sum(ends) != total.offered or total.unfinished:
-        raise ValueError(f"{policy}: {total.offered} queries, of which {sum(ends)} ended")
-    names = ("in_time", "late", "dropped", "rejected", "failed")
+    total = summarise(run, setting.load, services, DEVICES).total
+    ends = {name: getattr(total, name) for name in ENDS}
+    if total.unfinished or {sum(ends.values()), total.offered} != {len(setting.load)}:
+        raise ValueError(f"{policy}: {total.offered} queries, of which {ends} ended")
     return {
+        "run": str(seed),
         "policy": policy,
         "queries": total.offered,
-        **dict(zip(names, ends, strict=True)),
+        **ends,
+        "changes": len(run.record.changes),
         "plans": run.record.plans,
-        "queries_per_min": round(total.offered / seconds * 60),
         "digest": digest(run),
     }
 
 
+def measure(policy: str, queries: int, seed: int) -> Row:
+    """As ``counted``; the first run also by another process.
+
+    Raises
+    ------
+    ValueError
+        As ``counted``, or if the other process does not find the same.
+    """
+    row = counted(policy, queries, seed)
+    if seed == 1 and again(policy, queries) != row:
+        raise ValueError(f"{policy}: seed 1 does not replay bit by bit")
+    return row
+
+
+def again(policy: str, queries: int) -> Row:
+    """The first run, by a fresh process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(counted, policy, queries, 1).result()
+
+
+def sums(rows: Sequence[Row]) -> list[Row]:
+    """A row for each policy, and one for all."""
+    by_policy: dict[str, list[Row]] = {}
+    for row in rows:
+        by_policy.setdefault(row["policy"], []).append(row)
+    return [_sum(name, own) for name, own in (by_policy | {"all": list(rows)}).items()]
+
+
+def _sum(policy: str, rows: Sequence[Row]) -> Row:
+    names = ("queries", *ENDS, "changes", "plans")
+    return {
+        "policy": policy,
+        "runs": len(rows),
+        **{name: sum(row[name] for row in rows) for name in names},
+        "replayed": sum(row["run"] == "1" for row in rows),
+    }
+
+
 def main() -> int:
-    """Fill the table."""
+    """Fill the table; show its sums."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=QUERIES, metavar="N")
+    add = parser.add_argument
+    add("--queries", type=int, default=QUERIES, metavar="N", help="of each policy")
+    add("--store", action="store_true", help="put the rows so far in the place of the results")
     add_budget(parser)
     args = parser.parse_args()
-    setting = setting_of(args.queries)
-    table = Table("colocation_conservation", {"queries": args.queries}, ("policy",))
+    of_a_run = min(args.queries, OF_A_RUN)
+    seeds = range(1, 1 + args.queries // of_a_run)
+    keys = [(str(seed), policy) for seed in seeds for policy in policy_names()]
+    table = Table("colocation_conservation", {"queries": of_a_run}, ("run", "policy"))
 
     def row(key: Key) -> Row:
-        return measure(setting, key[0])
+        return measure(key[1], of_a_run, int(key[0]))
 
-    fill_within(table, [(name,) for name in policy_names()], row, args.seconds)
-    result_file.show("colocation_conservation", table.rows)
+    done = fill_within(table, keys, row, args.seconds)
+    if args.store and not done:
+        table.store(keys)
+    result_file.show("colocation_conservation", sums(table.rows))
     return 0
 
 

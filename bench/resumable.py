@@ -68,13 +68,17 @@ class Table:
         machine = {**self._machine, "commit": ", ".join(self._commits)}
         result_file.write(f"{self._name}.part", self._config, self.rows, machine)
 
-    def finish(self, keys: Sequence[Key]) -> Path:
-        """Put the rows in the order of ``keys`` and in the place of the table's last results."""
+    def store(self, keys: Sequence[Key]) -> Path:
+        """Put the rows so far in the order of ``keys`` in the place of the last results."""
         order = {key: place for place, key in enumerate(keys)}
         rows = [row for row in self.rows if self.key_of(row) in order]
         rows.sort(key=lambda row: order[self.key_of(row)])
         machine = {**self._machine, "commit": ", ".join(self._commits)}
-        path = result_file.write(self._name, self._config, rows, machine)
+        return result_file.write(self._name, self._config, rows, machine)
+
+    def finish(self, keys: Sequence[Key]) -> Path:
+        """Store the rows; the next start measures all of them again."""
+        path = self.store(keys)
         self._path.unlink(missing_ok=True)
         return path
 

@@ -5,34 +5,37 @@ from __future__ import annotations
 import pytest
 
 from bench.colocation_all import best_rows, scenario_names
-from bench.colocation_conservation import measure, setting_of
+from bench.colocation_conservation import ENDS, counted, measure, setting_of, sums
 from colocation import policy_names
 from colocation.capacity import BOUND
-from colocation.simulator import Setting
 
-
-@pytest.fixture(scope="module")
-def setting() -> Setting:
-    return setting_of(2200)
+QUERIES = 1500
 
 
 @pytest.mark.parametrize("policy", policy_names())
-def test_queries_are_conserved_under_failures(setting: Setting, policy: str) -> None:
-    row = measure(setting, policy)
-    assert row["queries"] == len(setting.load)
-    assert row["failed"] > 0
+def test_queries_are_conserved_while_everything_changes(policy: str) -> None:
+    row = counted(policy, QUERIES, seed=1)
+    assert row["queries"] == sum(row[end] for end in ENDS) == len(setting_of(QUERIES, 1).load)
+    assert min(row[name] for name in ("in_time", "failed", "rejected", "changes", "plans")) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", policy_names())
 def test_a_million_queries_are_conserved(policy: str) -> None:
-    setting = setting_of(1_000_000)
-    assert measure(setting, policy)["queries"] == len(setting.load) > 990_000
+    found = sums([measure(policy, 100_000, seed) for seed in range(1, 11)])
+    assert found[0]["queries"] == pytest.approx(1_000_000, rel=0.02)
 
 
-def test_a_run_can_be_repeated(setting: Setting) -> None:
-    rows = [measure(setting, "edf_drop") | {"queries_per_min": 0} for _ in range(2)]
-    assert rows[0] == rows[1]
+def test_another_process_replays_a_run_to_the_last_bit() -> None:
+    row = measure("abacus", QUERIES, seed=1)
+    assert sums([row, counted("edf_drop", 200, 2)])[-1]["replayed"] == 1
+
+
+def test_a_run_that_cannot_be_replayed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.colocation_conservation.again", lambda *_: {})
+    assert measure("fcfs", 200, seed=2)["run"] == "2"
+    with pytest.raises(ValueError, match="seed 1 does not replay"):
+        measure("fcfs", 200, seed=1)
 
 
 def test_a_row_for_each_scenario_with_the_best_first() -> None:
