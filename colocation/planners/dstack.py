@@ -12,6 +12,7 @@ equation 11.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from colocation.clock import NS_PER_S
@@ -83,8 +84,17 @@ class DStackPlanner:
         self._reduced = reduced
 
     def plan(self, demand: Demand) -> Deployment:
-        """Place the most demanding services first."""
-        points = [self._point(demand, service) for service in range(len(demand.services))]
+        """Place the most demanding services first.
+
+        Raises
+        ------
+        ValueError
+            If a profile lacks a share that is needed; the message names the service.
+        """
+        points = []
+        for service in range(len(demand.services)):
+            with _naming(demand, service):
+                points.append(self._point(demand, service))
         needs = [_need(demand, service, point) for service, point in enumerate(points)]
         rooms = [_Room(k, 1.0, d.memory_bytes) for k, d in enumerate(demand.devices)]
         places: list[tuple[int, int, float]] = []
@@ -164,6 +174,15 @@ class DStackPlanner:
         if found is not None and found.items < least:
             found = point_of(latency_ns, least, found.share_percent)
         return found
+
+
+@contextmanager
+def _naming(demand: Demand, service: int) -> Iterator[None]:
+    """Errors of profiles say what they lack, and here whose they are."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"service {demand.services[service].name!r}: {error}") from error
 
 
 def _need(demand: Demand, service: int, point: OperatingPoint) -> float:

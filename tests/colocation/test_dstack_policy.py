@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
@@ -13,6 +14,7 @@ from colocation.metrics import summarise
 from colocation.planner import Demand
 from colocation.planners.dstack import DStackPlanner
 from colocation.profiles.affine import Affine
+from colocation.profiles.table import Table
 from colocation.reorganiser import ReorganisationParams
 from colocation.service import Device, Service
 from colocation.simulator import Run, Setting
@@ -48,6 +50,16 @@ def test_a_plan_gives_every_service_its_knee_on_demand() -> None:
 def test_the_program_plans_the_same() -> None:
     rates = [50.0, 150.0, 90.0]
     assert DStackPlanner(program=True).plan(demand(rates)) == DStackPlanner().plan(demand(rates))
+
+
+@pytest.mark.parametrize("options", [{}, {"batch": 4}, {"search": True}, {"program": True}])
+def test_a_profile_of_whole_devices_is_refused_by_the_services_name(
+    options: dict[str, Any],
+) -> None:
+    whole = Table([1, 16], {"100": [9, 24]})
+    told = replace(demand([50, 50]), profiles=(Affine(8 * MS, MS, 20), whole))
+    with pytest.raises(ValueError, match=r"service 's1': no time for \d+ %; there are \[100\]"):
+        DStackPlanner(**options).plan(told)
 
 
 def test_a_rate_above_a_device_goes_to_one_more_and_what_is_left_is_said() -> None:
