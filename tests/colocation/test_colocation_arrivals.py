@@ -15,6 +15,7 @@ MADE: dict[str, dict[str, Any]] = {
     "uniform": {"rate_per_s": 40},
     "bursty": {"rate_per_s": 40, "burst_s": 0.5, "calm_s": 2},
     "diurnal": {"rate_per_s": 40, "period_s": 10},
+    "steps": {"rates_per_s": [10, 0, 110], "step_s": 400 / 3},
 }
 
 
@@ -45,6 +46,17 @@ def test_bursts_and_days_are_wilder_than_poisson() -> None:
     assert dispersion("diurnal") > 4
 
 
+def test_steps_have_their_rates_and_the_last_one_holds_on() -> None:
+    process = ARRIVALS.make("steps", rates_per_s=[200, 0, 100], step_s=2)
+    times = process.times_ns(10 * NS_PER_S, np.random.default_rng(5))
+    counts = np.bincount(times // (2 * NS_PER_S), minlength=5).tolist()
+    assert counts[1] == 0
+    assert counts[0] == pytest.approx(400, rel=0.2)
+    assert counts[2:] == pytest.approx([200] * 3, rel=0.25)
+    short = process.times_ns(NS_PER_S, np.random.default_rng(5))
+    assert short.tolist() == times[times < NS_PER_S].tolist()
+
+
 @pytest.mark.parametrize(
     ("name", "options", "match"),
     [
@@ -52,6 +64,10 @@ def test_bursts_and_days_are_wilder_than_poisson() -> None:
         ("bursty", {"rate_per_s": 1, "peak": 9}, "peak must be <= 5"),
         ("bursty", {"rate_per_s": 1, "peak": 1}, "peak > 1"),
         ("diurnal", {"rate_per_s": 1, "swing": 2}, "0 <= swing <= 1"),
+        ("steps", {"rates_per_s": [0, 0], "step_s": 1}, "rate_per_s must be > 0"),
+        ("steps", {"rates_per_s": [1, -1], "step_s": 1}, "rates_per_s must be >= 0"),
+        ("steps", {"rates_per_s": [], "step_s": 1}, "rates_per_s must be >= 0"),
+        ("steps", {"rates_per_s": [1], "step_s": 0}, "step_s must be > 0"),
         ("poisson", {"rate": 1}, "rate"),
         ("nonsense", {}, "unknown arrivals 'nonsense'"),
     ],

@@ -1,0 +1,60 @@
+"""A rate that jumps at stated times: Poisson arrivals within each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.clock import NS_PER_S
+
+
+@ARRIVALS.register("steps")
+class Steps:
+    """Equally long steps, a rate for each; the last one holds on.
+
+    Parameters
+    ----------
+    rates_per_s : sequence of float
+        Not negative, not all 0.
+    step_s : float
+        Length of a step; > 0.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+
+    def __init__(self, rates_per_s: Sequence[float], step_s: float) -> None:
+        if not rates_per_s or not 0 <= min(rates_per_s) <= max(rates_per_s) < float("inf"):
+            raise ValueError(f"rates_per_s must be >= 0 and finite, got {list(rates_per_s)}")
+        if not 0 < step_s < float("inf"):
+            raise ValueError(f"step_s must be > 0 and finite, got {step_s}")
+        self._rates_per_s = tuple(rates_per_s)
+        self._step_s = step_s
+        checked_rate(self.rate_per_s)
+
+    @property
+    def rate_per_s(self) -> float:
+        """Mean over the steps."""
+        return sum(self._rates_per_s) / len(self._rates_per_s)
+
+    def scaled(self, factor: float) -> Steps:
+        """All rates scaled alike."""
+        checked_rate(factor)
+        return Steps([rate * factor for rate in self._rates_per_s], self._step_s)
+
+    def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
+        """Draw how many arrivals a step has, and when."""
+        step_ns = self._step_s * NS_PER_S
+        pieces = [np.empty(0)]
+        for step, rate_per_s in enumerate(self._rates_per_s):
+            last = step == len(self._rates_per_s) - 1
+            start_ns = step * step_ns
+            end_ns = max(start_ns, duration_ns) if last else start_ns + step_ns
+            count = generator.poisson(rate_per_s * (end_ns - start_ns) / NS_PER_S)
+            pieces.append(start_ns + np.sort(generator.random(count)) * (end_ns - start_ns))
+        times_ns = np.concatenate(pieces).astype(np.int64)
+        return times_ns[times_ns < duration_ns]
