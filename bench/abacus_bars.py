@@ -10,6 +10,7 @@ from bench.resumable import Row
 
 ABACUS, PERFECT = "abacus", "abacus, perfect predictor"
 FCFS, SJF, EDF_DROP = "fcfs_expired", "sjf_expired", "fcfs_drop"
+"""Textbook order, dropping what has expired, as section 7.1 has it; and the drop of Abacus."""
 NO_ROOM = "vgg16_vgg19"
 """The pair whose operators fill the device by themselves."""
 
@@ -42,6 +43,19 @@ GAINS = (
 )
 """Abacus (SC'21), sections 7.2 and 7.3."""
 
+NO_ROOM_GAINS = (
+    ("100", _SERVED, FCFS, ">= -0.03"),
+    ("50", _GOODPUT, FCFS, ">= -0.03"),
+    ("100", _GOODPUT, FCFS, ">= -0.03"),
+    ("50", _SERVED, FCFS, ""),
+    ("50", _SERVED, EDF_DROP, ">= -0.03"),
+    ("100", _SERVED, EDF_DROP, ">= -0.03"),
+    ("50", _GOODPUT, EDF_DROP, ""),
+    ("100", _GOODPUT, EDF_DROP, ""),
+)
+"""Section 7.3 speaks of the peak throughput of this pair, at 100 a second. At 50 "served" rewards
+FCFS for late answers, so the bar there is on those in time."""
+
 
 def mean(rows: Sequence[Row], load: str, policy: str, figure: str) -> float:
     """Mean over the pairs at a load."""
@@ -69,17 +83,16 @@ def bars(rows: Sequence[Row]) -> list[Row]:
     lines.append(_line("violations at 50", violations, None, "<= 0.02"))
     more = mean(rows, "100", ABACUS, _VIOLATIONS) - mean(rows, "100", PERFECT, _VIOLATIONS)
     lines.append(_line(f"violations at 100, more than {PERFECT}", more, None, "<= 0.05"))
-    for load in ("50", "100"):
-        for other in (FCFS, EDF_DROP):
-            what = f"served of {NO_ROOM} at {load}, against {other}"
-            lines.append(_line(what, without_room(rows, load, other), None, ">= -0.03"))
+    for load, figure, other, bar in NO_ROOM_GAINS:
+        ours = without_room(rows, load, figure, other)
+        lines.append(_line(f"{figure} of {NO_ROOM} at {load}, against {other}", ours, None, bar))
     return lines
 
 
-def without_room(rows: Sequence[Row], load: str, other: str) -> float:
-    """Gain in served queries where overlap gains nothing."""
+def without_room(rows: Sequence[Row], load: str, figure: str, other: str) -> float:
+    """Gain where overlap gains nothing."""
     (own,) = (r["policies"] for r in rows if (r["pair"], r["load"]) == (NO_ROOM, load))
-    return float(own[ABACUS][_SERVED] / own[other][_SERVED] - 1)
+    return float(own[ABACUS][figure] / own[other][figure] - 1)
 
 
 def _line(what: str, ours: float, paper: float | None, bar: str) -> Row:

@@ -67,7 +67,8 @@ def test_the_bars_are_ratios_of_means() -> None:
     assert ours["violations at 50, against fcfs_expired"] == -0.8
     assert ours["goodput_per_s at 100, against fcfs_drop"] == pytest.approx(0.4464)
     assert ours[f"violations at 100, more than {PERFECT}"] == 0.05
-    assert ours[f"served of {NO_ROOM} at 50, against fcfs_expired"] == 0.5
+    assert ours[f"served_per_s of {NO_ROOM} at 100, against fcfs_expired"] == 0.5
+    assert ours[f"goodput_per_s of {NO_ROOM} at 50, against fcfs_expired"] == pytest.approx(1.7)
 
 
 def test_goodput_is_the_share_of_what_was_offered() -> None:
