@@ -1,7 +1,7 @@
 """Memory of every model beside ONNX Runtime's session, and of fifty plans beside one.
 
-``python -m bench.memory [NAME ...]`` measures some models only. Each figure comes from a process
-of its own, above what that process held before the model.
+``python -m bench.memory [NAME ...]`` measures some models only; it goes on where it was stopped. Each
+figure comes from a process of its own, above what that process held before the model.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
-
-from bench import result_file
 from bench.built_models import FOLDER, built
 from bench.cutting import cut_model, cut_plan
+from bench.resumable import Table, fill
 from engine.dfg.onnx_reader import read
 from engine.native import load_runtime
 from engine.pipeline.load_params import LoadParams
@@ -115,22 +113,13 @@ def main() -> None:
         print(json.dumps(measure_plans(sys.argv[2], *map(int, sys.argv[3:]))))
         return
     names = sys.argv[1:] or model_names()
-    rows = []
-    for name in names:
-        rows.append(model_row(name))
-        print(f"{name}: {rows[-1]['peak ratio']:.2f}", file=sys.stderr, flush=True)
-    ratios = [row["peak ratio"] for row in rows]
-    worst = {"worst peak ratio": max(ratios), "median peak ratio": float(np.median(ratios))}
-    result_file.show("Memory beside ONNX Runtime", rows)
-    result_file.write("memory", {"queries": QUERIES, **worst}, rows)
+    models = [(name,) for name in names]
+    fill(Table("memory", {"queries": QUERIES}, ["model"]), models, lambda key: model_row(*key))
     plans = [
-        plans_row(name, different)
-        for name in PLAN_MODELS
-        if name in names
-        for different in (5, PLANS)
+        (name, str(different)) for name in PLAN_MODELS if name in names for different in (5, PLANS)
     ]
-    result_file.show("Memory of fifty plans", plans)
-    result_file.write("memory_plans", {"segments": 2}, plans)
+    table = Table("memory_plans", {"segments": 2}, ["model", "different cuts"])
+    fill(table, plans, lambda key: plans_row(key[0], int(key[1])))
 
 
 if __name__ == "__main__":
