@@ -1,7 +1,7 @@
 """Memory of every model beside ONNX Runtime's session, and of fifty plans beside one.
 
-``python -m bench.memory [NAME ...]`` measures some models only; it goes on where it was stopped. Each
-figure comes from a process of its own, above what that process held before the model.
+``python -m bench.memory [NAME ...]`` measures some models only; it goes on where it was stopped.
+Each figure comes from a process of its own, above what that process held before the model.
 """
 
 from __future__ import annotations
