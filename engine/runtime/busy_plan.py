@@ -12,14 +12,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
-from engine.runtime.lowering import lay_out_plan, lower
+from engine.runtime.lowering import lay_out_plan
+from engine.runtime.ports import Ports
+from engine.runtime.prepared import Prepared, prepare
 from engine.segmentation.plan import Plan, Segment
 from placement.timeline import Timeline
 
@@ -96,14 +97,6 @@ def whole_segment(graph: Graph) -> Segment:
     )
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A plan of the core, and its path for plain arrays where the model has one."""
-
-    native: _core.Plan
-    query: _core.Query | None
-
-
 _WINDOW = 2
 """Answers a lane over which the queries of waiting callers are averaged: few, so that callers that
 come or go are soon noticed, by queries of a second too."""
@@ -124,8 +117,6 @@ class BusyPlan:
     ----------
     lanes : int
         Of the CPU.
-    query : callable
-        Makes the native path of plain arrays for a prepared plan.
     """
 
     def __init__(
@@ -134,13 +125,13 @@ class BusyPlan:
         plan: Plan,
         machine: _core.Machine,
         lanes: int,
-        query: Callable[[_core.Plan], _core.Query | None],
+        ports: Ports,
     ) -> None:
         self._graph = graph
         self._plan = plan
         self._machine = machine
         self._lanes = lanes
-        self._query = query
+        self._ports = ports
         self._lock = threading.Lock()
         self._started = False
         self._waited_ns = 0
@@ -176,8 +167,7 @@ class BusyPlan:
         """Open its session; takes as long as loading the model."""
         try:
             lay_out_plan(self._graph, self._plan)
-            native = lower(self._graph, self._plan, self._machine)
-            self._prepared = Prepared(native, self._query(native))
+            self._prepared = prepare(self._graph, self._plan, self._machine, self._ports)
         except EngineError as error:
             _log.warning("no second plan for overlapping queries: %s", error)
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engine import _core
-from engine.runtime.blame import Blame, blame
-from engine.runtime.causes import causes_of
+from engine.runtime.blame import Blame
 from engine.runtime.inputs import Array
-from engine.runtime.measured import Traced, together, traced_query
+from engine.runtime.ports import Ports
+from engine.runtime.prepared import Prepared
+from engine.runtime.traced_run import TracedRun
 from placement.timeline import Timeline
-
-if TYPE_CHECKING:
-    from engine.runtime.model import Model
 
 
 class Future:
     """A query in flight."""
 
-    def __init__(self, model: Model, run: _core.Run, wanted: Sequence[str] | None) -> None:
-        self._model = model
+    def __init__(
+        self, ports: Ports, prepared: Prepared, run: _core.Run, wanted: Sequence[str] | None
+    ) -> None:
+        self._ports = ports
+        self._prepared = prepared
         self._run = run
         self._wanted = wanted
 
@@ -49,7 +49,7 @@ class Future:
         """
         if not self._run.wait(-1.0 if timeout is None else timeout):
             raise TimeoutError(f"query not done after {timeout} s")
-        return self._model._finish(self._run, self._wanted)
+        return self._ports.answer(self._run, self._wanted, self._prepared.query)
 
     def timeline(self) -> Timeline:
         """Spans of this query, if it was submitted with ``traced=True`` and is done."""
@@ -68,9 +68,7 @@ class Future:
         EngineError
             If one of them was not submitted with ``traced=True`` or is not done.
         """
-        model = self._model
-        timeline = together([future._traced() for future in (self, *others)])
-        return blame(timeline, lanes=model.lanes, causes=causes_of(model.plan))
+        return self._traced().blame([future._traced() for future in others])
 
-    def _traced(self) -> Traced:
-        return traced_query(self._model.plan, self._run, self._model.lanes)
+    def _traced(self) -> TracedRun:
+        return TracedRun(self._prepared.plan, self._prepared.lanes, self._run)

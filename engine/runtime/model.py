@@ -5,48 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
-
-import numpy as np
-import onnx
-from onnx import numpy_helper
+from dataclasses import replace
 
 from engine import _core
-from engine.dfg.graph import Dim, Graph, ValueKind
-from engine.errors import (
-    CancelledError,
-    DeadlineError,
-    EngineError,
-    ExecutionError,
-    InputError,
-)
+from engine.dfg.graph import Graph
+from engine.errors import DeadlineError, EngineError
 from engine.runtime.blame import Blame, blame
-from engine.runtime.busy_plan import BusyPlan, Prepared, SecondPlan, narrow_plan
+from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
 from engine.runtime.completions import completions
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.future import Future as Future
-from engine.runtime.inputs import (
-    Array,
-    IoSpec,
-    check_names,
-    checked_input,
-    input_dtype,
-    input_specs,
-    output_specs,
-)
-from engine.runtime.lowering import computed_outputs, lower
-from engine.runtime.measured import Traced, traced_query
+from engine.runtime.inputs import Array
+from engine.runtime.ports import Ports, raise_for
+from engine.runtime.prepared import Prepared, prepare
+from engine.runtime.traced_run import TracedRun
 from engine.segmentation.plan import Plan
-from engine.values import from_value, to_value
 from placement.timeline import Timeline
-
-_NUMPY_TYPES = frozenset(
-    elem_type
-    for elem_type in onnx.TensorProto.DataType.values()
-    if elem_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
-    and onnx.helper.tensor_dtype_to_np_dtype(elem_type).isbuiltin == 1
-)
 
 
 class Model:
@@ -67,26 +42,43 @@ class Model:
         recovery: Recovery | None = None,
     ) -> None:
         self.graph = graph
-        defaults = _defaults(graph)
-        self.inputs = input_specs(graph)
-        self.outputs = output_specs(graph)
-        self._output_names = tuple(spec.name for spec in self.outputs)
-        self._dtypes = {spec.name: input_dtype(spec) for spec in self.inputs}
-        self._defaults = {name: to_value(array) for name, array in defaults.items()}
-        self._constants = _constants(graph)
-        self._computed = computed_outputs(graph)
+        self._ports = Ports(graph)
+        self.inputs = self._ports.inputs
+        self.outputs = self._ports.outputs
         self._second_plan = second_plan
-        self._last_traced: Traced | _core.Recording | None = None
+        self._last_traced: TracedRun | None = None
         self._adopt(plan, machine)
         self._guard = None if recovery is None else LossGuard(machine, recovery)
 
+    @property
+    def plan(self) -> Plan:
+        """What it runs; may be set to the same segments with another prediction."""
+        return self._prepared.plan
+
+    @plan.setter
+    def plan(self, plan: Plan) -> None:
+        self._prepared = replace(self._prepared, plan=plan)
+
+    @property
+    def native(self) -> _core.Plan:
+        """The core's form of the plan."""
+        return self._prepared.native
+
+    @property
+    def lanes(self) -> Mapping[str, int]:
+        """Lanes of its machine, by device."""
+        return self._prepared.lanes
+
     def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
-        self.native = lower(self.graph, plan, machine)
-        self.plan = plan
-        plain_query = _plain_query(self.inputs, self.outputs, bool(self._constants))
-        self._query = plain_query(self.native)
-        self.lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        self._busy = self._busy_plan(machine, plain_query, self._second_plan)
+        self._prepared = prepare(self.graph, plan, machine, self._ports)
+        self._busy = self._busy_plan(plan, machine)
+
+    def _busy_plan(self, plan: Plan, machine: _core.Machine) -> BusyPlan | None:
+        lanes = self.lanes[plan.devices[0]]
+        narrow = narrow_plan(self.graph, plan, lanes, self._second_plan)
+        if narrow is None:
+            return None
+        return BusyPlan(self.graph, narrow, machine, lanes, self._ports)
 
     def _check_devices(self) -> None:
         """Go on as the user chose if a device is lost (device_loss.py)."""
@@ -123,44 +115,56 @@ class Model:
             If a segment failed; other queries are not affected.
         """
         self._check_devices()
-        if self._busy is None or traced:
-            return self._run(inputs, outputs, timeout, traced, None)
+        busy = self._busy
+        if busy is None or traced:
+            return self._run(self._prepared, inputs, outputs, timeout, traced)
         began_ns = time.monotonic_ns()
-        answer = self._run(inputs, outputs, timeout, traced, self._busy.now())
-        self._busy.answered(began_ns)
+        answer = self._run(busy.now() or self._prepared, inputs, outputs, timeout, traced)
+        busy.answered(began_ns)
         return answer
 
     def _run(
         self,
+        prepared: Prepared,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         timeout: float | None,
         traced: bool,
-        busy: Prepared | None,
     ) -> dict[str, Array]:
-        query = self._query if busy is None else busy.query
+        query = prepared.query
         if query and outputs is None and timeout is None and type(inputs) is dict:
             answer = query.answer_traced(inputs) if traced else query.answer(inputs)
             if isinstance(answer, dict):
                 return answer
             if isinstance(answer, tuple):
-                result, self._last_traced = answer
+                result, recording = answer
+                self._keep_trace(prepared, recording)
                 return result
             if answer is not None:
-                _raise(answer.status, answer.error)
+                raise_for(answer)
+        return self._run_carefully(prepared, inputs, outputs, timeout, traced)
+
+    def _run_carefully(
+        self,
+        prepared: Prepared,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        timeout: float | None,
+        traced: bool,
+    ) -> dict[str, Array]:
+        """The path of what is not plain; says what is wrong with inputs."""
         moments = [time.monotonic_ns()]
-        values = self._values(inputs, outputs)
+        values = self._ports.values(inputs, outputs)
         moments.append(time.monotonic_ns())
         try:
-            native = self.native if busy is None else busy.native
-            run = native.execute(values, -1.0 if timeout is None else timeout, traced)
+            run = prepared.native.execute(values, -1.0 if timeout is None else timeout, traced)
         except TimeoutError as error:
             raise DeadlineError(f"query not done after {timeout} s") from error
         moments.append(time.monotonic_ns())
-        result = self._finish(run, outputs)
+        result = self._ports.answer(run, outputs, prepared.query)
         if traced:
             moments.append(time.monotonic_ns())
-            self._last_traced = _core.Recording(run, moments)
+            self._keep_trace(prepared, _core.Recording(run, moments))
         return result
 
     def submit(
@@ -182,16 +186,17 @@ class Model:
             Queries of a higher priority go first.
         """
         self._check_devices()
-        busy = None if self._busy is None or traced else self._busy.now()
-        query = self._query if busy is None else busy.query
+        prepared = self._prepared if traced else self._prepared_now()
+        query = prepared.query
         if query and outputs is None and not traced and type(inputs) is dict:
             started = query.submit(inputs, deadline_ns, priority)
             if started is not None:
-                return Future(self, started, None)
-        values = self._values(inputs, outputs)
-        native = self.native if busy is None else busy.native
-        run = native.submit(values, deadline_ns=deadline_ns, priority=priority, traced=traced)
-        return Future(self, run, outputs)
+                return Future(self._ports, prepared, started, None)
+        values = self._ports.values(inputs, outputs)
+        run = prepared.native.submit(
+            values, deadline_ns=deadline_ns, priority=priority, traced=traced
+        )
+        return Future(self._ports, prepared, run, outputs)
 
     async def infer(
         self,
@@ -207,10 +212,10 @@ class Model:
         """
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._guard.recover, self.plan, self._adopt)
-        values = self._values(inputs, outputs)
-        native = self._plan_now()
+        values = self._ports.values(inputs, outputs)
+        prepared = self._prepared_now()
         run = await completions().wait(
-            lambda queue, tag: native.submit(
+            lambda queue, tag: prepared.native.submit(
                 values,
                 deadline_ns=deadline_ns or 0,
                 priority=priority,
@@ -221,7 +226,7 @@ class Model:
         )
         if look is not None and run.status == "ok":
             look(run)
-        return self._finish(run, outputs)
+        return self._ports.answer(run, outputs, prepared.query)
 
     def timeline(self) -> Timeline:
         """Spans of the last ``run(..., traced=True)``.
@@ -241,140 +246,22 @@ class Model:
         EngineError
             If no run was traced.
         """
-        traced = self._traced()
-        return blame(
-            traced.timeline, lanes=self.lanes, causes=causes_of(self.plan), call=traced.call
-        )
+        return self._traced().blame()
 
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 
-    def _traced(self) -> Traced:
-        """The last traced run, made spans of on the first look: queries do not pay for that."""
-        last = self._last_traced
-        if last is None:
+    def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
+        plan, lanes = prepared.plan, prepared.lanes
+        self._last_traced = TracedRun(plan, lanes, recording, recording.moments)
+
+    def _traced(self) -> TracedRun:
+        if self._last_traced is None:
             raise EngineError("no traced run yet: call run(..., traced=True) first")
-        if isinstance(last, Traced):
-            return last
-        found = traced_query(self.plan, last, self.lanes, last.moments)
-        if self._last_traced is last:
-            self._last_traced = found
-        return found
+        return self._last_traced
 
-    def _busy_plan(
-        self,
-        machine: _core.Machine,
-        query: Callable[[_core.Plan], _core.Query | None],
-        allowed: SecondPlan,
-    ) -> BusyPlan | None:
-        lanes = self.lanes[self.plan.devices[0]]
-        plan = narrow_plan(self.graph, self.plan, lanes, allowed)
-        if plan is None:
-            return None
-        return BusyPlan(self.graph, plan, machine, lanes, query)
-
-    def _plan_now(self) -> _core.Plan:
-        busy = None if self._busy is None else self._busy.now()
-        return self.native if busy is None else busy.native
-
-    def _values(
-        self, inputs: Mapping[str, Array], outputs: Sequence[str] | None
-    ) -> list[_core.Value | None]:
-        if outputs is not None:
-            for name in outputs:
-                if name not in self._output_names:
-                    raise InputError(
-                        f"unknown output {name!r}; there are: {_list(self._output_names)}"
-                    )
-        check_names(self._dtypes, inputs)
-        return [self._value(spec, inputs) for spec in self.inputs]
-
-    def _value(self, spec: IoSpec, inputs: Mapping[str, Array]) -> _core.Value | None:
-        name = spec.name
-        array = inputs.get(name)
-        # The common case first: this is on the path of every query.
-        if (
-            type(array) is np.ndarray
-            and array.dtype == self._dtypes[name]
-            and array.shape == spec.shape
-        ):
-            return to_value(array, spec.elem_type)
-        if name not in inputs:
-            if name in self._defaults:
-                return self._defaults[name]
-            if spec.optional:
-                return None
-            raise InputError(f"input {name!r} is missing")
-        content = checked_input(spec, array)
-        try:
-            return to_value(content, spec.elem_type or None)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"input {name!r}: {error}") from error
-
-    def _finish(self, run: _core.Run, wanted: Sequence[str] | None) -> dict[str, Array]:
-        if run.status != "ok":
-            _raise(run.status, run.error)
-        if wanted is None and self._query is not None:
-            return self._query.outputs(run)
-        values = dict(zip(self._computed, run.outputs(), strict=True))
-        names = self._output_names if wanted is None else wanted
-        return {
-            name: self._constants[name] if name in self._constants else from_value(values[name])
-            for name in names
-        }
-
-
-def _plain_query(
-    inputs: Sequence[IoSpec], outputs: Sequence[IoSpec], has_constants: bool
-) -> Callable[[_core.Plan], _core.Query | None]:
-    """Makes the native path of ``run``, where all inputs and outputs are tensors that numpy has.
-
-    Holds no model: one that holds itself would keep its sessions until the garbage is collected.
-    """
-    plain = all(
-        s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in (*inputs, *outputs)
-    )
-    ports = [(s.name, s.elem_type, _extents(s.shape)) for s in inputs]
-    names = [s.name for s in outputs]
-
-    def query(native: _core.Plan) -> _core.Query | None:
-        if has_constants or not plain:
-            return None
-        return _core.Query(native, np.ndarray, ports, names)
-
-    return query
-
-
-def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:
-    return None if shape is None else [d if isinstance(d, int) else -1 for d in shape]
-
-
-def _raise(status: str, error: str) -> NoReturn:
-    if status == "cancelled":
-        raise CancelledError(error or "query cancelled")
-    if status == "deadline":
-        raise DeadlineError(error or "the query's deadline passed")
-    raise ExecutionError(" ".join(error.split()))
-
-
-def _list(names: Any) -> str:
-    return ", ".join(sorted(names))
-
-
-def _defaults(graph: Graph) -> dict[str, Array]:
-    return _initializers(graph, set(graph.default_inputs))
-
-
-def _constants(graph: Graph) -> dict[str, Array]:
-    return _initializers(graph, set(graph.constant_outputs))
-
-
-def _initializers(graph: Graph, names: set[str]) -> dict[str, Array]:
-    if not names:
-        return {}
-    return {
-        t.name: numpy_helper.to_array(t, str(graph.folder))
-        for t in graph.model.graph.initializer
-        if t.name in names
-    }
+    def _prepared_now(self) -> Prepared:
+        """What the next untraced query runs: a plan of its own lane while others overlap."""
+        busy = self._busy
+        return (None if busy is None else busy.now()) or self._prepared

@@ -104,6 +104,23 @@ def test_queries_go_on_with_the_device_opened_again(graph: Graph, right: np.ndar
         assert model.plan.devices == ("cpu", "emulated:gpu")
 
 
+def test_what_was_traced_before_the_loss_is_told_by_its_own_plan(
+    graph: Graph, right: np.ndarray
+) -> None:
+    model = losing(graph, "cpu", lose_at=LENGTH + 3)
+    future = model.submit(INPUTS, traced=True)
+    future.result()
+    model.run(INPUTS, traced=True)
+    with pytest.raises(ExecutionError, match="is lost"):
+        model.run(INPUTS)
+    np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
+    assert model.plan.devices == ("cpu",)
+    for told in (model, future):
+        resources = {span.resource for span in told.timeline()}
+        assert {"cpu", "emulated:gpu", "host->emulated:gpu"} <= resources
+        assert told.blame().total_ns > 0
+
+
 def test_all_models_of_a_lost_machine_go_on(graph: Graph, right: np.ndarray) -> None:
     first, second = (losing(graph, "recreate", lose_at=LENGTH + 3) for _ in range(2))
     np.testing.assert_array_equal(second.run(INPUTS)["y"], right)

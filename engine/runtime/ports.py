@@ -1,0 +1,143 @@
+"""What goes into a model and comes out of it: arrays by name to the core's values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from engine import _core
+from engine.dfg.graph import Dim, Graph, ValueKind
+from engine.errors import CancelledError, DeadlineError, ExecutionError, InputError
+from engine.runtime.inputs import (
+    Array,
+    IoSpec,
+    check_names,
+    checked_input,
+    input_dtype,
+    input_specs,
+    output_specs,
+)
+from engine.runtime.lowering import computed_outputs
+from engine.values import from_value, to_value
+
+_NUMPY_TYPES = frozenset(
+    elem_type
+    for elem_type in onnx.TensorProto.DataType.values()
+    if elem_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
+    and onnx.helper.tensor_dtype_to_np_dtype(elem_type).isbuiltin == 1
+)
+
+
+class Ports:
+    """Inputs and outputs of one graph, whatever its plan. Immutable, hence thread-safe."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.inputs = input_specs(graph)
+        self.outputs = output_specs(graph)
+        self._output_names = tuple(spec.name for spec in self.outputs)
+        self._dtypes = {spec.name: input_dtype(spec) for spec in self.inputs}
+        defaults = _initializers(graph, set(graph.default_inputs))
+        self._defaults = {name: to_value(array) for name, array in defaults.items()}
+        self._constants = _initializers(graph, set(graph.constant_outputs))
+        self._computed = computed_outputs(graph)
+
+    def values(
+        self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
+    ) -> list[_core.Value | None]:
+        """The core's values of a query's inputs, in the model's order; None for absent optionals.
+
+        Raises
+        ------
+        InputError
+            If a name, type or shape does not fit, or ``outputs`` names what is none.
+        """
+        for name in outputs or ():
+            if name not in self._output_names:
+                known = ", ".join(sorted(self._output_names))
+                raise InputError(f"unknown output {name!r}; there are: {known}")
+        check_names(self._dtypes, inputs)
+        return [self._value(spec, inputs) for spec in self.inputs]
+
+    def answer(
+        self, run: _core.Run, wanted: Sequence[str] | None, query: _core.Query | None
+    ) -> dict[str, Array]:
+        """The outputs of a run that is done: those wanted, or all.
+
+        Parameters
+        ----------
+        query : _core.Query, optional
+            The quick way, where the model has one.
+
+        Raises
+        ------
+        ExecutionError, CancelledError, DeadlineError
+            If it ended otherwise than well.
+        """
+        if run.status != "ok":
+            raise_for(run)
+        if wanted is None and query is not None:
+            return query.outputs(run)
+        values = dict(zip(self._computed, run.outputs(), strict=True))
+        names = self._output_names if wanted is None else wanted
+        return {
+            name: self._constants[name] if name in self._constants else from_value(values[name])
+            for name in names
+        }
+
+    def query(self, native: _core.Plan) -> _core.Query | None:
+        """The native path of a plan of this graph; None unless all are tensors that numpy has."""
+        ports = (*self.inputs, *self.outputs)
+        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in ports)
+        if self._constants or not plain:
+            return None
+        inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
+        return _core.Query(native, np.ndarray, inputs, self._output_names)
+
+    def _value(self, spec: IoSpec, inputs: Mapping[str, Array]) -> _core.Value | None:
+        name = spec.name
+        array = inputs.get(name)
+        # The common case first: this is on the path of every query.
+        if (
+            type(array) is np.ndarray
+            and array.dtype == self._dtypes[name]
+            and array.shape == spec.shape
+        ):
+            return to_value(array, spec.elem_type)
+        if name not in inputs:
+            if name in self._defaults:
+                return self._defaults[name]
+            if spec.optional:
+                return None
+            raise InputError(f"input {name!r} is missing")
+        content = checked_input(spec, array)
+        try:
+            return to_value(content, spec.elem_type or None)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"input {name!r}: {error}") from error
+
+
+def raise_for(run: _core.Run) -> NoReturn:
+    """Raise what a run that did not end well ended with."""
+    if run.status == "cancelled":
+        raise CancelledError(run.error or "query cancelled")
+    if run.status == "deadline":
+        raise DeadlineError(run.error or "the query's deadline passed")
+    raise ExecutionError(" ".join(run.error.split()))
+
+
+def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:
+    return None if shape is None else [d if isinstance(d, int) else -1 for d in shape]
+
+
+def _initializers(graph: Graph, names: set[str]) -> dict[str, Array]:
+    if not names:
+        return {}
+    return {
+        t.name: numpy_helper.to_array(t, str(graph.folder))
+        for t in graph.model.graph.initializer
+        if t.name in names
+    }

@@ -1,0 +1,45 @@
+"""A plan and the core's form of it: what a query needs all of, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.runtime.lowering import lower
+from engine.runtime.ports import Ports
+from engine.segmentation.plan import Plan
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan that a machine can run. A model swaps it whole, so that no query mixes two.
+
+    Parameters
+    ----------
+    native : _core.Plan
+        Holds its machine and sessions.
+    query : _core.Query, optional
+        Its path for plain arrays, where the model has one.
+    lanes : mapping of str to int
+        Lanes of the machine, by device.
+    """
+
+    plan: Plan
+    native: _core.Plan
+    query: _core.Query | None
+    lanes: Mapping[str, int]
+
+
+def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> Prepared:
+    """Open the plan's sessions; takes as long as these.
+
+    Raises
+    ------
+    ExecutionError
+        If ONNX Runtime refuses a segment; the message names it.
+    """
+    native = lower(graph, plan, machine)
+    lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
+    return Prepared(plan, native, ports.query(native), lanes)
