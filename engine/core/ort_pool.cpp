@@ -1,12 +1,10 @@
 #include "ort_pool.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <list>
 #include <mutex>
 #include <thread>
 
+#include "cores.hpp"
 #include "ort_runtime.hpp"
 
 namespace engine::ort {
@@ -76,12 +74,6 @@ int shared_pool_threads() {
   Workers& pool = workers();
   const std::lock_guard lock(pool.mutex);
   return pool.started ? static_cast<int>(pool.all.size()) : 0;
-}
-
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
 }  // namespace engine::ort

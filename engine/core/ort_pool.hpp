@@ -19,7 +19,4 @@ void start_shared_pool();
 /// Threads of the shared pool that run; 0 before start_shared_pool().
 [[nodiscard]] int shared_pool_threads();
 
-/// Cores that this process may use.
-[[nodiscard]] int available_cores();
-
 }  // namespace engine::ort

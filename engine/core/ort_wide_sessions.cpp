@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "clock.hpp"
+#include "cores.hpp"
 #include "ort_pool.hpp"
 
 namespace engine::ort {
