@@ -55,7 +55,7 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 /// int64 (nodes, 5): node, lane, ready, start, end, from the submission on.
 [[nodiscard]] SpanRows span_rows(std::span<const NodeSpan> spans, std::int64_t submitted_ns);
 
-/// Absolute time of a timeout in seconds; 0 for a negative one, which means none.
+/// Absolute time of a timeout in seconds; 0 for a negative one or one of decades, which mean none.
 [[nodiscard]] std::int64_t until_ns(double timeout_s);
 
 /// Submits and helps in the calling thread, so that a plan of one segment needs no hand-over.

@@ -24,7 +24,9 @@ using namespace nb::literals;
 namespace engine {
 
 std::int64_t until_ns(double timeout_s) {
-  if (timeout_s < 0 || std::isinf(timeout_s)) return 0;
+  constexpr double longest_s = 1e9;  // of 30 years; the nanoseconds of 300 exceed 64 bits
+  if (std::isnan(timeout_s)) throw std::invalid_argument("a timeout must be a number, got nan");
+  if (timeout_s < 0 || timeout_s > longest_s) return 0;
   return now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
 }
 

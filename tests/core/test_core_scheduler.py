@@ -121,6 +121,19 @@ def test_timeout_cancels_the_run():
     assert run.status == "cancelled"
 
 
+@pytest.mark.parametrize("timeout_s", [1e10, 1e300, float("inf")])
+def test_a_timeout_beyond_the_clock_is_none(machine, timeout_s):
+    plan = chain(machine)
+    assert plan.execute([], timeout_s=timeout_s).status == "ok"
+    run = plan.submit([])
+    assert run.wait(timeout_s=timeout_s)
+
+
+def test_a_timeout_must_be_a_number(machine):
+    with pytest.raises(ValueError, match="must be a number, got nan"):
+        chain(machine).execute([], timeout_s=float("nan"))
+
+
 def test_passed_deadline_ends_the_run(machine):
     run = chain(machine).submit([], deadline_ns=time.monotonic_ns() - 1)
     run.wait()
