@@ -1,4 +1,4 @@
-# make serve: build everything, then serve a demo model.  make test: every check.
+# make serve: build everything, then serve a demo model.  make test: every check.  make help: the rest.
 # Needs python3 (3.11 or newer), a C++20 compiler and make; the rest comes into .venv.
 
 PYTHON ?= python3
@@ -43,11 +43,14 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: install build test lint sanitize bench bench-check gpu-check serve stub clean
+.PHONY: help install build test lint sanitize bench bench-check gpu-check serve stub clean
 
-install: $(STAMPS)/core
+install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
-build: install
+build: install  ## the same: compiles C++ files that changed
+
+help:  ## what there is to make
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Third-party packages: again only when pyproject.toml changed.
 $(STAMPS)/packages: pyproject.toml
@@ -62,10 +65,10 @@ $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
 	$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 	touch $@
 
-test: install lint
+test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-lint: install
+lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -74,11 +77,10 @@ lint: install
 	$(call STUB,build/_core.pyi)
 	diff -u engine/_core.pyi build/_core.pyi
 
-stub: install
+stub: install  ## writes engine/_core.pyi anew after a change of the bindings
 	$(call STUB,engine/_core.pyi)
 
-# The core's own tests, without Python, under each set of sanitizers.
-sanitize: $(STAMPS)/packages
+sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan
 	$(call SANITIZED,address)
 	$(call SANITIZED,thread)
 
@@ -86,20 +88,19 @@ build/models/%.onnx: | install
 	mkdir -p $(@D)
 	$(BIN)/engine models build $* -o $@
 
-serve: install $(MODEL)
+serve: install $(MODEL)  ## serves MODEL=... on DEVICES=...; by default a wide demo model
 	$(BIN)/engine serve $(MODEL) $(if $(DEVICES),--devices $(DEVICES))
 
-bench: install
+bench: install  ## every table of docs/PERFORMANCE.md; on a quiet machine
 	$(BIN)/python -m bench
 
-# Whether the ratios to the peers have become worse than the stored ones.
-bench-check: install
+bench-check: install  ## whether the ratios to the peers became worse than the stored ones
 	$(BIN)/python -m bench.check
 
 # All that only a GPU can show, in less than eight minutes; again to go on where it was stopped.
 # Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
-gpu-check: install
+gpu-check: install  ## all that only a GPU can show (docs/GPU.md)
 	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES))
 
-clean:
+clean:  ## removes what was built; .venv stays
 	rm -rf build
