@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from milp.errors import SolverUnavailableError
-from milp.mip.solvers import solver_names
 from milp.params import Progress, SolveParams
 from milp.result import Result, Status
 from milp.solve import solve
+from milp.solvers import solver_names
 from milp.table import result_table
 from placement import Problem
 

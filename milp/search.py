@@ -12,11 +12,11 @@ from milp.decoded import Decoded
 from milp.formulation import Formulation, formulate
 from milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
 from milp.memory import Room
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.process import run_job
 from milp.params import Listener, Progress, SolveParams
 from milp.reductions import reduce_problem
 from milp.result import Result, Status
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from milp.solvers.process import run_job
 from milp.windows import eligible_devices, time_windows
 from placement import Problem, lower_bounds
 from placement.fit_memory import least_bytes
@@ -112,7 +112,7 @@ class Search:
         proves = room is Room.NEEDED
         report = run_job(job, lambda state: self._learn(state, model) if proves else self._tell())
         self.message, self.proof = report.message, f"proven by {self._params.solver}"
-        if report.status is MipStatus.INFEASIBLE:
+        if report.status is SolverStatus.INFEASIBLE:
             if proves:
                 self._no_plan(upper_ns)
             else:
@@ -124,12 +124,12 @@ class Search:
         if decoded is not None:
             self._take(decoded)
         self._doubt()
-        if decoded is None or report.status is not MipStatus.OPTIMAL:
+        if decoded is None or report.status is not SolverStatus.OPTIMAL:
             return frozenset()
         return overlaps(self._problem, decoded.copy_starts_ns)
 
-    def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> MipJob:
-        return MipJob(
+    def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> SolverJob:
+        return SolverJob(
             solver=self._params.solver,
             model_path=str(path),
             start=start,
@@ -156,7 +156,7 @@ class Search:
         if fits_memory(self._problem, found.placement, found.timeline):
             self.offer(found)
 
-    def _learn(self, report: MipReport, model: Formulation) -> None:
+    def _learn(self, report: SolverReport, model: Formulation) -> None:
         if report.bound is not None:
             bound_ns = report.bound * model.unit_ns - model.tolerance_ns
             self._bound_ns = max(self._bound_ns, math.ceil(bound_ns))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from milp.chain import Chain
-from milp.mip.solvers import choose_solver
 from milp.params import Listener, SolveParams
 from milp.result import Result
 from milp.search import Search
 from milp.series import series_blocks
+from milp.solvers import choose_solver
 from placement import Problem
 
 

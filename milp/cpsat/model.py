@@ -16,7 +16,7 @@ from milp.cpsat import names
 from milp.cpsat.instance import Instance
 from milp.cpsat.links import LinkCopies
 from milp.cpsat.room import limit_memories
-from milp.mip.bounds import LoadCut, load_cuts
+from milp.load_cuts import LoadCut, load_cuts
 from milp.reductions import reduce_problem
 from milp.windows import service_ns
 

@@ -1,1 +1,1 @@
-"""The mixed integer program of a placement problem and the solvers for it."""
+"""The placement problem as a mixed integer linear program, for solvers that read MPS."""

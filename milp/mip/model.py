@@ -1,8 +1,8 @@
 """Section 5 of SIR+ as a mixed integer linear program, with its misprints mended.
 
 Variables, in units of ``PlacementModel.unit_ns``: ``x_i_d`` places task i on device d; ``s_i``
-starts it; ``z_i_d_l`` gives it lane l of a device with several; ``o_i_j`` says that i is done
-before j starts; ``a_t`` is when tensor t is in a memory space other than its maker's.
+starts it; ``o_i_j`` says that i is done before j starts; ``a_t`` is when tensor t is in a memory
+space other than its maker's. Lanes, links and memory have files of their own.
 
 Departures from the printed form, beside those named at each method:
 
@@ -28,12 +28,13 @@ import pulp
 
 from milp.copies import CopyPair, copies_of
 from milp.decoded import Decoded
+from milp.load_cuts import LoadCut, load_cuts
 from milp.memory import Room
-from milp.mip.bounds import LoadCut, load_cuts
+from milp.mip.lanes import Lanes
 from milp.mip.links import LinkQueues
 from milp.mip.room import RoomRows
 from milp.mip.units import MODEL_SPAN
-from milp.reductions import Pair, Reduced
+from milp.reductions import Reduced
 from milp.windows import service_ns
 from placement.placement import Placement
 from placement.problem import Problem
@@ -73,7 +74,7 @@ class PlacementModel:
         self._make_variables()
         self._objective()
         self._placement()
-        self._lanes()
+        self._lanes.take()
         self._exclusion()
         self._precedence()
         self._transfers()
@@ -105,7 +106,7 @@ class PlacementModel:
         for task, span in spans.items():
             values[f"x_{task}_{placement.device_of[task]}"] = 1.0
             values[f"s_{task}"] = span.start_ns / self.unit_ns
-        values.update(self._lane_values(placement, {t: s.lanes for t, s in spans.items()}))
+        values.update(self._lanes.start_values(placement, {t: s.lanes for t, s in spans.items()}))
         for pair in self.reduced.pairs:
             a, b = spans[pair.first], spans[pair.second]
             before = pair.forward and a.end_ns <= b.start_ns
@@ -121,16 +122,11 @@ class PlacementModel:
     def _make_variables(self) -> None:
         add = self.program.add_variable
         self.makespan = add("makespan", 0, MODEL_SPAN)
-        self._x = {
+        self.placed = {
             (i, d): add(f"x_{i}_{d}", cat="Binary") for i in self._tasks for d in self._devices(i)
         }
         self.start = {i: add(f"s_{i}", 0, MODEL_SPAN) for i in self._tasks}
-        self._z = {
-            (i, d, lane): add(f"z_{i}_{d}_{lane}", cat="Binary")
-            for i, d in self._x
-            if self._contended(d)
-            for lane in range(self.problem.devices[d].lanes)
-        }
+        self._lanes = Lanes(self)
         self._o = {
             (i, j): add(f"o_{i}_{j}", 0, int(fits), cat="Integer")
             for pair in self.reduced.pairs
@@ -148,30 +144,15 @@ class PlacementModel:
         self.program.setObjective(self.makespan)
         for i in self._tasks:
             tail = pulp.lpSum(
-                self.scaled(self._windows.tail_ns[i][d]) * self._x[i, d] for d in self._devices(i)
+                self.scaled(self._windows.tail_ns[i][d]) * self.placed[i, d]
+                for d in self._devices(i)
             )
             self.add(self.makespan >= self.finish(i) + tail)
 
     def _placement(self) -> None:
         """Eq. 3: each task runs on exactly one device. Departure: one that can run it."""
         for i in self._tasks:
-            self.add(pulp.lpSum(self._x[i, d] for d in self._devices(i)) == 1)
-
-    def _lanes(self) -> None:
-        """A task takes as many lanes as it is wide; not in the paper.
-
-        Lanes are alike, so they are numbered in the order in which tasks, by index, first use
-        them: a lane is for tasks up to which the lane below it was used.
-        """
-        for (i, d), chosen in self._x.items():
-            if not self._contended(d):
-                continue
-            lanes = range(self.problem.devices[d].lanes)
-            width = self.problem.tasks[i].width(d)
-            self.add(pulp.lpSum(self._z[i, d, lane] for lane in lanes) == width * chosen)
-            for lane in lanes[1:]:
-                elders = [self._z[j, d, lane - 1] for j in range(i + 1) if (j, d) in self._x]
-                self.add(self._z[i, d, lane] <= pulp.lpSum(elders))
+            self.add(pulp.lpSum(self.placed[i, d] for d in self._devices(i)) == 1)
 
     def _exclusion(self) -> None:
         """Eq. 4: tasks that share a lane run one after the other.
@@ -184,7 +165,7 @@ class PlacementModel:
             i, j = pair.first, pair.second
             ordered = self._o[i, j] + self._o[j, i]
             self.add(ordered <= 1)
-            for meeting in self._meetings(pair):
+            for meeting in self._lanes.meetings(pair):
                 self.add(ordered >= meeting - 1)
             for a, b, possible in ((i, j, pair.forward), (j, i, pair.backward)):
                 if possible:
@@ -216,7 +197,7 @@ class PlacementModel:
             self.add(
                 self.start[i]
                 >= pulp.lpSum(
-                    self.scaled(self._windows.head_ns[i][d]) * self._x[i, d]
+                    self.scaled(self._windows.head_ns[i][d]) * self.placed[i, d]
                     for d in self._devices(i)
                 )
             )
@@ -231,9 +212,9 @@ class PlacementModel:
             self.scaled(service_ns(self.problem, i, cut.device))
             * self.problem.tasks[i].width(cut.device)
             / lanes
-            * self._x[i, cut.device]
+            * self.placed[i, cut.device]
             for i in cut.tasks
-            if (i, cut.device) in self._x
+            if (i, cut.device) in self.placed
         )
         margin = self.scaled(cut.head_ns + cut.tail_ns)
         self.add(end - begin >= work + margin * (self._any_of(cut) if cut.gated else 1))
@@ -244,7 +225,7 @@ class PlacementModel:
         used = self.program.add_variable(name, cat="Binary")
         self._gates[name] = cut
         for i in cut.tasks:
-            self.add(used >= self._x[i, cut.device])
+            self.add(used >= self.placed[i, cut.device])
         return used
 
     def _arrival(self, index: int, number: int, memory: str) -> None:
@@ -260,44 +241,14 @@ class PlacementModel:
         if longest == 0 or not any(inside.values()):
             return
         arrival = self.program.add_variable(f"a_{index}_{number}", 0)
-        copy = pulp.lpSum(self.scaled(ns) * self._x[tensor.producer, d] for d, ns in copies.items())
+        copy = pulp.lpSum(
+            self.scaled(ns) * self.placed[tensor.producer, d] for d, ns in copies.items()
+        )
         self.add(arrival >= self.finish(tensor.producer) + copy)
         for i, places in inside.items():
             if places:
                 gate = self.scaled(longest) * (1 - pulp.lpSum(places))
                 self.add(self.start[i] >= arrival - gate)
-
-    def _meetings(self, pair: Pair) -> Iterable[pulp.LpAffineExpression]:
-        """Sums that are 2 where both tasks of a pair share a lane, by shared lane."""
-        for d in pair.devices:
-            if self.problem.devices[d].lanes == 1:
-                yield self._x[pair.first, d] + self._x[pair.second, d]
-            elif self._contended(d):
-                for lane in range(self.problem.devices[d].lanes):
-                    yield self._z[pair.first, d, lane] + self._z[pair.second, d, lane]
-
-    def _lane_values(
-        self, placement: Placement, lanes: Mapping[int, tuple[int, ...]]
-    ) -> dict[str, float]:
-        """Lane variables of a known schedule, renumbered as ``_lanes`` wants them."""
-        values: dict[str, float] = {}
-        numbers: dict[tuple[int, int], int] = {}
-        used = [0] * len(self.problem.devices)
-        for i in self._tasks:
-            d = placement.device_of[i]
-            for lane in lanes[i]:
-                if (d, lane) not in numbers:
-                    numbers[d, lane] = used[d]
-                    used[d] += 1
-                if (i, d, numbers[d, lane]) in self._z:
-                    values[f"z_{i}_{d}_{numbers[d, lane]}"] = 1.0
-        return values
-
-    def _contended(self, device: int) -> bool:
-        """Whether a device has several lanes, but not one for every task that may come."""
-        lanes = self.problem.devices[device].lanes
-        tasks = (i for i in self._tasks if device in self._devices(i))
-        return 1 < lanes < sum(self.problem.tasks[i].width(device) for i in tasks)
 
     def _devices(self, task: int) -> tuple[int, ...]:
         return self._windows.devices[task]
@@ -305,7 +256,7 @@ class PlacementModel:
     def inside(self, task: int, memory: str) -> list[pulp.LpVariable]:
         """Variables of which one is 1 if the task runs on a device of that memory."""
         return [
-            self._x[task, d]
+            self.placed[task, d]
             for d in self._devices(task)
             if self.problem.devices[d].memory == memory
         ]
@@ -313,7 +264,7 @@ class PlacementModel:
     def finish(self, task: int) -> pulp.LpAffineExpression:
         """Eq. 2: start plus the time on the device where it runs."""
         return self.start[task] + pulp.lpSum(
-            self.scaled(service_ns(self.problem, task, d)) * self._x[task, d]
+            self.scaled(service_ns(self.problem, task, d)) * self.placed[task, d]
             for d in self._devices(task)
         )
 
@@ -328,8 +279,9 @@ class PlacementModel:
         return time_ns / self.unit_ns
 
     def _integers(self) -> Iterable[str]:
-        for group in (self._x, self._z, self._o):
-            yield from (variable.name for variable in group.values())
+        yield from (variable.name for variable in self.placed.values())
+        yield from self._lanes.names()
+        yield from (variable.name for variable in self._o.values())
 
     def add(self, constraint: pulp.LpConstraint) -> None:
         """Add a row to the program."""

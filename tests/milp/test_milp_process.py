@@ -1,10 +1,10 @@
 import sys
 
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.process import run_job
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from milp.solvers.process import run_job
 
-JOB = MipJob("highs", "/nowhere.mps", {}, 0.05, 0.0, 1)
-REPORT = MipReport(MipStatus.UNSOLVED, bound=7.5)
+JOB = SolverJob("highs", "/nowhere.mps", {}, 0.05, 0.0, 1)
+REPORT = SolverReport(SolverStatus.UNSOLVED, bound=7.5)
 
 
 def worker(code):
@@ -13,14 +13,14 @@ def worker(code):
 
 
 def test_reports_survive_the_way_through_json():
-    report = MipReport(MipStatus.FEASIBLE, 1.5, 2.5, {"x": 1.0}, "text")
-    assert MipReport.from_json(report.to_json()) == report
-    assert MipJob.from_json(JOB.to_json()) == JOB
+    report = SolverReport(SolverStatus.FEASIBLE, 1.5, 2.5, {"x": 1.0}, "text")
+    assert SolverReport.from_json(report.to_json()) == report
+    assert SolverJob.from_json(JOB.to_json()) == JOB
 
 
 def test_a_crash_leaves_the_last_bound():
     report = run_job(JOB, worker=worker("print(line, flush=True)\nos.abort()"), grace_s=30)
-    assert (report.status, report.bound) == (MipStatus.FAILED, 7.5)
+    assert (report.status, report.bound) == (SolverStatus.FAILED, 7.5)
     assert "exit status -6" in report.message
 
 
@@ -32,7 +32,7 @@ def test_its_last_words_are_told():
 def test_a_solver_that_does_not_stop_is_killed_and_leaves_its_bound():
     endless = "print(line, flush=True)\nwhile True: time.sleep(1)"
     report = run_job(JOB, worker=worker(endless), grace_s=1.5)
-    assert (report.status, report.bound) == (MipStatus.FAILED, 7.5)
+    assert (report.status, report.bound) == (SolverStatus.FAILED, 7.5)
     assert "killed" in report.message
 
 
@@ -43,7 +43,7 @@ def test_progress_is_passed_on():
 
 
 def test_a_missing_module_is_reported_by_the_worker(monkeypatch):
-    job = MipJob("gone", "/nowhere.mps", {}, 5.0, 0.0, 1)
+    job = SolverJob("gone", "/nowhere.mps", {}, 5.0, 0.0, 1)
     report = run_job(job)
-    assert report.status is MipStatus.FAILED
-    assert "milp.mip.solvers.gone" in report.message
+    assert report.status is SolverStatus.FAILED
+    assert "milp.solvers.gone" in report.message

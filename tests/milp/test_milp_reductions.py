@@ -1,7 +1,7 @@
 import pytest
 
 from milp.incumbent import best_of, known_incumbents
-from milp.mip.bounds import load_cuts
+from milp.load_cuts import load_cuts
 from milp.reductions import fix_devices, reduce_problem
 from milp.windows import eligible_devices, time_windows
 from placement import SpanKind

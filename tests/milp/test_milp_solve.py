@@ -6,8 +6,8 @@ from exhaustive import best_makespan_ns
 from milp_problems import edge, two_devices
 
 from milp import SolveParams, Status, solve
-from milp.mip.job import MipReport, MipStatus
 from milp.search import combinatorial_bound_ns
+from milp.solvers.job import SolverReport, SolverStatus
 from placement import Placement, Task, make_policy, policy_names, simulate, validate
 from placement.random_graphs import DetectorParams, detector, inception, small_random
 
@@ -191,7 +191,7 @@ def unsolved():
 
 
 def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
-    wrong = MipReport(MipStatus.UNSOLVED, bound=1e6)
+    wrong = SolverReport(SolverStatus.UNSOLVED, bound=1e6)
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress: wrong)
     result = solve(unsolved)
     assert "above a valid plan" in result.message
@@ -200,7 +200,7 @@ def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
 
 
 def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved):
-    wrong = MipReport(MipStatus.INFEASIBLE)
+    wrong = SolverReport(SolverStatus.INFEASIBLE)
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress: wrong)
     result = solve(unsolved)
     assert "denies" in result.message
@@ -208,7 +208,7 @@ def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved)
 
 
 def test_a_failed_solver_leaves_the_known_plan(monkeypatch, unsolved):
-    failed = MipReport(MipStatus.FAILED, message="it crashed")
+    failed = SolverReport(SolverStatus.FAILED, message="it crashed")
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress: failed)
     result = solve(unsolved)
     assert (result.status, result.message) == (Status.FEASIBLE, "it crashed")
@@ -217,7 +217,7 @@ def test_a_failed_solver_leaves_the_known_plan(monkeypatch, unsolved):
 def test_a_proof_outlives_the_solvers_last_words(monkeypatch, unsolved):
     def stopped(job, progress):
         # In the units of an integer program the upper bound is 1000.
-        return MipReport(MipStatus.UNSOLVED, bound=1000.0, message="Time limit reached")
+        return SolverReport(SolverStatus.UNSOLVED, bound=1000.0, message="Time limit reached")
 
     monkeypatch.setattr(MODULE, "run_job", stopped)
     result = solve(unsolved, SolveParams("highs"))

@@ -1,6 +1,6 @@
 """The solver's process: a job on stdin, reports on stdout, a line each.
 
-Run as ``python -m milp.mip.worker`` by ``milp.mip.process``.
+Run as ``python -m milp.solvers.worker`` by ``milp.solvers.process``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import os
 import sys
 
 from milp.errors import SolverUnavailableError
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.solvers import load_solver
+from milp.solvers import load_solver
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 
 def main() -> int:
@@ -19,14 +19,14 @@ def main() -> int:
     with os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8") as channel:
         os.dup2(2, 1)
 
-        def report(state: MipReport) -> None:
+        def report(state: SolverReport) -> None:
             channel.write(state.to_json() + "\n")
 
-        job = MipJob.from_json(sys.stdin.read())
+        job = SolverJob.from_json(sys.stdin.read())
         try:
             report(load_solver(job.solver).run(job, report))
         except (SolverUnavailableError, ImportError) as error:
-            report(MipReport(MipStatus.FAILED, message=str(error)))
+            report(SolverReport(SolverStatus.FAILED, message=str(error)))
             return 1
     return 0
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import gurobipy
 
 from milp.errors import SolverUnavailableError
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.licence import explain_gurobi_error
-from milp.mip.solvers import Report
+from milp.solvers import Report
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from milp.solvers.licence import explain_gurobi_error
 
 INTEGRALITY_TOLERANCE = 1e-8
 """Tighter than the default 1e-5: a binary off by that leaks Big-M times as much time."""
 
 
-def run(job: MipJob, report: Report) -> MipReport:
+def run(job: SolverJob, report: Report) -> SolverReport:
     """Solve with gurobipy; it reports nothing on the way."""
     try:
         with (
@@ -25,7 +25,7 @@ def run(job: MipJob, report: Report) -> MipReport:
         raise SolverUnavailableError(explain_gurobi_error(error.errno, str(error))) from error
 
 
-def _solve(model: gurobipy.Model, job: MipJob) -> MipReport:
+def _solve(model: gurobipy.Model, job: SolverJob) -> SolverReport:
     model.Params.TimeLimit = job.time_limit_s
     model.Params.MIPGap = job.gap
     model.Params.Threads = job.threads
@@ -37,14 +37,14 @@ def _solve(model: gurobipy.Model, job: MipJob) -> MipReport:
     return _result(model)
 
 
-def _result(model: gurobipy.Model) -> MipReport:
+def _result(model: gurobipy.Model) -> SolverReport:
     text = f"Gurobi status {model.Status}"
     if model.Status == gurobipy.GRB.INFEASIBLE:
-        return MipReport(MipStatus.INFEASIBLE, message=text)
+        return SolverReport(SolverStatus.INFEASIBLE, message=text)
     bound = model.ObjBound if abs(model.ObjBound) < gurobipy.GRB.INFINITY else None
     if model.SolCount == 0:
-        return MipReport(MipStatus.UNSOLVED, bound, message=text)
+        return SolverReport(SolverStatus.UNSOLVED, bound, message=text)
     values = {v.VarName: v.X for v in model.getVars() if v.X}
     optimal = model.Status == gurobipy.GRB.OPTIMAL
-    status = MipStatus.OPTIMAL if optimal else MipStatus.FEASIBLE
-    return MipReport(status, bound, model.ObjVal, values, text)
+    status = SolverStatus.OPTIMAL if optimal else SolverStatus.FEASIBLE
+    return SolverReport(status, bound, model.ObjVal, values, text)

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 
 import pulp
 
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.solvers import Report
+from milp.solvers import Report
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 _BOUND = re.compile(r"(?:Lower bound:|best possible)\s+(-?[\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 
 
-def run(job: MipJob, report: Report) -> MipReport:
+def run(job: SolverJob, report: Report) -> SolverReport:
     """Solve with PuLP's CBC; it reports nothing on the way."""
     # PuLP 3.3 warns of names that it keeps until 4.0; older versions have only these.
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -29,11 +29,11 @@ def run(job: MipJob, report: Report) -> MipReport:
         try:
             program.solve(solver)
         except pulp.PulpSolverError as error:
-            return MipReport(MipStatus.FAILED, message=f"CBC failed: {error}")
+            return SolverReport(SolverStatus.FAILED, message=f"CBC failed: {error}")
         return _result(program, log.read_text(errors="replace"))
 
 
-def _solver(job: MipJob, folder: str, log: Path) -> pulp.LpSolver:
+def _solver(job: SolverJob, folder: str, log: Path) -> pulp.LpSolver:
     solver = pulp.PULP_CBC_CMD(
         msg=False,
         timeLimit=job.time_limit_s,
@@ -46,21 +46,21 @@ def _solver(job: MipJob, folder: str, log: Path) -> pulp.LpSolver:
     return solver
 
 
-def _result(program: pulp.LpProblem, log: str) -> MipReport:
+def _result(program: pulp.LpProblem, log: str) -> SolverReport:
     """Look at ``sol_status``: PuLP's status says Optimal at a time limit, too."""
     words = pulp.LpSolution[program.sol_status]
     if program.sol_status == pulp.LpSolutionInfeasible:
-        return MipReport(MipStatus.INFEASIBLE, message=words)
+        return SolverReport(SolverStatus.INFEASIBLE, message=words)
     if program.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-        return MipReport(MipStatus.UNSOLVED, logged_bound(log), message=words)
+        return SolverReport(SolverStatus.UNSOLVED, logged_bound(log), message=words)
     values = {v.name: float(v.value()) for v in program.variables() if v.value()}
     objective = float(pulp.value(program.objective))
     if program.sol_status == pulp.LpSolutionOptimal:
         bound = logged_bound(log)
-        return MipReport(
-            MipStatus.OPTIMAL, objective if bound is None else bound, objective, values, words
+        return SolverReport(
+            SolverStatus.OPTIMAL, objective if bound is None else bound, objective, values, words
         )
-    return MipReport(MipStatus.FEASIBLE, logged_bound(log), objective, values, words)
+    return SolverReport(SolverStatus.FEASIBLE, logged_bound(log), objective, values, words)
 
 
 def logged_bound(log: str) -> float | None:

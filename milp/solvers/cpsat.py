@@ -9,8 +9,8 @@ from ortools.sat.python import cp_model
 
 from milp.cpsat.instance import Instance
 from milp.cpsat.model import ConstraintModel
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.solvers import Report
+from milp.solvers import Report
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 LEAST_TIME_S = 1e-3
 """What is left for the search at least, however long the program took to build."""
@@ -20,7 +20,7 @@ SEARCHES = ("no_lp", "lb_tree_search", "default_lp", "quick_restart_no_lp")
 between the best plan and the bound of the linear relaxation, which the second raises."""
 
 
-def run(job: MipJob, report: Report) -> MipReport:
+def run(job: SolverJob, report: Report) -> SolverReport:
     """Build the constraint program and solve it."""
     began_s = monotonic()
     model = ConstraintModel(Instance.from_json(Path(job.model_path).read_text(encoding="utf-8")))
@@ -30,12 +30,12 @@ def run(job: MipJob, report: Report) -> MipReport:
     _set_options(solver, job)
     left_s = job.time_limit_s - (monotonic() - began_s)
     solver.parameters.max_time_in_seconds = max(left_s, LEAST_TIME_S)
-    solver.best_bound_callback = lambda bound: report(MipReport(MipStatus.UNSOLVED, bound))
+    solver.best_bound_callback = lambda bound: report(SolverReport(SolverStatus.UNSOLVED, bound))
     status = solver.solve(model.program)
     return _result(solver, status, model)
 
 
-def _set_options(solver: cp_model.CpSolver, job: MipJob) -> None:
+def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
     parameters = solver.parameters
     parameters.num_workers = job.threads
     parameters.relative_gap_limit = job.gap
@@ -51,19 +51,19 @@ def _set_options(solver: cp_model.CpSolver, job: MipJob) -> None:
 
 def _result(
     solver: cp_model.CpSolver, status: cp_model.CpSolverStatus, model: ConstraintModel
-) -> MipReport:
+) -> SolverReport:
     text = str(solver.status_name(status))
     if status == cp_model.INFEASIBLE:
-        return MipReport(MipStatus.INFEASIBLE, message=text)
+        return SolverReport(SolverStatus.INFEASIBLE, message=text)
     if status == cp_model.MODEL_INVALID:
-        return MipReport(MipStatus.FAILED, message=f"CP-SAT: {model.program.validate()}")
+        return SolverReport(SolverStatus.FAILED, message=f"CP-SAT: {model.program.validate()}")
     bound = float(solver.best_objective_bound)
     if status == cp_model.UNKNOWN:
-        return MipReport(MipStatus.UNSOLVED, max(bound, 0.0), message=text)
+        return SolverReport(SolverStatus.UNSOLVED, max(bound, 0.0), message=text)
     values = {
         name: float(value)
         for name, variable in model.variables.items()
         if (value := solver.value(variable))
     }
-    ended = MipStatus.OPTIMAL if status == cp_model.OPTIMAL else MipStatus.FEASIBLE
-    return MipReport(ended, bound, float(solver.objective_value), values, text)
+    ended = SolverStatus.OPTIMAL if status == cp_model.OPTIMAL else SolverStatus.FEASIBLE
+    return SolverReport(ended, bound, float(solver.objective_value), values, text)

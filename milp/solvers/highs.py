@@ -6,14 +6,14 @@ from typing import Any
 
 import highspy
 
-from milp.mip.job import MipJob, MipReport, MipStatus
-from milp.mip.solvers import Report
+from milp.solvers import Report
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 FEASIBILITY_TOLERANCE = 1e-8
 """Tighter than the default 1e-6: a binary off by that leaks Big-M times as much time."""
 
 
-def run(job: MipJob, report: Report) -> MipReport:
+def run(job: SolverJob, report: Report) -> SolverReport:
     """Solve with highspy."""
     highs = highspy.Highs()
     for option, value in _options(job).items():
@@ -26,7 +26,7 @@ def run(job: MipJob, report: Report) -> MipReport:
     return _result(highs, names, job)
 
 
-def _options(job: MipJob) -> dict[str, Any]:
+def _options(job: SolverJob) -> dict[str, Any]:
     return {
         "output_flag": False,
         "time_limit": float(job.time_limit_s),
@@ -38,7 +38,7 @@ def _options(job: MipJob) -> dict[str, Any]:
     }
 
 
-def _set_start(highs: highspy.Highs, names: list[str], job: MipJob) -> None:
+def _set_start(highs: highspy.Highs, names: list[str], job: SolverJob) -> None:
     known = [(index, job.start[name]) for index, name in enumerate(names) if name in job.start]
     if known:
         indices, values = zip(*known, strict=True)
@@ -53,26 +53,26 @@ def _follow(highs: highspy.Highs, report: Report) -> None:
         if abs(bound) < highspy.kHighsInf:
             best = float(event.data_out.mip_primal_bound)
             found = best if abs(best) < highspy.kHighsInf else None
-            report(MipReport(MipStatus.UNSOLVED, bound, found))
+            report(SolverReport(SolverStatus.UNSOLVED, bound, found))
 
     highs.cbMipLogging.subscribe(logged)
 
 
-def _result(highs: highspy.Highs, names: list[str], job: MipJob) -> MipReport:
+def _result(highs: highspy.Highs, names: list[str], job: SolverJob) -> SolverReport:
     info = highs.getInfo()
     model_status = highs.getModelStatus()
     text = str(highs.modelStatusToString(model_status))
     bound = float(info.mip_dual_bound)
     if model_status == highspy.HighsModelStatus.kInfeasible:
-        return MipReport(MipStatus.INFEASIBLE, message=text)
+        return SolverReport(SolverStatus.INFEASIBLE, message=text)
     known = bound if abs(bound) < highspy.kHighsInf else None
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return MipReport(MipStatus.UNSOLVED, known, message=text)
+        return SolverReport(SolverStatus.UNSOLVED, known, message=text)
     values = {n: v for n, v in zip(names, highs.getSolution().col_value, strict=True) if v}
     optimal = model_status == highspy.HighsModelStatus.kOptimal
-    status = MipStatus.OPTIMAL if optimal else MipStatus.FEASIBLE
+    status = SolverStatus.OPTIMAL if optimal else SolverStatus.FEASIBLE
     objective = float(info.objective_function_value)
     if optimal and known is None:
         # Where the start point was optimal and presolve proved it, HiGHS states no bound.
         known = objective - job.gap * abs(objective)
-    return MipReport(status, known, objective, values, text)
+    return SolverReport(status, known, objective, values, text)

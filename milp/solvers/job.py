@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 
-class MipStatus(StrEnum):
+class SolverStatus(StrEnum):
     """How a solver ended."""
 
     OPTIMAL = "optimal"
@@ -22,7 +22,7 @@ class MipStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class MipJob:
+class SolverJob:
     """A program to solve.
 
     Parameters
@@ -53,18 +53,18 @@ class MipJob:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_json(text: str) -> MipJob:
+    def from_json(text: str) -> SolverJob:
         """Read a job."""
-        return MipJob(**json.loads(text))
+        return SolverJob(**json.loads(text))
 
 
 @dataclass(frozen=True)
-class MipReport:
+class SolverReport:
     """What a solver knows, on its way or at its end, in the program's own units.
 
     Parameters
     ----------
-    status : MipStatus
+    status : SolverStatus
         How it stands.
     bound : float or None
         Proven lower bound of the objective.
@@ -76,7 +76,7 @@ class MipReport:
         The solver's own words, or what went wrong.
     """
 
-    status: MipStatus
+    status: SolverStatus
     bound: float | None = None
     objective: float | None = None
     values: Mapping[str, float] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class MipReport:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_json(text: str) -> MipReport:
+    def from_json(text: str) -> SolverReport:
         """Read a report."""
         raw = json.loads(text)
-        return MipReport(**{**raw, "status": MipStatus(raw["status"])})
+        return SolverReport(**{**raw, "status": SolverStatus(raw["status"])})

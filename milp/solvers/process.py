@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
-from milp.mip.job import MipJob, MipReport, MipStatus
+from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 GRACE_S = 5.0
 """How long after its time limit a solver may take to stop before it is killed."""
 
-WORKER = (sys.executable, "-m", "milp.mip.worker")
+WORKER = (sys.executable, "-m", "milp.solvers.worker")
 
-Progress = Callable[[MipReport], None]
+Progress = Callable[[SolverReport], None]
 
 
 @dataclass
@@ -27,11 +27,11 @@ class _Reports:
     """The last report and the best bound of a process."""
 
     progress: Progress
-    last: MipReport | None = None
+    last: SolverReport | None = None
     bounds: list[float] = field(default_factory=list)
 
     def take(self, line: str) -> None:
-        report = MipReport.from_json(line)
+        report = SolverReport.from_json(line)
         if report.bound is not None:
             self.bounds.append(report.bound)
         self.last = report
@@ -39,11 +39,11 @@ class _Reports:
 
 
 def run_job(
-    job: MipJob,
+    job: SolverJob,
     progress: Progress = lambda report: None,
     worker: Sequence[str] = WORKER,
     grace_s: float = GRACE_S,
-) -> MipReport:
+) -> SolverReport:
     """Solve a job in a subprocess.
 
     A solver that crashes or that has to be killed ``grace_s`` after the job's time limit yields
@@ -74,7 +74,9 @@ def run_job(
     return _conclude(reports, process.returncode, words)
 
 
-def _attend(process: subprocess.Popen[str], job: MipJob, reports: _Reports, grace_s: float) -> str:
+def _attend(
+    process: subprocess.Popen[str], job: SolverJob, reports: _Reports, grace_s: float
+) -> str:
     """Feed the job, read reports until the end or the deadline; returns what it said last."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -110,15 +112,15 @@ def _drain(stream: object, words: list[str]) -> None:
             words[:] = [*words[-9:], line.strip()]
 
 
-def _conclude(reports: _Reports, code: int, words: str) -> MipReport:
+def _conclude(reports: _Reports, code: int, words: str) -> SolverReport:
     bound = max(reports.bounds, default=None)
     last = reports.last
     if last is not None and code == 0:
         return replace(last, bound=bound)
-    if last is not None and last.status is MipStatus.FAILED:
+    if last is not None and last.status is SolverStatus.FAILED:
         return last
     cause = words or f"exit status {code}"
-    return MipReport(MipStatus.FAILED, bound, message=f"the solver's process failed: {cause}")
+    return SolverReport(SolverStatus.FAILED, bound, message=f"the solver's process failed: {cause}")
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -1,7 +1,7 @@
 """The solvers: one file each, loaded by name inside a process of its own.
 
 Solvers' libraries must not meet in one process (those of ortools and highspy crash), and a
-crash of theirs must not take the caller along; see ``milp.mip.process``.
+crash of theirs must not take the caller along; see ``milp.solvers.process``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from typing import Protocol, cast
 
 from milp.errors import SolverUnavailableError
-from milp.mip.job import MipJob, MipReport
+from milp.solvers.job import SolverJob, SolverReport
 
-Report = Callable[[MipReport], None]
+Report = Callable[[SolverReport], None]
 
 REQUIRED_MODULES = {
     "cpsat": ("ortools",),
@@ -30,10 +30,10 @@ AUTO = "auto"
 _INSTALL = {"gurobi": "pip install gurobipy"}
 
 
-class MipSolver(Protocol):
+class Solver(Protocol):
     """A solver's module."""
 
-    def run(self, job: MipJob, report: Report) -> MipReport:
+    def run(self, job: SolverJob, report: Report) -> SolverReport:
         """Solve within the job's limits; may report better bounds and points on the way.
 
         Runs in the solver's own process. Raises SolverUnavailableError if the solver cannot
@@ -87,6 +87,6 @@ def _missing_module(name: str) -> str | None:
     return next((m for m in REQUIRED_MODULES[name] if find_spec(m) is None), None)
 
 
-def load_solver(name: str) -> MipSolver:
+def load_solver(name: str) -> Solver:
     """Import a solver; only in the process that will run it."""
-    return cast(MipSolver, import_module(f"milp.mip.solvers.{name}"))
+    return cast(Solver, import_module(f"milp.solvers.{name}"))
