@@ -47,6 +47,8 @@ class Model:
         self.outputs = self._ports.outputs
         self._second_plan = second_plan
         self._last_traced: TracedRun | None = None
+        self._prepared: Prepared
+        self._busy: BusyPlan | None
         self._adopt(plan, machine)
         self._guard = None if recovery is None else LossGuard(machine, recovery)
 

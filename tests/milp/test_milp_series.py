@@ -59,7 +59,7 @@ def test_a_block_runs_from_cut_to_cut():
     ids=lambda p: p.name,
 )
 def test_blocks_find_the_optimum_of_the_whole(monkeypatch, problem):
-    params = SolveParams("highs", time_limit_s=30, threads=1)
+    params = SolveParams("highs", time_limit_s=100, threads=1)
     parts = solve(problem, params)
     monkeypatch.setattr(SEARCH, "series_blocks", lambda problem: [None])
     whole = solve(problem, params)
