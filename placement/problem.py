@@ -10,16 +10,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
 
-from placement.json_records import read_record
+from placement.json_records import read_document
 from placement.problem_check import check_problem
 
-T = TypeVar("T")
 FORMAT = "surplus-problem/2"
 _READABLE = (FORMAT, "surplus-problem/1")
 """Version 1 had no blobs, submission, slow-down, launches nor staging; all else is as it was."""
-_FIELDS = ("name", "devices", "links", "tasks", "tensors")
 
 
 @dataclass(frozen=True)
@@ -285,39 +282,4 @@ class Problem:
         ValueError
             Naming the field that is missing, unknown or out of range.
         """
-        try:
-            raw = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"problem is not JSON: {error}") from error
-        if not isinstance(raw, dict) or raw.pop("format", None) not in _READABLE:
-            raise ValueError(f"problem: field 'format' must be {FORMAT!r}")
-        for name in _FIELDS:
-            if name not in raw:
-                raise ValueError(f"problem: field {name!r} is missing")
-        for name in raw:
-            if name not in (*_FIELDS, "notes", "blobs"):
-                raise ValueError(f"problem: field {name!r} is unknown")
-        if not isinstance(raw["name"], str):
-            raise ValueError(f"problem: field 'name' must be a string, got {raw['name']!r}")
-        return Problem(
-            raw["name"],
-            _records(Device, raw, "devices"),
-            _records(Link, raw, "links"),
-            _records(Task, raw, "tasks"),
-            _records(Tensor, raw, "tensors"),
-            _read_notes(raw.get("notes", {})),
-            _records(Blob, {"blobs": [], **raw}, "blobs"),
-        )
-
-
-def _records(kind: type[T], raw: dict[str, Any], name: str) -> tuple[T, ...]:
-    rows = raw[name]
-    if not isinstance(rows, list):
-        raise ValueError(f"problem: field {name!r} must be a list, got {rows!r}")
-    return tuple(read_record(kind, row, f"{name}[{i}]") for i, row in enumerate(rows))
-
-
-def _read_notes(notes: Any) -> dict[str, str]:
-    if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
-        raise ValueError(f"problem: field 'notes' must map names to strings, got {notes!r}")
-    return notes
+        return read_document(Problem, text, _READABLE, "problem")

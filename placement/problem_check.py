@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def check_problem(problem: Problem) -> None:
     """Raise ValueError, naming the device, link, task or tensor that is wrong."""
     if not problem.devices:
-        raise ValueError("problem: at least one device is needed")
+        raise ValueError("at least one device is needed")
     for what, names in (
         ("device", [d.name for d in problem.devices]),
         ("task", [t.name for t in problem.tasks]),
@@ -21,13 +21,13 @@ def check_problem(problem: Problem) -> None:
     ):
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
-            raise ValueError(f"problem: {what} {twice!r} appears twice")
+            raise ValueError(f"{what} {twice!r} appears twice")
     spaces = {d.memory for d in problem.devices}
     linked = {(link.source, link.target) for link in problem.links}
     for a in spaces:
         for b in spaces - {a}:
             if (a, b) not in linked:
-                raise ValueError(f"problem: no link from memory {a!r} to memory {b!r}")
+                raise ValueError(f"no link from memory {a!r} to memory {b!r}")
     for task in problem.tasks:
         _check_task(task, problem.devices)
         _check_blobs(task, problem.blobs)

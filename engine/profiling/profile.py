@@ -19,8 +19,8 @@ from engine.atomic_file import write_atomic
 from engine.errors import ProfileError
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import Machine
-from engine.profiling.record import check_format, decode
 from engine.profiling.timing import Timing
+from placement.json_records import read_document
 from placement.problem import Link
 
 FORMAT = "surplus-profile/1"
@@ -237,8 +237,10 @@ class Profile:
         ProfileError
             Naming the field that is missing, unknown or of a wrong type.
         """
-        profile: Profile = decode(Profile, check_format(text, FORMAT), "profile")
-        return profile
+        try:
+            return read_document(Profile, text, (FORMAT,), "profile", least=0)
+        except ValueError as error:
+            raise ProfileError(str(error)) from error
 
     def save(self, path: Path | str) -> None:
         """Write whole or not at all, compressed if the file's name ends in ``.gz``.

@@ -19,7 +19,8 @@ from engine.segmentation.capture import refusal_of
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.joins import partial_joins
 from engine.segmentation.service import ServiceTimes
-from placement.timeline import Span, SpanKind, Timeline
+from placement.json_records import read_document
+from placement.timeline import SpanKind, Timeline
 
 FORMAT = "surplus-plan/3"
 _READABLE = (FORMAT, "surplus-plan/2")
@@ -131,26 +132,12 @@ class Plan:
         Raises
         ------
         PlacementError
-            If it is not a plan of this format.
+            Naming the field that is missing, unknown or of a wrong type.
         """
         try:
-            raw = json.loads(text)
-            if raw.pop("format") not in _READABLE:
-                raise PlacementError(f"plan: field 'format' must be {FORMAT!r}")
-            segments = tuple(_segment_of(row) for row in raw.pop("segments"))
-            copies = tuple(Copy(**row) for row in raw.pop("copies"))
-            predicted = _timeline(raw.pop("predicted"))
-            devices, memories = tuple(raw.pop("devices")), tuple(raw.pop("memories"))
-            return Plan(
-                segments=segments,
-                copies=copies,
-                predicted=predicted,
-                devices=devices,
-                memories=memories,
-                **raw,
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise PlacementError(f"plan: malformed: {error}") from error
+            return read_document(Plan, text, _READABLE, "plan")
+        except ValueError as error:
+            raise PlacementError(str(error)) from error
 
 
 def make_plan(
@@ -254,18 +241,3 @@ def _copies(
         need(graph.tensors[index].name, 0, len(segments))
     # Of one moment the core takes the most urgent first, as the simulator does.
     return tuple(sorted(found.values(), key=lambda c: (c.rank, graph.tensor_index[c.tensor])))
-
-
-def _tuples(kind: Any, row: dict[str, Any]) -> Any:
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
-
-
-def _segment_of(row: dict[str, Any]) -> Segment:
-    joins = tuple(_tuples(PartialJoin, join) for join in row.pop("joins"))
-    segment: Segment = _tuples(Segment, {**row, "joins": joins})
-    return segment
-
-
-def _timeline(raw: dict[str, Any]) -> Timeline:
-    spans = (_tuples(Span, {**row, "kind": SpanKind(row["kind"])}) for row in raw["spans"])
-    return Timeline(tuple(spans), raw["origin"])

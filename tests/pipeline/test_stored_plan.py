@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,23 @@ def test_json_round_trip(plan: Plan) -> None:
 def test_malformed_json(text: str) -> None:
     with pytest.raises(PlacementError, match="plan: "):
         Plan.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw.pop("copies"), "plan: field 'copies' is missing"),
+        (lambda raw: raw.update(devices="cpu"), "plan.devices must be a list, got 'cpu'"),
+        (lambda raw: raw["segments"][0].update(width="1"), r"segments\[0\].width must be a whole"),
+        (lambda raw: raw["segments"][0].update(tasks=[None]), r"tasks\[0\] must be a whole number"),
+        (lambda raw: raw["predicted"]["spans"][0].update(kind="nap"), "must be one of task, segm"),
+    ],
+)
+def test_malformed_plans_name_the_field(plan: Plan, change: Any, message: str) -> None:
+    raw = json.loads(plan.to_json())
+    change(raw)
+    with pytest.raises(PlacementError, match=message):
+        Plan.from_json(json.dumps(raw))
 
 
 @pytest.fixture
