@@ -17,14 +17,25 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def fill_within(
-    table: Table, keys: Sequence[Key], measure: Callable[[Key], Row], seconds: float
+    table: Table,
+    keys: Sequence[Key],
+    measure: Callable[[Key], Row],
+    seconds: float,
+    *,
+    whole: bool = True,
 ) -> bool:
     """Measure rows that are missing, in order, until there are none or the time is up.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether ``keys`` are all of the table; then it is stored as the table's results when it
+        is complete.
 
     Returns
     -------
     bool
-        Whether the table is complete, and stored as the table's results.
+        Whether all of the rows are there.
     """
     began = time.monotonic()
     missing = table.missing(keys)
@@ -33,5 +44,6 @@ def fill_within(
             print(f"{len(missing) - done} of {len(keys)} rows are left", file=sys.stderr)
             return False
         table.add(measure(key))
-    table.finish(keys)
+    if whole:
+        table.finish(keys)
     return True

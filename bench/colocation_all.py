@@ -101,14 +101,14 @@ def _best(name: str, rows: Sequence[Row]) -> Row:
     shown = ", ".join(f"{row['policy']} {100 * row['goodput']:.1f}" for row in ran[:SHOWN])
     fcfs = next((row["goodput"] for row in ran if row["policy"] == "fcfs"), None)
     best = ran[0]["goodput"] if ran else None
-    known = best is not None and bound is not None
+    below = "-" if best is None or bound is None else f"{100 * (bound - best):.1f}"
     return {
         "scenario": name,
         "policies": f"{len(ran)} of {len([r for r in rows if r['policy'] != BOUND])}",
         "best, % in time": shown,
         "fcfs": "-" if fcfs is None else f"{100 * fcfs:.1f}",
         "bound": "-" if bound is None else f"{100 * bound:.1f}",
-        "below it, points": f"{100 * (bound - best):.1f}" if known else "-",
+        "below it, points": below,
     }
 
 
@@ -118,6 +118,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="what {data} means in scenarios")
     parser.add_argument("--only", default="", metavar="PREFIX", help="scenarios that begin so")
     parser.add_argument("--table", action="store_true", help="show what has been measured")
+    parser.add_argument(
+        "--store", action="store_true", help="put the rows so far in the place of the results"
+    )
     add_budget(parser)
     args = parser.parse_args()
     table = Table(
@@ -126,11 +129,13 @@ def main() -> int:
     names = [BOUND, *policy_names()]
     keys = [(name, policy) for name in scenario_names(args.only) for policy in names]
     if not args.table:
-        if args.only:
-            for key in table.missing(keys):
-                table.add(measure(key, args.data))
-        else:
-            fill_within(table, keys, lambda key: measure(key, args.data), args.seconds)
+
+        def row(key: Key) -> Row:
+            return measure(key, args.data)
+
+        fill_within(table, keys, row, args.seconds, whole=not args.only)
+    if args.store and table.rows:
+        table.store([table.key_of(own) for own in table.rows])
     result_file.show("colocation_all", best_rows(table.rows))
     return 0
 
