@@ -1,105 +1,178 @@
 """Policies live beside their simulation: the same scenario, queries, controller and figures.
 
 ``python -m bench.colocation_live [SCENARIO ...]``: of bench/configs/colocation/live. First what the
-machine takes is measured (engine colocate profile), then each policy is simulated with that, and
-served by the engine in real time. ``other_cpu`` is the share of this machine's cores that other
-processes had meanwhile, which no simulation knows of; a run is repeated while it is too large.
+machine takes is measured (engine colocate profile), then each registered policy that can serve the
+scenario is served by the engine in real time, and simulated. A row is a policy; the same command
+goes on where it was stopped.
+
+The machine's speed wanders by a quarter within seconds. So the simulation beside a live run takes
+its speed, second by second, from the run itself (``bench/pace.py``: time of groups over that of the
+profile; ``pace`` is the mean); planners and predictors keep the profile, simulated as live. What
+such a simulation cannot see is a driver that slows every group alike: so every service is timed
+alone right before and after each run, too. ``alone`` is the mean of those times over the profile's,
+and a driver's cost would show as a pace above it. On an emulated device, whose times are charged,
+the pace is 1.
+
+``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
+point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
+of them, over its target, of the worst service: above 1 it starved (colocation/starvation.py).
+``others %`` is what other processes had of the cores, which no simulation knows of; a run is
+repeated while it is too much.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from bench import result_file
-from bench.resumable import Table, fill
+from bench.budget import add_budget, fill_within
+from bench.bystanders import Bystanders
+from bench.pace import WINDOW_NS, pace_of
+from bench.resumable import Key, Row, Table
 from colocation import Scenario, compare, policy_names, read_scenario
 from colocation.comparison import Compared
 from colocation.live_file import read_to_measure
+from colocation.load import Load
+from colocation.policies import PolicySpec
+from colocation.simulator import Run, Setting, simulate
+from colocation.starvation import longest_waits_ns
+from colocation.truth import PacedTruth
+from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
-from engine.live.measure import MeasureParams
+from engine.live.measure import MeasureParams, query_times_ns
 from engine.live.replay import backend_of, compare_live, measure_scenario
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "live"
-ROUNDS = 30
-TRIES = 3
+CACHE = Path(__file__).parent.parent / "build" / "models" / "cache"
+ROUNDS = 20
+PROBES = 4
+TRIES = 2
 QUIET = 0.05
 """Largest share of the cores that other processes may have had."""
-
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-
-
-class Bystanders:
-    """CPU time of other processes, while it is watched.
-
-    Attributes
-    ----------
-    share : float
-        Of all cores' time.
-    """
-
-    def __init__(self) -> None:
-        self.share = 0.0
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Watch for as long as the block runs."""
-        began, busy_s, own_s = time.monotonic(), _busy_s(), time.process_time()
-        yield
-        spent_s = (time.monotonic() - began) * (os.cpu_count() or 1)
-        others_s = _busy_s() - busy_s - (time.process_time() - own_s)
-        self.share = min(1.0, max(0.0, others_s / spent_s))  # ticks are coarse
+CLOSE = 0.15
+POINT = 0.01
+"""Violations that are nearer than this are alike, however few they are."""
+HELD, LOST = 0.99, 0.80
 
 
-def _busy_s() -> float:
-    """What all cores worked since the machine started."""
-    line = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
-    ticks = [int(word) for word in line.split()[1:]]
-    user, nice, system, _, _, interrupts, soft_interrupts, steal = ticks[:8]
-    return (user + nice + system + interrupts + soft_interrupts + steal) * _TICK_S
+class Bench(NamedTuple):
+    """A scenario, ready to be served."""
+
+    scenario: Scenario
+    backend: EngineBackend
+    probes: int
+    tries: int
+    quiet: float
+
+    def alone(self) -> float:
+        """Mean time of a query of each service alone on a lane, now, over the profile's."""
+        demand, lane = self.scenario.demand(), 100 // self.scenario.devices[0].lanes
+        items = demand.items
+        times_ns = query_times_ns(self.backend, items, lane, self.probes)
+        return fmean(
+            time_ns / demand.latency_ns(k, items[k], lane) for k, time_ns in enumerate(times_ns)
+        )
+
+    def pace(self, run: Run) -> tuple[float, ...]:
+        """Of the machine, by window of the run."""
+        return (1.0,) if self.backend.is_emulated else pace_of(self.scenario, run)
 
 
-def measured(
-    scenario: Scenario, backend: EngineBackend, policy: str, tries: int, quiet: float
-) -> dict[str, Any]:
-    """One row: a policy, simulated and live, in the quietest of so many tries."""
-    (simulated,) = compare(scenario, [policy])[1]
+def measured(bench: Bench, policy: str) -> Row:
+    """One row: a policy, live and simulated, in the quietest of so many tries."""
     rows = []
-    for _ in range(tries):
+    for _ in range(bench.tries):
         watch = Bystanders()
-        with watch.watched():
-            (live,) = compare_live(scenario, [policy], backend)[1]
-        rows.append(_row(scenario, simulated, live) | {"other_cpu": round(watch.share, 3)})
-        if watch.share <= quiet:
+        try:
+            with watch.watched():
+                before = bench.alone()
+                load, (live,) = compare_live(bench.scenario, [policy], bench.backend)
+                after = bench.alone()
+        except (ValueError, ConfigError) as error:
+            return _refused(policy, str(error))
+        pace = bench.pace(live.run)
+        row = _row(bench.scenario, load, live, simulated_at(bench.scenario, policy, pace))
+        row |= {"pace": round(fmean(pace), 3), "alone": round((before + after) / 2, 3)}
+        rows.append(row | {"others %": _percent(watch.share), "note": ""})
+        if watch.share <= bench.quiet:
             break
-    return min(rows, key=lambda row: float(row["other_cpu"]))
+    return min(rows, key=lambda row: float(row["others %"]))
 
 
-def _row(scenario: Scenario, simulated: Compared, live: Compared) -> dict[str, Any]:
-    ours, theirs = live.summary, simulated.summary
+def simulated_at(scenario: Scenario, policy: str, pace: Sequence[float]) -> Compared:
+    """Simulate on a machine that takes so many times what the profile says, by window."""
+
+    def runner(setting: Setting, spec: PolicySpec) -> Run:
+        truth = PacedTruth(setting.truth, WINDOW_NS, pace)
+        return simulate(replace(setting, truth=truth), spec)
+
+    (found,) = compare(scenario, [policy], runner)[1]
+    return found
+
+
+def _row(scenario: Scenario, load: Load, live: Compared, simulated: Compared) -> Row:
+    ours, theirs = live.summary.total, simulated.summary.total
+    ratio = _ratio(ours.p99_ns, theirs.p99_ns)
     return {
-        "scenario": scenario.name,
-        "policy": ours.policy,
-        "violations": round(ours.total.violations, 4),
-        "simulated": round(theirs.total.violations, 4),
-        "p99_ms": _ms(ours.total.p99_ns),
-        "simulated_p99_ms": _ms(theirs.total.p99_ns),
-        "p99_ratio": _ratio(ours.total.p99_ns, theirs.total.p99_ns),
-        "service_p99_ratios": [
-            _ratio(a.p99_ns, b.p99_ns) for a, b in zip(ours.services, theirs.services, strict=True)
-        ],
-        "least_goodput": round(min(tally.goodput for tally in ours.services), 4),
-        "least_served": round(
-            min((t.in_time + t.late) / max(1, t.offered) for t in ours.services), 4
-        ),
-        "used": round(ours.utilisation, 3),
-        "decision_us": round(ours.decision_mean_ns / 1e3, 1),
+        "policy": live.summary.policy,
+        "late or lost %": _percent(ours.violations),
+        "simulated %": _percent(theirs.violations),
+        "p99 ms": _ms(ours.p99_ns),
+        "simulated ms": _ms(theirs.p99_ns),
+        "p99 ratio": ratio,
+        "agrees": _agrees(ratio, ours.violations, theirs.violations),
+        "wait": worst_wait(scenario, load, live),
+        "simulated wait": worst_wait(scenario, load, simulated),
+        "decision us": round(live.summary.decision_mean_ns / 1e3, 1),
     }
+
+
+def _refused(policy: str, reason: str) -> Row:
+    row: dict[str, Any] = dict.fromkeys(COLUMNS, "-")
+    return row | {"policy": policy, "note": reason}
+
+
+COLUMNS = (
+    "policy",
+    "late or lost %",
+    "simulated %",
+    "p99 ms",
+    "simulated ms",
+    "p99 ratio",
+    "agrees",
+    "wait",
+    "simulated wait",
+    "decision us",
+    "pace",
+    "alone",
+    "others %",
+    "note",
+)
+
+
+def worst_wait(scenario: Scenario, load: Load, one: Compared) -> float:
+    """Longest wait of a service over its target, of the worst service."""
+    waits_ns = longest_waits_ns(one.run.record, load, len(scenario.services))
+    both = zip(waits_ns, scenario.services, strict=True)
+    return round(max(wait_ns / service.slo_ns for wait_ns, service in both), 2)
+
+
+def _agrees(ratio: float, ours: float, theirs: float) -> str:
+    p99 = round(abs(ratio - 1), 3) <= CLOSE
+    violations = abs(ours - theirs) <= max(POINT, CLOSE * theirs)
+    return {(True, True): "yes", (True, False): "p99", (False, True): "violations"}.get(
+        (p99, violations), "no"
+    )
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 2)
 
 
 def _ms(time_ns: int | None) -> float | None:
@@ -112,23 +185,59 @@ def _ratio(ours_ns: int | None, theirs_ns: int | None) -> float:
     return round(ours_ns / theirs_ns, 3)
 
 
-def run(path: Path, cache: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure one scenario's table, and store it."""
+def bars(name: str, rows: Sequence[Row]) -> Row:
+    """What a scenario's table comes to."""
+    ran = [row for row in rows if not row["note"]]
+    best = min(ran, key=lambda row: float(row["late or lost %"]))
+    fcfs = next(row for row in ran if row["policy"] == "fcfs")
+    close = [row["agrees"] for row in ran]
+    held = 100 - float(best["late or lost %"])
+    lost = 100 - float(fcfs["late or lost %"])
+    starved = [row["policy"] for row in ran if float(row["wait"]) > 1]
+    return {
+        "scenario": name,
+        "policies": f"{len(ran)} of {len(rows)}",
+        "p99 within 15 %": sum(word in ("yes", "p99") for word in close),
+        "violations too": close.count("yes"),
+        "starved under": ", ".join(starved) or "none",
+        "best": best["policy"],
+        "its % in time": round(held, 2),
+        "fcfs": round(lost, 2),
+        "99 and < 80 %": "yes" if held >= 100 * HELD and lost < 100 * LOST else "no",
+    }
+
+
+def run(path: Path, args: argparse.Namespace) -> None:
+    """Measure rows of one scenario's table that are missing, and store it when it is complete."""
+    config = {"scenario": path.name, "rounds": args.rounds, "probes": args.probes}
+    table = Table(f"colocation_live_{path.stem}", config, ("policy",), anew=args.anew)
+    keys: list[Key] = [(name,) for name in policy_names()]
     asked = read_to_measure(path)
     assert asked.path is not None, "its services read measured profiles"
     if args.anew or not asked.path.exists():
-        found = measure_scenario(asked, MeasureParams(args.rounds), cache, print)
+        found = measure_scenario(asked, MeasureParams(args.rounds), CACHE, print)
         asked.path.write_text(found.to_json(), encoding="utf-8")
-    scenario = read_scenario(path)
-    unknown = set(scenario.policies) - set(policy_names())
-    assert not unknown, unknown
-    backend = backend_of(scenario, cache)
-    config = {"scenario": path.name, "rounds": args.rounds, "quiet": args.quiet}
-    table = Table(f"colocation_live_{path.stem}", config, ("policy",), anew=args.anew)
-    keys = [(name,) for name in scenario.policies]
-    return fill(
-        table, keys, lambda key: measured(scenario, backend, key[0], args.tries, args.quiet)
-    )
+    if table.missing(keys):
+        scenario = read_scenario(path)
+        bench = Bench(scenario, backend_of(scenario, CACHE), args.probes, args.tries, args.quiet)
+        fill_within(table, keys, lambda key: _told(measured(bench, key[0])), args.seconds)
+    result_file.show(path.stem, table.rows)
+
+
+def _told(row: Row) -> Row:
+    print(*row.values(), file=sys.stderr, flush=True)
+    return row
+
+
+def store_bars() -> None:
+    """One row a scenario, of all tables that are complete."""
+    rows = []
+    for path in sorted(FOLDER.glob("*.toml")):
+        stored = result_file.path_of(f"colocation_live_{path.stem}")
+        if stored.exists():
+            rows.append(bars(path.stem, result_file.read_rows(stored)))
+    result_file.write("colocation_live_bars", {"close": CLOSE, "point": POINT}, rows)
+    result_file.show("colocation_live_bars", rows)
 
 
 def main() -> None:
@@ -137,14 +246,18 @@ def main() -> None:
     add = parser.add_argument
     add("scenarios", nargs="*", metavar="SCENARIO", help="names of files, without suffix")
     add("--rounds", type=int, default=ROUNDS, help="samples of each time in the profile")
+    add("--probes", type=int, default=PROBES, help="samples before and after each run")
     add("--tries", type=int, default=TRIES, help="runs of a policy until one is quiet")
     add("--quiet", type=float, default=QUIET, help="what other processes may have of the cores")
     add("--anew", action="store_true", help="drop earlier rows and the profile")
+    add("--bars", action="store_true", help="only sum up what is stored")
+    add_budget(parser)
     args = parser.parse_args()
-    cache = Path(__file__).parent.parent / "build" / "models" / "cache"
     names = args.scenarios or sorted(path.stem for path in FOLDER.glob("*.toml"))
-    for name in names:
-        result_file.show(name, run(FOLDER / f"{name}.toml", cache, args))
+    for name in [] if args.bars else names:
+        run(FOLDER / f"{name}.toml", args)
+    if args.bars:
+        store_bars()
 
 
 if __name__ == "__main__":

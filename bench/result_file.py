@@ -35,6 +35,12 @@ def path_of(name: str) -> Path:
     return RESULTS / f"{name}.json"
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a stored table."""
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["rows"]
+    return rows
+
+
 def write(
     name: str,
     config: Mapping[str, Any],

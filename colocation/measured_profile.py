@@ -57,6 +57,11 @@ class MeasuredProfile:
     extra: Mapping[str, Mapping[str, float]]
     machine: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def in_lanes(self) -> bool:
+        """Whether it was measured on a CPU, whose shares are whole lanes."""
+        return all(part.strip().startswith("cpu") for part in self.devices.split(","))
+
     def to_json(self) -> str:
         """Make a file of it."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"

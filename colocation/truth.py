@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from colocation.draws import stream_of, uniform
@@ -77,3 +78,35 @@ class ProfileTruth:
         mean_ns = part_ns(known[0], piece.start, piece.end, self._operators[service])
         draw = uniform(self._streams[service], piece.queries[0].number, piece.start)
         return max(1, round(mean_ns * self._noise(draw, known[1])))
+
+
+class PacedTruth:
+    """A truth on a machine whose speed changes.
+
+    Parameters
+    ----------
+    truth : Truth
+    window_ns : int
+        > 0.
+    factors : sequence of float
+        By window, from 0 on: how many times as long groups take that start in it; > 0. The last
+        one holds on.
+
+    Raises
+    ------
+    ValueError
+        If there is no factor, or a number is not > 0.
+    """
+
+    def __init__(self, truth: Truth, window_ns: int, factors: Sequence[float]) -> None:
+        if window_ns < 1 or not factors or not all(0 < own < float("inf") for own in factors):
+            raise ValueError(f"window and factors must be > 0, got {window_ns}, {list(factors)}")
+        self._truth = truth
+        self._window_ns = window_ns
+        self._factors = tuple(factors)
+
+    def group_ns(self, group: Group, share_percent: int) -> int:
+        """Scale by the factor of the window in which it starts."""
+        window = min(group.start_ns // self._window_ns, len(self._factors) - 1)
+        truth_ns = self._truth.group_ns(group, share_percent)
+        return max(1, round(truth_ns * self._factors[window]))

@@ -10,11 +10,20 @@ from colocation.profiles.table import Table
 
 
 class MeasuredTimes:
-    """Times of one model."""
+    """Times of one model.
 
-    def __init__(self, measured: MeasuredModel) -> None:
+    Parameters
+    ----------
+    measured : MeasuredModel
+    in_lanes : bool
+        Whether the device is divided into lanes, as a CPU is: no share lies between two measured
+        ones then.
+    """
+
+    def __init__(self, measured: MeasuredModel, in_lanes: bool = False) -> None:
         self._measured = measured
         self._table = Table(measured.items, measured.ms)
+        self._only = frozenset(map(int, measured.ms)) if in_lanes else None
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Interpolate by batch, then by share.
@@ -24,6 +33,9 @@ class MeasuredTimes:
         ValueError
             If the batch or the share is outside of what was measured.
         """
+        if self._only is not None and share_percent not in self._only:
+            lanes = ", ".join(f"{share} %" for share in sorted(self._only))
+            raise ValueError(f"no time for {share_percent} %: its lanes are {lanes}")
         return self._table.latency_ns(items, sequence, share_percent)
 
     def spread(self, items: int, sequence: int) -> float:
@@ -50,7 +62,8 @@ class Measured(MeasuredTimes):
     """
 
     def __init__(self, path: str, model: str) -> None:
-        known = load_measured_profile(Path(path)).models
+        profile = load_measured_profile(Path(path))
+        known = profile.models
         if model not in known:
             raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
-        super().__init__(known[model])
+        super().__init__(known[model], profile.in_lanes)

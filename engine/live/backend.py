@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +100,7 @@ class EngineBackend:
         answer: Answer | None = None,
     ) -> None:
         self.completions = _core.CompletionQueue()
-        self._models = models
+        self.models = models
         self._devices = devices
         self._inputs = inputs
         self._answer = answer
@@ -143,6 +143,11 @@ class EngineBackend:
         return self._taken()
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether times are charged, not spent."""
+        return all(place.spec.kind == "emulated" for place in self._devices)
+
+    @property
     def has_ended(self) -> bool:
         """Whether ends are known that nobody has taken."""
         return bool(self._ended)
@@ -178,10 +183,13 @@ class EngineBackend:
         if whole.spec.kind == "cpu" and (lanes < 1 or off >= whole.spec.lanes):
             text = f"{partition.share_percent} % of {whole.spec.lanes} lanes are no whole lanes"
             raise ConfigError(f"device {whole.spec.name!r}: {text}")
+        if whole.by_share:
+            spec = replace(whole.spec, share_percent=partition.share_percent)
+            return _Slot(whole.machine, replace(whole, spec=spec), 1)
         return _Slot(whole.machine, whole, max(1, lanes))
 
     def _steps(self, piece: Piece) -> list[_Step]:
-        model = self._models[piece.service]
+        model = self.models[piece.service]
         together = self._alike(piece) if model.stackable else [(q,) for q in piece.queries]
         return [
             _Step(model, queries, piece.start, piece.end)

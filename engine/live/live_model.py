@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ from engine.dfg.graph import Graph
 from engine.errors import ConfigError, ModelError
 from engine.live.cut import cut
 from engine.live.parts import Charge, Parts, Place
+from engine.live.share_times import ShareTimes, device_times, share_times
 from engine.live.stacking import Arrays, is_stackable, repeated
-from engine.pipeline.stages import Costs, costs_of, example_inputs, measure, read_model
+from engine.pipeline.stages import example_inputs, read_model
 from engine.profiling.devices import DeviceSpec
+from engine.segmentation.service import ServiceTimes
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class LiveModel:
     example: Arrays
     cache: Path | None = None
     _charges: dict[tuple[DeviceSpec, int], tuple[Charge, ...]] = field(default_factory=dict)
+    _profiled: dict[tuple[DeviceSpec, int], ShareTimes] = field(default_factory=dict)
 
     @property
     def operators(self) -> int:
@@ -77,9 +80,16 @@ class LiveModel:
     def _charged(self, spec: DeviceSpec, items: int) -> tuple[Charge, ...]:
         key = (spec, items)
         if key not in self._charges:
-            costs = _costs(self.graph, spec, self.inputs(items), self.cache)
-            self._charges[key] = tuple(_charge(costs, tasks) for tasks in self.parts.groups)
+            times = self._times(replace(spec, share_percent=100), items)
+            service = times.on_share(spec.share_percent)
+            self._charges[key] = tuple(_charge(service, tasks) for tasks in self.parts.groups)
         return self._charges[key]
+
+    def _times(self, whole: DeviceSpec, items: int) -> ShareTimes:
+        key = (whole, items)
+        if key not in self._profiled:
+            self._profiled[key] = share_times(self.graph, whole, self.inputs(items), self.cache)
+        return self._profiled[key]
 
 
 def load_live_model(
@@ -103,29 +113,22 @@ def load_live_model(
         example = {key: array[:1] for key, array in example.items()}
     groups: tuple[tuple[int, ...], ...] = (tuple(range(len(graph.tasks))),)
     if operators > 1:
-        costs = _costs(graph, spec, example, cache)
-        groups = cut(graph, _task_times(costs), operators)
+        service = device_times(graph, spec, example, cache)
+        groups = cut(graph, _task_times(graph, service), operators)
     return LiveModel(name, graph, Parts(graph, groups), stackable, example, cache)
 
 
-def _costs(graph: Graph, spec: DeviceSpec, inputs: Arrays, cache: Path | None) -> Costs:
-    one = DeviceSpec(spec.kind, spec.name, 1, spec.preset, captured=spec.captured)
-    profile = measure(graph, [one], inputs, cache)
-    return costs_of(graph, profile, [one])
-
-
-def _task_times(costs: Costs) -> list[int]:
-    captured = costs.service.captured_ns.get(0)
-    row: Sequence[Any] = costs.service.task_ns[0, 1]
+def _task_times(graph: Graph, service: ServiceTimes) -> list[int]:
+    captured = service.captured_ns.get(0)
+    row: Sequence[Any] = service.task_ns[0, 1]
     if captured is not None and all(time is not None for time in captured):
         row = captured
     if any(time is None for time in row):
-        raise ConfigError(f"model {costs.problem.name!r} cannot run whole on that device")
+        raise ConfigError(f"model {graph.name!r} cannot run whole on that device")
     return [int(time) for time in row]
 
 
-def _charge(costs: Costs, tasks: tuple[int, ...]) -> Charge:
-    service = costs.service
+def _charge(service: ServiceTimes, tasks: tuple[int, ...]) -> Charge:
     launch_ns = sum(service.launch_ns[0][task] for task in tasks) if service.launch_ns else 0
     if not service.is_captured(tasks, 0):
         return Charge(service.group_ns(tasks, 0, 1), launch_ns)

@@ -61,6 +61,7 @@ def measure(
     devices: str,
     params: MeasureParams | None = None,
     progress: Callable[[str], None] = lambda text: None,
+    shares: Sequence[int] = (),
 ) -> MeasuredProfile:
     """Times of every batch on a lane and on the whole first device, and of pairs side by side.
 
@@ -72,9 +73,11 @@ def measure(
         Items of the batches to measure, ascending, by service.
     lanes : int
         Of the device, in the scenario.
+    shares : sequence of int, optional
+        Of the device, instead of one and all of its lanes; the last one is the whole device.
     """
     bench = _Bench(backend, params or MeasureParams())
-    shares = [100 * used // lanes for used in sorted({1, lanes})]
+    shares = shares or [100 * used // lanes for used in sorted({1, lanes})]
     rows: dict[tuple[int, int, int], list[int]] = {}
     for share in shares:
         progress(f"measuring on {share} % of the device")
@@ -103,6 +106,21 @@ def measure(
         extra=extra,
         machine=asdict(this_machine()),
     )
+
+
+def query_times_ns(
+    backend: EngineBackend, items: Sequence[int], share: int, rounds: int
+) -> tuple[float, ...]:
+    """Median time of a query of each service alone on a share of the first device, now.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Of a query, by service.
+    """
+    bench = _Bench(backend, MeasureParams(rounds))
+    rows = bench.batches(backend.models, [(own,) for own in items], share)
+    return tuple(statistics.median(rows[k, own, share]) for k, own in enumerate(items))
 
 
 class _Bench:

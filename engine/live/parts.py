@@ -49,12 +49,16 @@ class Charge:
 
 @dataclass(frozen=True)
 class Place:
-    """A device of a machine; on a CPU, how many of its lanes."""
+    """A device of a machine; on a CPU, how many of its lanes.
+
+    ``by_share``: its partitions are shares of its processors, not some of its lanes.
+    """
 
     machine: _core.Machine
     spec: DeviceSpec
     index: int
     width: int = 1
+    by_share: bool = False
 
 
 @dataclass

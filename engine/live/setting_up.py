@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache as remembered
 from pathlib import Path
 
@@ -20,7 +21,10 @@ from engine.runtime.machines import EmulationParams, machine_for
 
 
 def places(
-    text: str, lanes: Sequence[int], emulation: EmulationParams | None = None
+    text: str,
+    lanes: Sequence[int],
+    emulation: EmulationParams | None = None,
+    by_share: bool = False,
 ) -> tuple[Place, ...]:
     """The devices that a scenario means: the GPUs of a device string, its CPU if it has none.
 
@@ -28,11 +32,14 @@ def places(
     ----------
     lanes : sequence of int
         By device of the scenario.
+    by_share : bool
+        Whether partitions are shares of the devices' processors: their streams do not slow each
+        other then, as none has what another one has.
 
     Raises
     ------
     ConfigError
-        If there are more or fewer, or one has fewer lanes.
+        If there are more or fewer, one has fewer lanes, or one cannot be divided by shares.
     DeviceError
         If the string is not understood.
     """
@@ -44,8 +51,12 @@ def places(
     for (_, spec), count in zip(meant, lanes, strict=True):
         if spec.lanes < count:
             raise ConfigError(f"device {spec.name!r} has {spec.lanes} lanes, not {count}")
+    if by_share:
+        emulation = replace(emulation or EmulationParams(), slowdown=())
+        if any(spec.kind != "emulated" for _, spec in meant):
+            raise ConfigError(f"devices {text!r}: only emulated GPUs have shares of processors")
     machine = machine_for(specs, emulation)
-    return tuple(Place(machine, spec, index) for index, spec in meant)
+    return tuple(Place(machine, spec, index, by_share=by_share) for index, spec in meant)
 
 
 def load_models(

@@ -50,6 +50,8 @@ class DeviceSpec:
         Whether segments that allow it are submitted as one captured graph of operators.
     sms : int
         Streaming multiprocessors of a CUDA device's partition; 0 is the whole GPU.
+    share_percent : int
+        Of an emulated GPU's processors; 100 is the whole GPU. For derived times only.
     """
 
     kind: Literal["cpu", "emulated", "cuda"]
@@ -60,6 +62,7 @@ class DeviceSpec:
     pageable: bool = False
     captured: bool = True
     sms: int = 0
+    share_percent: int = 100
 
     @property
     def widths(self) -> tuple[int, ...]:

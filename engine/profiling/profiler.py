@@ -25,6 +25,7 @@ from engine.profiling.roofline import (
     derived_time,
     launch_ns,
     origin_of,
+    part_of,
     runs_on_gpu,
 )
 from engine.profiling.signature import Observed, signature
@@ -153,7 +154,8 @@ def _gpu_cost(
     """Measured where the GPU is here, else derived; None where it cannot run the task."""
     if spec.name in gpus:
         return gpus[spec.name].operators.task_cost(step, key)
-    work, gpu = work_of(graph, graph.tasks[step.task], step.seen), GPUS[spec.preset]
+    work = work_of(graph, graph.tasks[step.task], step.seen)
+    gpu = part_of(GPUS[spec.preset], spec.share_percent)
     return OperatorCost(derived_time(work, gpu), launch_ns(work, gpu), captured_time(work, gpu))
 
 
@@ -182,7 +184,7 @@ def _whole_model(
 def _device(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> DeviceProfile:
     if spec.name in gpus:
         return gpus[spec.name].profile()
-    gpu = GPUS[spec.preset] if spec.kind == "emulated" else None
+    gpu = part_of(GPUS[spec.preset], spec.share_percent) if spec.kind == "emulated" else None
     return DeviceProfile(
         name=spec.name,
         kind=spec.kind,

@@ -12,7 +12,7 @@ It is a stand-in until a measured profile is there, and says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.dfg.graph import Graph, Task, ValueKind
 from engine.profiling.timing import Timing
@@ -78,6 +78,13 @@ SLOWDOWN = (1.0, 1.3, 1.6, 1.9, 2.2, 2.5, 2.8, 3.1)
 """Factor on service times with 1, 2, ... busy lanes: assumed, two lanes do 1.5 times as much as
 one, four lanes twice as much. Kernels too small to fill a GPU share it better, large ones worse.
 """
+
+
+def part_of(gpu: Gpu, share_percent: int) -> Gpu:
+    """A share of a GPU's processors, with all of its memory bandwidth."""
+    if share_percent == 100:
+        return gpu
+    return replace(gpu, operations_per_s=gpu.operations_per_s * share_percent / 100)
 
 
 def launch_ns(work: Work, gpu: Gpu) -> int:

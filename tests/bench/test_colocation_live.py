@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.bystanders import Bystanders
 from bench.colocation_live import FOLDER as SCENARIOS
-from bench.colocation_live import Bystanders, _ratio
+from bench.colocation_live import _agrees, _ratio, _refused, bars, simulated_at
+from colocation import read_scenario
 from colocation.live_file import read_to_measure
 
 
@@ -36,3 +38,45 @@ def test_every_live_scenario_can_be_measured(path: Path) -> None:
     assert all(
         batch[-1] == most for batch, most in zip(asked.batches, asked.most_items, strict=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ours", "theirs", "word"),
+    [
+        (1.15, 0.23, 0.2, "yes"),
+        (0.85, 0.009, 0.0, "yes"),
+        (0.8, 0.2, 0.2, "violations"),
+        (1.0, 0.24, 0.2, "p99"),
+        (float("inf"), 0.5, 0.2, "no"),
+    ],
+)
+def test_what_agrees(ratio: float, ours: float, theirs: float, word: str) -> None:
+    assert _agrees(ratio, ours, theirs) == word
+
+
+def test_a_slower_machine_is_slower_in_the_simulation_beside_it() -> None:
+    scenario = read_scenario(SCENARIOS / "two_cpu.toml")
+    ends_ns = [
+        simulated_at(scenario, "fcfs", (speed,)).summary.total.p99_ns for speed in (0.5, 1.0, 2.0)
+    ]
+    assert ends_ns[0] < ends_ns[1] < ends_ns[2]
+
+
+def test_what_a_table_comes_to() -> None:
+    def row(policy: str, lost: float, agrees: str, wait: float) -> dict[str, object]:
+        own = {"policy": policy, "late or lost %": lost, "agrees": agrees, "wait": wait}
+        return own | {"note": ""}
+
+    rows = [
+        row("fcfs", 25.0, "yes", 0.2),
+        row("edf", 0.5, "p99", 0.4),
+        row("sjf", 1.5, "no", 1.2),
+        _refused("gslice", "no such share"),
+    ]
+    found = bars("two", rows)
+    assert found["policies"] == "3 of 4"
+    assert (found["p99 within 15 %"], found["violations too"]) == (2, 1)
+    assert (found["best"], found["starved under"]) == ("edf", "sjf")
+    assert found["99 and < 80 %"] == "yes"
+    rows[0] = row("fcfs", 15.0, "yes", 0.2)
+    assert bars("two", rows)["99 and < 80 %"] == "no"

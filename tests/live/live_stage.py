@@ -54,8 +54,9 @@ class Stage:
         devices: str = "cpu:2",
         lanes: int = 2,
         emulation: EmulationParams | None = None,
+        by_share: bool = False,
     ) -> None:
-        self.devices: tuple[Place, ...] = places(devices, [lanes], emulation)
+        self.devices: tuple[Place, ...] = places(devices, [lanes], emulation, by_share)
         self.models: list[LiveModel] = [
             load_live_model(f"m{i}", saved(text, folder), n, self.devices[0].spec, folder / "cache")
             for i, (text, n) in enumerate(zip(texts, operators, strict=True))
