@@ -24,7 +24,7 @@ class Query(NamedTuple):
     sequence : int
         Length of the inputs; 0 where the model has none.
     priority : int
-        Larger is more urgent; only policies that say so look at it.
+        Larger is more urgent; FCFS, SJF and EDF look at it, no other policy does.
     """
 
     id: int

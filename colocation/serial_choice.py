@@ -1,6 +1,7 @@
 """What the policies have in common that run one query at a time, in some order.
 
-FCFS, SJF and EDF differ in a key; nothing else of them is theirs.
+FCFS, SJF and EDF differ in a key; nothing else of them is theirs. A query of a higher priority
+always comes first; the key decides among equals.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class SerialChoice:
         best: tuple[tuple[int, ...], int, Query, int] | None = None
         for query in self._all(state, partition):
             took_ns = alone_ns(query.service, query.items, query.sequence, share_percent)
-            rank = (self._key(query, took_ns), query.id, query, took_ns)
+            key = (-query.priority, *self._key(query, took_ns))
+            rank = (key, query.id, query, took_ns)
             if best is None or rank < best:
                 best = rank
         return None if best is None else (best[2], best[3])
@@ -80,7 +82,8 @@ class SerialChoice:
         for assignment in state.deployment.of_partition[partition]:
             waiting = state.waiting[assignment.service]
             if waiting:
-                yield from self._candidates(waiting)
+                plain = waiting.of_one_class
+                yield from self._candidates(waiting) if plain else waiting.preferred()
 
     def _answer(self, state: State, partition: int, query: Query, took_ns: int) -> Decision:
         if self._drop and state.now_ns + took_ns > query.deadline_ns:

@@ -20,12 +20,13 @@ from colocation.work import Group
 class Waiting:
     """The waiting queries of one service, most urgent first (deadline, then index)."""
 
-    __slots__ = ("_alike", "_in_order", "_queries")
+    __slots__ = ("_alike", "_in_order", "_one_class", "_queries")
 
     def __init__(self) -> None:
         self._queries: deque[Query] = deque()
         self._alike = True
         self._in_order = True
+        self._one_class = True
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -48,6 +49,16 @@ class Waiting:
         """Whether all queries so far had the same items and sequence length."""
         return self._alike
 
+    @property
+    def of_one_class(self) -> bool:
+        """Whether all queries since it was last empty had the same priority."""
+        return self._one_class
+
+    def preferred(self) -> list[Query]:
+        """The queries of the highest priority, most urgent first; there must be one."""
+        most = max(query.priority for query in self._queries)
+        return [query for query in self._queries if query.priority == most]
+
     def first(self, count: int) -> tuple[Query, ...]:
         """At most ``count`` queries, most urgent first."""
         return tuple(islice(self._queries, count))
@@ -62,8 +73,10 @@ class Queue(Waiting):
         """Put a query where its deadline says; constant time if that is an end."""
         queries = self._queries
         if not queries:
+            self._one_class = True
             queries.append(query)
             return
+        self._one_class = self._one_class and queries[0].priority == query.priority
         if self._alike:
             first = queries[0]
             self._alike = first.items == query.items and first.sequence == query.sequence

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from colocation import policy_names, policy_spec, simulate
 from colocation.load import Load
-from colocation.query import Outcome
+from colocation.query import Outcome, Query
 from colocation.service import Service
 from colocation.simulator import Setting
 from colocation.validate import check_run
@@ -164,3 +166,21 @@ def test_policies_see_the_same_arrivals_and_items() -> None:
     for policy in policy_names():
         outcomes(setting_of(services, load, [1]), policy)
     assert (load.arrival_ns == before).all()
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "sjf", "edf", "edf_drop"])
+def test_a_higher_priority_goes_first(policy: str) -> None:
+    """One runs, three wait: the last one to come is more urgent than its deadline says."""
+    services = [service("a", 500), service("b", 400)]
+    load = load_of(services, [[0, 1, 3], [2]])
+    setting = setting_of(services, load, fixed_ms=[9, 9], per_item_ms=[0, 0], rates_per_s=[1, 1])
+
+    class Urgent(Load):
+        def queries(self) -> Iterator[Query]:
+            for query in super().queries():
+                yield query._replace(priority=int(query.id == 3))
+
+    urgent = Urgent(**vars(load))
+    run = simulate(replace(setting, load=urgent), policy_spec(policy))
+    assert list(run.record.piece_query)[:2] == [0, 3]
+    assert sorted(run.record.piece_query) == [0, 1, 2, 3]
