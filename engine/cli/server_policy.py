@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from engine.cli.server_run import announce
 from engine.errors import ConfigError
+from engine.live.policy_control import PolicyControl
 from engine.live.policy_executor import PolicyExecutor
 from engine.live.policy_params import PolicyParams, Prepared, prepare
 from engine.live.policy_service import PolicyService
@@ -41,6 +42,8 @@ async def serve_by_policy(
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(None, prepare, policy, files, _say)
         service = _started(prepared, served)
+        indices = {model.name: index for index, model in enumerate(served)}
+        server.plane.control = PolicyControl(service, indices)
         announce(list(newest.values()), address, params.host, server.http_port)
     except BaseException:
         await server.stop()

@@ -8,6 +8,7 @@ import time
 from itertools import count
 from typing import Any, NamedTuple
 
+from colocation.change import Change, ChangeKind
 from colocation.controller import Controller
 from colocation.event import Event, EventKind
 from colocation.planner import Demand
@@ -131,9 +132,20 @@ class PolicyService:
         if query.id in self._waiting:
             self._backend.abandon(query)
 
+    def leave(self, service: int) -> None:
+        """Take a service away: its queries that wait are refused, what runs finishes."""
+        self._change(ChangeKind.SERVICE_LEFT, service)
+
+    def come(self, service: int) -> None:
+        """Bring a service back that has left."""
+        self._change(ChangeKind.SERVICE_CAME, service)
+
     def close(self) -> None:
         """Answer nothing more; no query is in flight."""
         self._executor.close()
+
+    def _change(self, kind: ChangeKind, service: int) -> None:
+        self._handle(Event(self._now_ns(), EventKind.CHANGE, change=Change(kind, service)))
 
     def _inputs_of(self, query: Query) -> Arrays:
         return self._inputs[query.id]

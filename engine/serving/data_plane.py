@@ -20,6 +20,7 @@ from engine.errors import (
 )
 from engine.serving.executor import Array
 from engine.serving.in_flight import InFlight
+from engine.serving.model_control import ModelControl
 from engine.serving.model_table import ModelTable
 from engine.serving.served_model import ServedModel
 from engine.serving.statistics import Moments
@@ -88,6 +89,11 @@ class DataPlane:
         Limits.
     clock_ns : callable
         Monotonic; executors read deadlines on ``time.monotonic_ns``.
+
+    Attributes
+    ----------
+    control : ModelControl, optional
+        Loads and unloads models on request; None keeps them as they are.
     """
 
     def __init__(
@@ -95,6 +101,7 @@ class DataPlane:
     ) -> None:
         self.models = ModelTable()
         self.clock_ns = clock_ns
+        self.control: ModelControl | None = None
         self._params = params or DataPlaneParams()
         self._in_flight = InFlight()
         self._draining = False
@@ -150,6 +157,26 @@ class DataPlane:
             model.statistics.fail.add(self.clock_ns() - query.received_ns)
             raise
 
+    def load(self, name: str) -> None:
+        """Put every version of a model back into service.
+
+        Raises
+        ------
+        UnknownModelError
+            If the name is unknown.
+        UnavailableError
+            If this server keeps its models as they are.
+        """
+        control = self._control()
+        for model in self.models.versions(name).values():
+            control.load(model)
+
+    def unload(self, name: str) -> None:
+        """Take every version of a model out of service; raises as :meth:`load`."""
+        control = self._control()
+        for model in self.models.versions(name).values():
+            control.unload(model)
+
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more, finish what is in flight; after the timeout cancel what is left.
 
@@ -178,6 +205,11 @@ class DataPlane:
         """Close every model. Blocks as long as the executors' own close does."""
         for model in self.models:
             model.close()
+
+    def _control(self) -> ModelControl:
+        if self.control is None:
+            raise UnavailableError("this server keeps its models as they were at its start")
+        return self.control
 
     def _check_room(self, model: ServedModel) -> None:
         if model.in_flight >= self._params.max_in_flight:

@@ -48,6 +48,8 @@ class GrpcFace:
             "ModelConfig": self.model_config,
             "ModelStatistics": self.model_statistics,
             "RepositoryIndex": self.repository_index,
+            "RepositoryModelLoad": self.repository_model_load,
+            "RepositoryModelUnload": self.repository_model_unload,
         }
         types = request_types()
         handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
@@ -108,10 +110,26 @@ class GrpcFace:
 
     def repository_index(self, request: Any) -> Any:
         """State of every version of every model."""
-        if request.repository_name:
-            raise InputError("repository_name: the server has one repository, leave it empty")
+        _check_repository(request)
         rows = descriptions.repository_index(self._plane.models, ready_only=request.ready)
         return message_type("RepositoryIndexResponse")(models=rows)
+
+    def repository_model_load(self, request: Any) -> Any:
+        """Put a model back into service."""
+        _check_repository(request)
+        self._plane.load(request.model_name)
+        return message_type("RepositoryModelLoadResponse")()
+
+    def repository_model_unload(self, request: Any) -> Any:
+        """Take a model out of service."""
+        _check_repository(request)
+        self._plane.unload(request.model_name)
+        return message_type("RepositoryModelUnloadResponse")()
+
+
+def _check_repository(request: Any) -> None:
+    if request.repository_name:
+        raise InputError("repository_name: the server has one repository, leave it empty")
 
 
 def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:

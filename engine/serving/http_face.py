@@ -50,6 +50,8 @@ class HttpFace:
         add("GET", "/v2/health/ready", self.server_ready)
         add("GET", "/v2/models/stats", self.model_statistics)
         add("POST", "/v2/repository/index", self.repository_index)
+        add("POST", "/v2/repository/models/{name}/load", self.repository_model_load)
+        add("POST", "/v2/repository/models/{name}/unload", self.repository_model_unload)
         for path in (_MODEL, _VERSION):
             add("GET", path, self.model_metadata)
             add("GET", f"{path}/ready", self.model_ready)
@@ -117,6 +119,16 @@ class HttpFace:
             raise InputError("malformed request: not a JSON object") from None
         rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
         return web.json_response(rows)
+
+    async def repository_model_load(self, request: web.Request) -> web.StreamResponse:
+        """Put a model back into service."""
+        self._plane.load(_names(request)[0])
+        return web.json_response({})
+
+    async def repository_model_unload(self, request: web.Request) -> web.StreamResponse:
+        """Take a model out of service."""
+        self._plane.unload(_names(request)[0])
+        return web.json_response({})
 
     def _model(self, request: web.Request) -> ServedModel:
         return self._plane.models.find(*_names(request))

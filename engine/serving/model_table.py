@@ -81,9 +81,12 @@ class ModelTable:
         return [self.find(name, version)] if version else list(self.versions(name).values())
 
     def all_ready(self) -> bool:
-        """Whether every name has a version that is ready (Triton's strict readiness)."""
+        """Whether every name has a version that is ready, or was unloaded on request.
+
+        Triton's strict readiness.
+        """
         return all(
-            any(model.state is ModelState.READY for model in versions.values())
+            any(m.state is ModelState.READY or m.is_unloaded for m in versions.values())
             for versions in self._versions.values()
         )
 

@@ -35,6 +35,7 @@ class ServedModel:
         self.version = version
         self.state = ModelState.LOADING
         self.reason = ""
+        self.is_unloaded = False
         self.statistics = ModelStatistics()
         self.in_flight = 0
         self._loaded: tuple[Executor, Signature] | None = None
@@ -44,7 +45,17 @@ class ServedModel:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
         self._queued_ns = executor.queued_ns
-        self.state, self.reason = ModelState.READY, ""
+        self.state, self.reason, self.is_unloaded = ModelState.READY, "", False
+
+    def unload(self) -> None:
+        """Turn queries away because somebody asked for it: no fault of the server's."""
+        self.set_unavailable("unloaded")
+        self.is_unloaded = True
+
+    def reload(self) -> None:
+        """Serve again with the executor that it had; nothing if it was not unloaded."""
+        if self.is_unloaded:
+            self.state, self.reason, self.is_unloaded = ModelState.READY, "", False
 
     def set_unavailable(self, reason: str) -> None:
         """Turn queries away with ``reason``; queries in flight finish."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,6 +117,40 @@ def test_http_clients_get_the_same(process: tuple[str, str]) -> None:
         with pytest.raises(InferenceServerException, match="after its deadline of") as caught:
             client.infer("chain", [http_input(rows(1))], timeout=10_000)
         assert caught.value.status() == "504"
+
+
+def test_a_model_leaves_and_comes_back(process: tuple[str, str]) -> None:
+    with triton.InferenceServerClient(process[0]) as client:
+        for _ in range(2):
+            client.unload_model("lenet")  # twice is as good as once
+        states = {row.name: (row.state, row.reason) for row in client_index(client)}
+        assert states == {"chain": ("READY", ""), "lenet": ("UNAVAILABLE", "unloaded")}
+        assert client.is_server_ready()
+        assert not client.is_model_ready("lenet")
+        image = np.zeros((1, 1, 28, 28), np.float32)
+        with pytest.raises(InferenceServerException, match="unloaded") as caught:
+            client.infer("lenet", [grpc_input(image, "image")])
+        assert "UNAVAILABLE" in caught.value.status()
+        client.infer("chain", [grpc_input(rows(1))])
+        client.load_model("lenet")
+        client.infer("lenet", [grpc_input(image, "image")])
+        assert all(row.state == "READY" for row in client_index(client))
+        with pytest.raises(InferenceServerException, match="unknown model 'none_such'"):
+            client.load_model("none_such")
+
+
+def test_a_model_leaves_and_comes_back_over_http(process: tuple[str, str]) -> None:
+    with triton_http.InferenceServerClient(process[1]) as client:
+        client.unload_model("chain")
+        with pytest.raises(InferenceServerException, match="unloaded") as caught:
+            client.infer("chain", [http_input(rows(1))])
+        assert caught.value.status() == "503"
+        client.load_model("chain")
+        client.infer("chain", [http_input(rows(1))])
+
+
+def client_index(client: triton.InferenceServerClient) -> Any:
+    return client.get_model_repository_index().models
 
 
 def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:

@@ -114,6 +114,28 @@ def test_a_full_queue_turns_queries_away(tmp_path: Path) -> None:
     serve(stage, "fcfs", use, max_queue=1)
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "edf_drop", "nexus"])
+def test_a_service_leaves_and_comes_back(tmp_path: Path, policy: str) -> None:
+    """What runs finishes, what waits is refused at once, the other service does not notice."""
+    stage = Stage(tmp_path, [CHAIN, CHAIN.replace("chain", "other")], [1, 1])
+
+    async def use(service: PolicyService) -> None:
+        mine = [service.submit(0, some_rows(k)).answer for k in range(6)]
+        theirs = service.submit(1, some_rows(9)).answer
+        service.leave(0)
+        ends = await asyncio.gather(*mine, return_exceptions=True)
+        kinds = [type(end) for end in ends]
+        assert kinds.count(QueueFullError) == 6 - kinds.count(dict) > 0
+        expect(await theirs, some_rows(9))
+        with pytest.raises(QueueFullError, match="'m0' has no place"):
+            await service.submit(0, some_rows(0)).answer
+        service.come(0)
+        if policy != "nexus":  # whose planner makes a place first
+            expect(await service.submit(0, some_rows(1)).answer, some_rows(1))
+
+    serve(stage, policy, use)
+
+
 def test_a_failed_group_fails_its_queries_alone(tmp_path: Path) -> None:
     emulation = EmulationParams(fail_every=2)
     stage = Stage(tmp_path, [CHAIN], [1], "emulated:gpu:2", emulation=emulation)
