@@ -5,17 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from engine.dfg.graph import Graph
 from engine.errors import EngineError, ExecutionError
+from engine.pipeline.first_plans import (
+    affordable,
+    first_plans,
+    split_plans,
+    stored_plan,
+    whole_models,
+)
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.stages import (
     Costs,
     ProgressCallback,
     candidates,
-    holds_constants,
     no_progress,
     place,
     plan_of,
@@ -27,28 +32,18 @@ from engine.runtime import in_place
 from engine.runtime.contest import Contest, ContestParams, Turn
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
-from engine.runtime.selection import ModelContender, refit
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
+from engine.runtime.selection import ModelContender
 from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate, single_segments, split_batches
+from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
-from engine.segmentation.shards import shards_of
-from engine.segmentation.slices import sliced
 from placement.placement import Placement
 
 _log = logging.getLogger(__name__)
 
 ModelEntrant = Entrant[ModelContender]
 
-_STORED = " (stored)"
 
-_MAY_BE_BEST = 1.5
-"""A one-segment plan that is predicted to take so much longer than the best one is not run where
-time is short: a profile is not that wrong about whole models, which it has measured."""
-
-
-class PlanBuilder:
+class CandidateBuilder:
     """Builds candidates of one model for one set of devices.
 
     What a device refuses drops out; the last reason is kept.
@@ -102,8 +97,8 @@ def choose(
     EngineError
         If the devices refuse all of them, or a query fails.
     """
-    build = PlanBuilder(graph, costs, placement.policy, params, inputs)
-    found = [*candidates(costs, placement), *_split(graph, costs, placement)]
+    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
+    found = [*candidates(costs, placement), *split_plans(graph, costs, placement)]
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
     finalists = affordable(ranked, 2 * params.selection_ns)
@@ -144,7 +139,7 @@ def tune(
     EngineError
         If the devices refuse all plans, or a query fails.
     """
-    build = PlanBuilder(graph, costs, placement.policy, params, inputs)
+    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
 
     def cut(service: ServiceTimes) -> Sequence[Candidate]:
         learned = Costs(replaced(costs.problem, service), service)
@@ -154,116 +149,12 @@ def tune(
 
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
     cuts = [c for c in candidates(costs, placement) if not c.is_trivial]
-    ranked = [*whole_models(costs), *cuts, *_split(graph, costs, placement)]
+    ranked = [*whole_models(costs), *cuts, *split_plans(graph, costs, placement)]
     first = affordable(first_plans(ranked, 1 + params.finalists), round(params.tune_s * 5e8))
-    tuned = tuner.run([*first, *_again(costs, known)])
+    tuned = tuner.run([*first, *stored_plan(costs, known)])
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
-
-
-def slice_model(
-    model: Model, costs: Costs, policy: str, params: LoadParams, inputs: Mapping[str, Any]
-) -> Model:
-    """The model with its long segments cut, and with the times of its slices in place.
-
-    Raises
-    ------
-    EngineError
-        If a device refuses a slice, or a query fails.
-    """
-    if model.plan.shards > 1:
-        shards = shards_of(model.graph, costs.problem, costs.service, model.plan.shards)
-        assert shards is not None, "it runs"
-        costs = Costs(shards.problem, shards.service)
-    else:
-        shards = None
-    found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
-    measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
-    service = replace(costs.service, measured={**costs.service.measured, **measured})
-    graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
-    candidate = Candidate(
-        f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
-    )
-    plan = plan_of(model.graph, costs, candidate, policy)
-    machine = machine_for(params.specs(), params.emulation)
-    made = Model(model.graph, plan, machine, params.second_plan(), params.recovery())
-    made.plan = refit(made, graph, costs.service, inputs)
-    return made
-
-
-def _split(graph: Graph, costs: Costs, placement: Placement) -> list[Candidate]:
-    found = split_batches(graph, costs.problem, placement, costs.service)
-    return [candidate for candidate in found if holds_constants(candidate.graph)]
-
-
-def whole_models(costs: Costs) -> list[Candidate]:
-    """The whole model as one segment, on each device that can run all of it, at each width."""
-    found: list[Candidate] = []
-    for index, device in enumerate(costs.problem.devices):
-        if None in costs.service.task_ns[index, 1] or not costs.problem.tasks:
-            continue
-        for name, graph in single_segments(costs.problem, index, costs.service):
-            title = name if index == 0 else f"{name} on {device.name}"
-            if not holds_constants(graph):
-                continue
-            found.append(Candidate(title, graph, predict(graph, costs.service)))
-    return found
-
-
-def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Every one-segment plan, narrow ones first, and the best predicted of each kind of cut.
-
-    A split batch comes on top: what its shards take is scaled, while cuts add up what was
-    measured, so that predictions do not rank one among the others.
-    """
-    of_kind: dict[str, Candidate] = {}
-    for candidate in ranked:
-        if not candidate.is_trivial and candidate.shards is None:
-            of_kind.setdefault(candidate.name.rpartition(" ")[0], candidate)
-    whole = sorted((c for c in ranked if c.is_trivial), key=lambda c: c.graph.groups[0].width)
-    cuts = list(of_kind.values())[: max(0, count - 1)]
-    split = [candidate for candidate in ranked if candidate.shards is not None]
-    return [*whole, *split, *cuts] or list(ranked[:1])
-
-
-def affordable(first: Sequence[Candidate], time_ns: int) -> list[Candidate]:
-    """Those of the first plans whose least rounds fit, and two at least.
-
-    One-segment plans that may be the best one always take part: theirs is the time to beat.
-    """
-    whole = [c for c in first if c.is_trivial]
-    limit_ns = _MAY_BE_BEST * min((c.predicted.makespan_ns for c in whole), default=0)
-    chosen = [c for c in whole if c.predicted.makespan_ns <= limit_ns]
-    others = sorted((c for c in first if c not in chosen), key=lambda c: c.is_trivial)
-    left_ns = time_ns - sum(map(_least_ns, chosen))
-    for candidate in others:
-        left_ns -= _least_ns(candidate)
-        if left_ns < 0 and len(chosen) >= 2:
-            break
-        chosen.append(candidate)
-    return [c for c in first if c in chosen]
-
-
-def _least_ns(candidate: Candidate) -> int:
-    """Warming up and the least rounds."""
-    return candidate.predicted.makespan_ns * (1 + ContestParams.least_rounds)
-
-
-def _again(costs: Costs, known: Plan | None) -> list[Candidate]:
-    """A stored plan as a candidate, if it has several segments and still fits."""
-    if known is None or len(known.segments) < 2 or known.shards > 1:  # split ones are cut anew
-        return []
-    groups = {Group(s.tasks, s.device, s.width): s.rank for s in known.segments}
-    try:
-        graph = GroupGraph(costs.problem, groups)
-        order = tuple(groups[group] for group in graph.groups)
-        predicted = predict(graph, costs.service, order=order)
-    except (ValueError, KeyError) as error:
-        _log.warning("the stored plan is no candidate: %s", error)
-        return []
-    name = f"{known.name.removesuffix(_STORED)}{_STORED}"
-    return [Candidate(name, graph, predicted, order)]
 
 
 def _fastest(

@@ -12,11 +12,12 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
 from engine.native import load_runtime
-from engine.pipeline.choice import choose, slice_model, tune
+from engine.pipeline.choice import choose, tune
 from engine.pipeline.example_inputs import check_inputs, example_inputs
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.placement_file import load_placement
-from engine.pipeline.plan_question import PlanQuestion, device_text, has_open_sizes, question_of
+from engine.pipeline.plan_question import PlanQuestion, has_open_sizes, question_of
+from engine.pipeline.slice_model import slice_model
 from engine.pipeline.stages import (
     ProgressCallback,
     costs_of,
@@ -166,7 +167,7 @@ def load_placed(
     graph = read_model(path, params.cache)
     given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
     if profile is not None and not params.devices:
-        params = replace(params, devices=",".join(map(device_text, profile.device_specs())))
+        params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))
     if profile is None:
         profile = measure(graph, params.specs(), given, params.cache, progress)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())

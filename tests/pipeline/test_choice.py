@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tuning_world import GUESS, PROBLEM, cut
 
-from engine.pipeline.choice import affordable, first_plans, whole_models
+from engine.pipeline.first_plans import affordable, first_plans, whole_models
 from engine.pipeline.stages import Costs
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes

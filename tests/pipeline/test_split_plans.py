@@ -13,7 +13,7 @@ from pipeline_subject import Subject
 
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
-from engine.pipeline.choice import first_plans
+from engine.pipeline.first_plans import first_plans
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.plan_question import question_of
 from engine.pipeline.stages import Costs, candidates, plan_of, read_model

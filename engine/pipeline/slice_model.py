@@ -1,0 +1,48 @@
+"""A loaded model with its long segments cut, so that others get their turn between the slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.stages import Costs, plan_of
+from engine.runtime.machines import machine_for
+from engine.runtime.model import Model
+from engine.runtime.selection import refit
+from engine.segmentation.coarse import predict
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.segmenter import Candidate
+from engine.segmentation.shards import shards_of
+from engine.segmentation.slices import sliced
+
+
+def slice_model(
+    model: Model, costs: Costs, policy: str, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model:
+    """The model with its long segments cut, and with the times of its slices in place.
+
+    Raises
+    ------
+    EngineError
+        If a device refuses a slice, or a query fails.
+    """
+    if model.plan.shards > 1:
+        shards = shards_of(model.graph, costs.problem, costs.service, model.plan.shards)
+        assert shards is not None, "it runs"
+        costs = Costs(shards.problem, shards.service)
+    else:
+        shards = None
+    found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
+    measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
+    service = replace(costs.service, measured={**costs.service.measured, **measured})
+    graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
+    candidate = Candidate(
+        f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
+    )
+    plan = plan_of(model.graph, costs, candidate, policy)
+    machine = machine_for(params.specs(), params.emulation)
+    made = Model(model.graph, plan, machine, params.second_plan(), params.recovery())
+    made.plan = refit(made, graph, costs.service, inputs)
+    return made
