@@ -80,3 +80,13 @@ class ConversionError(EngineError):
 
 class ConfigError(EngineError, ValueError):
     """A configuration file, option or environment value is wrong."""
+
+
+def one_line(error: BaseException, most: int | None = None) -> str:
+    """What an error says, without its line breaks and cut at ``most`` characters; else its type.
+
+    ONNX Runtime, torch and the system write messages of many lines, which logs and the commands'
+    one line of error must not.
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if most is None or len(text) <= most else text[: most - 3] + "..."

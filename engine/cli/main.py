@@ -25,7 +25,7 @@ from engine.cli import (
     tune,
 )
 from engine.cli.parser import Parser
-from engine.errors import EngineError
+from engine.errors import EngineError, one_line
 
 VERBS: tuple[ModuleType, ...] = (
     devices,
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _closed_pipe()
     except (EngineError, ValueError, OSError) as error:
-        return _fail(args.verb, _one_line(error), 1)
+        return _fail(args.verb, _line(error), 1)
     except MemoryError:
         return _fail(args.verb, "not enough memory", 1)
     except KeyboardInterrupt:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.verbose:
             raise
-        text = f"internal error: {type(error).__name__}: {_one_line(error)}"
+        text = f"internal error: {type(error).__name__}: {_line(error)}"
         return _fail(args.verb, f"{text} (engine -v {args.verb} shows where)", _INTERNAL_ERROR)
     return status
 
@@ -99,10 +99,10 @@ def _fail(verb: str, message: str, status: int) -> int:
     return status
 
 
-def _one_line(error: BaseException) -> str:
+def _line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(error)
 
 
 def _closed_pipe() -> int:

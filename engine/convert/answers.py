@@ -11,7 +11,7 @@ from engine.convert.agreement import Tolerance, require_agreement
 from engine.convert.input_spec import InputSpec, example_sizes
 from engine.convert.samples import Sample, draw, other_sizes
 from engine.convert.source import Array, FinalError, ForwardError, Source
-from engine.errors import ConversionError
+from engine.errors import ConversionError, one_line
 from engine.native import open_session
 from engine.values import from_value, to_value
 
@@ -70,7 +70,9 @@ def require_same(
     try:
         session = open_session(str(file))
     except RuntimeError as error:
-        raise ConversionError(f"ONNX Runtime refuses the exported model: {_line(error)}") from error
+        raise ConversionError(
+            f"ONNX Runtime refuses the exported model: {one_line(error, 300)}"
+        ) from error
     largest = 0.0
     for one in answered:
         values: dict[str, Value | None] = {
@@ -81,7 +83,7 @@ def require_same(
             largest = max(largest, require_agreement(names, one.outputs, outputs, tolerance))
         except RuntimeError as error:
             raise ConversionError(
-                f"the ONNX model fails on {one.sample.label}: {_line(error)}"
+                f"the ONNX model fails on {one.sample.label}: {one_line(error, 300)}"
             ) from error
         except ConversionError as error:
             _require_repeatable(source, names, one, tolerance)
@@ -143,8 +145,3 @@ def _require_repeatable(
             "cannot be checked: torch itself answers differently each time on the same inputs"
             " (--seeds 0 leaves the check out)"
         ) from error
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 300 else text[:297] + "..."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.convert.source import FinalError
-from engine.convert.target import one_line
+from engine.convert.target import typed_line
 from engine.errors import ConversionError
 
 _NO_FUNCTION = re.compile(r"No ONNX function found for <OpOverload\(op='([^']+)'")
@@ -37,7 +37,7 @@ def failure_of(error: BaseException) -> ConversionError:
     match = _CONFLICT.search(whole)
     if match:
         return ConversionError(f"forward fixes a dynamic axis of {match[2]!r} to {match[1]}")
-    return ConversionError(one_line(_root(error)))
+    return ConversionError(typed_line(_root(error)))
 
 
 def _operator(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from engine.errors import ConfigError, ConversionError
+from engine.errors import ConfigError, ConversionError, one_line
 
 _log = logging.getLogger(__name__)
 
@@ -90,11 +90,10 @@ def make_module(text: str, module_type: type) -> Any:
     return made
 
 
-def one_line(error: BaseException) -> str:
+def typed_line(error: BaseException) -> str:
     """Type and message of an error that is not ours."""
-    text = " ".join(str(error).split())
-    text = text if len(text) <= 300 else text[:297] + "..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    kind = type(error).__name__
+    return f"{kind}: {one_line(error, 300)}" if str(error).split() else kind
 
 
 def place(error: BaseException, libraries: Sequence[Path] = ()) -> str:
@@ -128,7 +127,7 @@ def _imported(name: str) -> ModuleType:
 
 def _import_failed(name: str, error: BaseException) -> ConversionError:
     _log.info("importing %s failed", name, exc_info=error)
-    return ConversionError(f"importing {name} fails{place(error)}: {one_line(error)}")
+    return ConversionError(f"importing {name} fails{place(error)}: {typed_line(error)}")
 
 
 def _called(text: str, factory: Any) -> Any:
@@ -140,7 +139,7 @@ def _called(text: str, factory: Any) -> Any:
         return factory()
     except _USER_ERRORS as error:
         _log.info("%s failed", text, exc_info=error)
-        raise ConversionError(f"{text}: fails{place(error)}: {one_line(error)}") from error
+        raise ConversionError(f"{text}: fails{place(error)}: {typed_line(error)}") from error
 
 
 def _type_name(thing: Any) -> str:

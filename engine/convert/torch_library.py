@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from engine.errors import ConversionError
+from engine.errors import ConversionError, one_line
 
 INSTALL_HINT = "pip install 'surplus-engine[convert]'"
 
@@ -26,6 +26,6 @@ def load_torch() -> Any:
             f"this needs torch ({error.name} is not installed): {INSTALL_HINT}"
         ) from error
     except (ImportError, OSError) as error:
-        text = " ".join(str(error).split())
-        raise ConversionError(f"torch does not load: {text}; {INSTALL_HINT}") from error
+        text = f"torch does not load: {one_line(error)}; {INSTALL_HINT}"
+        raise ConversionError(text) from error
     return torch

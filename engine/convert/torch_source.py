@@ -17,7 +17,7 @@ import numpy as np
 from engine.convert.input_spec import InputSpec
 from engine.convert.output_tree import flatten
 from engine.convert.source import Array, ExportRequest, ForwardError
-from engine.convert.target import one_line, place
+from engine.convert.target import place, typed_line
 from engine.convert.torch_export import EXPORTERS, export
 from engine.errors import ConversionError
 
@@ -48,7 +48,7 @@ class TorchSource:
             self._module = module.eval().cpu()
         except Exception as error:
             raise ConversionError(
-                f"the module does not move to the CPU: {one_line(error)}"
+                f"the module does not move to the CPU: {typed_line(error)}"
             ) from error
 
     def check_arguments(self, specs: Sequence[InputSpec]) -> None:
@@ -96,7 +96,7 @@ class TorchSource:
         except Exception as error:
             _log.info("forward failed", exc_info=error)
             found = place(error, [Path(self._torch.__file__).parent])
-            raise ForwardError(f"fails{found}: {one_line(error)}") from error
+            raise ForwardError(f"fails{found}: {typed_line(error)}") from error
         return flatten(returned, self._torch.Tensor)
 
     def _called(self, tensors: list[Any]) -> Any:

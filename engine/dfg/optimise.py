@@ -13,7 +13,7 @@ from engine.dfg.constants import domains_used
 from engine.dfg.model_file import parse
 from engine.dfg.plain_model import store_plain
 from engine.dfg.value_types import complete_types
-from engine.errors import ModelError
+from engine.errors import ModelError, one_line
 from engine.native import open_session
 
 _log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def _stored_and_loaded(model: onnx.ModelProto, folder: Path) -> bool:
     try:
         open_session(str(folder / MODEL_FILE), level="disable_all")
     except (RuntimeError, MemoryError) as error:
-        _log.info("the optimised model does not load: %s", _one_line(error))
+        _log.info("the optimised model does not load: %s", one_line(error, 500))
         return False
     return True
 
@@ -114,7 +114,7 @@ def _saved_by_runtime(loadable: str | bytes, source: Path, folder: Path) -> onnx
         )
         return parse(target)
     except (RuntimeError, MemoryError, ModelError) as error:
-        _log.info("%s: no offline optimisation: %s", source, _one_line(error))
+        _log.info("%s: no offline optimisation: %s", source, one_line(error, 500))
         return None
 
 
@@ -122,14 +122,9 @@ def _require_loadable(loadable: str | bytes, source: Path) -> None:
     try:
         open_session(loadable, level="disable_all", weights_folder=source.parent)
     except (RuntimeError, MemoryError) as error:
-        reason = _one_line(error).removeprefix(f"Load model from {source} failed:")
+        reason = one_line(error, 500).removeprefix(f"Load model from {source} failed:")
         raise ModelError(f"{source}: {reason}") from error
     _log.warning("%s: used without offline optimisation", source)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 500 else text[:497] + "..."
 
 
 def _normalised(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -14,7 +14,7 @@ from engine import _core
 from engine.dfg.constants import array_of
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.errors import ExecutionError, InputError
+from engine.errors import ExecutionError, InputError, one_line
 from engine.native import open_session
 from engine.profiling.signature import Observed
 from engine.values import to_value
@@ -92,8 +92,8 @@ def calibrate(graph: Graph, inputs: Mapping[str, Array]) -> Iterator[Step]:
             session = open_session(model, weights_folder=graph.folder)
             outputs = session.run(dict(step_inputs))
         except (RuntimeError, MemoryError) as error:
-            text = " ".join(str(error).split())
-            raise ExecutionError(f"task {task.name!r} failed in calibration: {text}") from error
+            text = f"task {task.name!r} failed in calibration: {one_line(error)}"
+            raise ExecutionError(text) from error
         made = dict(zip(session.output_names, outputs, strict=True))
         values.update(made)
         seen.update((name, observe(value)) for name, value in made.items())

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from engine import _core
 from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
+from engine.errors import ExecutionError, one_line
 from engine.native import open_session
 from engine.profiling.calibrate import Step, initial_values
 from engine.profiling.machine import machine_fingerprint
@@ -146,14 +146,14 @@ class CpuProfiler:
             if missing > 0:
                 samples += self._timer(session, inputs, missing, _UNLIMITED_NS, 0)
         except RuntimeError as error:
-            raise ExecutionError(f"measuring failed: {' '.join(str(error).split())}") from error
+            raise ExecutionError(f"measuring failed: {one_line(error)}") from error
         return Timing.of(samples)
 
     def _open(self, model: str | bytes, width: int) -> _core.Session:
         try:
             return open_session(model, width=width, weights_folder=self._graph.folder)
         except RuntimeError as error:
-            raise ExecutionError(f"measuring failed: {' '.join(str(error).split())}") from error
+            raise ExecutionError(f"measuring failed: {one_line(error)}") from error
 
     def _trivial(self) -> Timing:
         value = helper.make_tensor_value_info

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import _core
-from engine.errors import ExecutionError
+from engine.errors import ExecutionError, one_line
 from engine.profiling.timing import Timing
 
 Spans = NDArray[np.int64]
@@ -162,8 +162,7 @@ class SegmentProbe:
             plan, first = self._plan(probed, count)
             rows = spans_of(plan, list(probed.inputs.values()), self._params)
         except (RuntimeError, MemoryError) as error:
-            text = " ".join(str(error).split())
-            raise ExecutionError(f"the segment cannot be timed: {text}") from error
+            raise ExecutionError(f"the segment cannot be timed: {one_line(error)}") from error
         return plan, range(first, first + count), rows
 
     def _plan(self, probed: Probed, count: int) -> tuple[_core.Plan, int]:

@@ -26,7 +26,7 @@ from engine.dfg.constants import external_place, tensors_of_model
 from engine.dfg.graph import Graph
 from engine.dfg.model_file import parse
 from engine.dfg.value_types import forget_known_types
-from engine.errors import ModelError
+from engine.errors import ModelError, one_line
 from engine.native import open_session
 from engine.profiling.machine import machine_fingerprint
 
@@ -111,7 +111,7 @@ def _make(graph: Graph, source: Path, target: Path) -> None:
         open_session(str(source), level="all", config=_CONFIG, optimized_path=str(saved))
         content = _stored(graph, parse(saved), work, source.parent)
     except (RuntimeError, MemoryError, ModelError, ValueError) as error:
-        _log.info("%s cannot be laid out: %s", source.name, " ".join(str(error).split()))
+        _log.info("%s cannot be laid out: %s", source.name, one_line(error))
         content = b""
     finally:
         shutil.rmtree(work, ignore_errors=True)
