@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.atomic_file import write_atomic
-from engine.native import runtime_version
+from engine.native import load_runtime
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -24,7 +24,7 @@ def machine() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "onnxruntime": runtime_version(),
+        "onnxruntime": load_runtime(),
         "commit": _commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }

@@ -86,11 +86,6 @@ def load_runtime() -> str:
         return _open(find_library())
 
 
-def runtime_version() -> str:
-    """ONNX Runtime's version; opens it if need be."""
-    return load_runtime()
-
-
 def open_session(
     model: str | bytes,
     *,

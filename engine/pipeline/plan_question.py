@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.native import runtime_version
+from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import this_machine
 from engine.runtime.inputs import input_specs
@@ -78,23 +78,18 @@ def question_of(
     return PlanQuestion(
         model=graph.source_hash,
         graph=graph.summary.digest,
-        runtime=runtime_version(),
+        runtime=load_runtime(),
         machine={
             "cpu": here.cpu,
             "cores": here.cores,
             "architecture": platform.machine(),
             "driver": here.driver,
         },
-        devices=tuple(map(device_text, specs)),
+        devices=tuple(spec.text for spec in specs),
         policy=policy,
         options=options,
         sizes=open_sizes(graph, inputs),
     )
-
-
-def device_text(spec: DeviceSpec) -> str:
-    """A device as ``parse_devices`` reads it."""
-    return spec.text
 
 
 def has_open_sizes(graph: Graph) -> bool:

@@ -22,7 +22,7 @@ from engine.atomic_file import write_atomic
 from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
-from engine.native import runtime_version
+from engine.native import load_runtime
 from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
@@ -60,7 +60,7 @@ def plan_path(
     """
     sizes = sorted(open_sizes(graph, inputs).items())
     what = _digest((tuple(specs), policy, sorted(options.items()), sizes))
-    where = _digest((runtime_version(), machine_fingerprint()))
+    where = _digest((load_runtime(), machine_fingerprint()))
     return graph.folder / f"plan-{what[:16]}-{where[:8]}.json"
 
 

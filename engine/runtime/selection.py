@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,6 @@ from engine.runtime.model import Model
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.service import ServiceTimes
-from placement.timeline import SpanKind, Timeline
 
 
 @dataclass(frozen=True)
@@ -48,13 +46,3 @@ def refit(
     contest = Contest([ModelContender(model, inputs)], 1, params, clock)
     contest.play(deadline_ns=0)
     return in_place.refit(model.plan, groups, service, contest.turns(0))
-
-
-def service_times_ns(timelines: Sequence[Timeline]) -> dict[int, int]:
-    """Median service time of each segment, by index, over several traced queries."""
-    rows: dict[int, list[int]] = {}
-    for timeline in timelines:
-        for span in timeline:
-            if span.kind is SpanKind.SEGMENT:
-                rows.setdefault(span.index, []).append(span.duration_ns)
-    return {index: round(statistics.median(row)) for index, row in rows.items()}

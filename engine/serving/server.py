@@ -140,7 +140,7 @@ class Server:
         return ServerIdentity(self._params.name, _package_version())
 
     async def serve_until_stopped(self) -> bool:
-        """Serve until SIGTERM, SIGINT or :meth:`request_stop`, then drain and close.
+        """Serve until SIGTERM or SIGINT, then drain and close.
 
         A second signal ends the drain at once.
 
@@ -158,10 +158,6 @@ class Server:
         finally:
             for number in _STOP_SIGNALS:
                 loop.remove_signal_handler(number)
-
-    def request_stop(self) -> None:
-        """Make :meth:`serve_until_stopped` drain; from the event loop."""
-        self._stop.set()
 
     async def stop(self) -> bool:
         """Drain, stop listening, close the models; returns as :meth:`serve_until_stopped`.

@@ -228,7 +228,7 @@ def test_one_question_has_one_plan(asked: Callable[..., Path], files: Files) -> 
     assert asked(alpha_ns=1, order="rank") == first
 
 
-@pytest.mark.parametrize("name", ["runtime_version", "machine_fingerprint"])
+@pytest.mark.parametrize("name", ["load_runtime", "machine_fingerprint"])
 def test_a_plan_is_of_one_machine_and_version(
     name: str, asked: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

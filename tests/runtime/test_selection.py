@@ -16,7 +16,7 @@ from engine.profiling.devices import parse_devices
 from engine.runtime.contest import Turn
 from engine.runtime.in_place import Cost, costs_in_place, outside_ns, typical
 from engine.runtime.in_place import refit as refit_turns
-from engine.runtime.selection import refit, service_times_ns
+from engine.runtime.selection import refit
 from engine.segmentation.groups import GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import per_task
@@ -163,9 +163,3 @@ def test_one_model_alone_is_run_so_many_times(host: tuple[GroupGraph, Plan]) -> 
     fitted = refit(model, groups, ServiceTimes.of(groups.problem), {}, runs=5, clock=clock)
     assert fitted.segments[0].service_ns == 40_000_000
     assert fitted.predicted.makespan_ns == 40_001_000
-
-
-def test_medians_of_service_times() -> None:
-    copy = Span(SpanKind.COPY, 0, "x", "copy", "host->gpu", (0,), 0, 0, 77)
-    timelines = [spans_of(row) for row in ([100, 1], [900, 2], [200, 3])]
-    assert service_times_ns([*timelines, Timeline.of([copy], "measured")]) == {0: 200, 1: 2}
