@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from colocation.change import Change, ChangeKind
-from colocation.decision import Decision, Drop, Start
+from colocation.decision import Decision, Drop, Resize, Start
 from colocation.deployment import Deployment
 from colocation.dispatcher import Dispatcher
 from colocation.event import Event, EventKind
-from colocation.executor import Executor
+from colocation.executor import Executor, ResizingExecutor
 from colocation.query import Outcome, Query
 from colocation.record import Record
 from colocation.reorganiser import Reorganiser
-from colocation.service import Service
+from colocation.service import WHOLE_PPM, Service
 from colocation.stage import Stage
 from colocation.state import Queue, State
 from colocation.work import Group, Piece
@@ -58,6 +58,7 @@ class Controller:
         self._reorganiser = reorganiser
         self._dispatcher = dispatcher
         self._executor = executor
+        self._resizing = executor if isinstance(executor, ResizingExecutor) else None
         self._record = record
         self._queues = tuple(Queue() for _ in services)
         self._running = self._stage.running
@@ -108,8 +109,7 @@ class Controller:
             asked_ns = timer()
             decision = decide(state, event)
             spent_ns += timer() - asked_ns
-            self._act(decision, now_ns)
-            if not decision.starts and not decision.drops:
+            if not self._act(decision, now_ns):
                 break
         self._record.decided(spent_ns)
 
@@ -187,15 +187,18 @@ class Controller:
         self._progress.pop(query.id, None)
         self._record.ended(query, outcome, when_ns)
 
-    def _act(self, decision: Decision, now_ns: int) -> None:
+    def _act(self, decision: Decision, now_ns: int) -> bool:
+        """Do what was decided; return whether the state is another one."""
         for drop in decision.drops:
             self._drop(drop, now_ns)
+        resized = [self._resize(resize, now_ns) for resize in decision.resizes]
         for start in decision.starts:
             self._start(start, now_ns)
         wake_ns = decision.wake_ns
         if wake_ns is not None and (self._wake_ns is None or wake_ns < self._wake_ns):
             self._wake_ns = wake_ns
             self._executor.wake(wake_ns)
+        return bool(decision.starts or decision.drops or any(resized))
 
     def _drop(self, drop: Drop, now_ns: int) -> None:
         self._take(drop.query)
@@ -215,23 +218,54 @@ class Controller:
                 name = self._services[piece.service].name
                 raise PolicyError(f"service {name!r} has no place in partition {start.partition}")
             self._check(piece)
+        self._check_cores(start.partition, start.cores)
         if self._stage.view.on_demand:
-            self._check_room(start.partition)
-        group = Group(self._groups, start.partition, start.pieces, now_ns, start.predicted_ns)
+            self._check_room(start.partition, start.cores)
+        group = Group(
+            self._groups,
+            start.partition,
+            start.pieces,
+            now_ns,
+            start.predicted_ns,
+            start.cores,
+            start.version,
+        )
         self._groups += 1
         self._running[start.partition] = group
         self._record.group_started(group)
         self._executor.start(group)
 
-    def _check_room(self, partition: int) -> None:
-        """Check that a device has the share that a partition takes now."""
+    def _resize(self, resize: Resize, now_ns: int) -> bool:
+        """Change the cores of what runs, where the executor can; return whether it did."""
+        running = 0 <= resize.partition < len(self._running) and self._running[resize.partition]
+        if not running:
+            raise PolicyError(f"nothing runs in partition {resize.partition}")
+        self._check_cores(resize.partition, resize.cores)
+        if resize.cores == running.cores or self._resizing is None:
+            return False
+        self._check_room(resize.partition, resize.cores)
+        group = running._replace(cores=resize.cores)
+        self._running[resize.partition] = group
+        self._record.group_resized(group, now_ns)
+        self._resizing.resize(group)
+        return True
+
+    def _check_cores(self, partition: int, cores: int) -> None:
+        most = self._stage.view.partitions[partition].cores
+        if not min(1, most) <= cores <= most:
+            raise PolicyError(f"{cores} cores are claimed of {most} in partition {partition}")
+
+    def _check_room(self, partition: int, cores: int) -> None:
+        """Check that a device has what a partition takes now."""
         partitions = self._stage.view.partitions
         device = partitions[partition].device
-        held_percent = partitions[partition].share_percent + sum(
-            partitions[group.partition].share_percent for group in self._stage.running_on(device)
+        held_ppm = partitions[partition].held_ppm(cores) + sum(
+            partitions[group.partition].held_ppm(group.cores)
+            for group in self._stage.running_on(device)
+            if group.partition != partition
         )
-        if held_percent > 100:
-            raise PolicyError(f"device {device} would give away {held_percent} %")
+        if held_ppm > WHOLE_PPM:
+            raise PolicyError(f"device {device} would give away {held_ppm / 10_000:g} %")
 
     def _check(self, piece: Piece) -> None:
         """Check a piece, and take its queries out of their queue."""

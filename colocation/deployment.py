@@ -124,8 +124,20 @@ def _check_device(
     share_percent = sum(deployment.partitions[k].share_percent for k in own)
     if share_percent > 100 and not deployment.on_demand:
         raise ValueError(f"device {device.name!r} gives away {share_percent} %")
-    placed = [a.service for k in own for a in deployment.of_partition[k]]
-    used_bytes = sum(services[service].memory_bytes for service in placed)
+    used_bytes = sum(services[service].memory_bytes for service in _loaded(own, deployment))
     if device.memory_bytes is not None and used_bytes > device.memory_bytes:
         text = f"{used_bytes} bytes are placed in {device.memory_bytes}"
         raise ValueError(f"device {device.name!r}: {text}")
+
+
+def _loaded(own: list[int], deployment: Deployment) -> list[int]:
+    """A service for each instance; partitions whose cores are claimed have the same one."""
+    instances: list[int] = []
+    shared: set[int] = set()
+    for index in own:
+        placed = [assignment.service for assignment in deployment.of_partition[index]]
+        if deployment.partitions[index].cores:
+            shared.update(placed)
+        else:
+            instances += placed
+    return [*instances, *sorted(shared)]

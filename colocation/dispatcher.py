@@ -34,8 +34,8 @@ class Dispatcher(Protocol):
     def decide(self, state: State, event: Event) -> Decision:
         """Say what to do now.
 
-        It is asked again about the same event, with the new state, until it answers with
-        neither starts nor drops; so it may decide one thing at a time.
+        It is asked again about the same event, with the new state, until nothing comes of its
+        answer; so it may decide one thing at a time.
         """
         ...
 

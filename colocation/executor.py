@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from colocation.event import Event
 from colocation.service import Partition
@@ -27,6 +27,15 @@ class Executor(Protocol):
 
     def wake(self, when_ns: int) -> None:
         """Ask for an ALARM at that time; a past time means at once."""
+        ...
+
+
+@runtime_checkable
+class ResizingExecutor(Protocol):
+    """An executor that can change the cores of what runs."""
+
+    def resize(self, group: Group) -> None:
+        """Let a running group go on with the cores that it has now; replaces the group."""
         ...
 
 

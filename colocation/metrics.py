@@ -170,7 +170,15 @@ def _utilisation(run: Run, duration_ns: int, devices: int) -> float:
     if not len(start_ns):
         return 0.0
     horizon_ns = max(duration_ns, int(end_ns.max()))
-    shares = np.array([p.share_percent for p in run.deployment.partitions], np.int64)
-    share = shares[np.frombuffer(run.record.group_partition, np.int64)]
-    held_ns = np.where(end_ns == NEVER_NS, horizon_ns, end_ns) - start_ns
-    return float((held_ns * share).sum() / (100 * devices * horizon_ns))
+    until_ns = np.where(end_ns == NEVER_NS, horizon_ns, end_ns)
+    partition = np.frombuffer(run.record.group_partition, np.int64)
+    shares = np.array([p.share_percent for p in run.deployment.partitions], np.float64)
+    cores = np.array([p.cores for p in run.deployment.partitions], np.int64)[partition]
+    # Where cores are claimed, what a core is of the device, in percent.
+    share = shares[partition] / np.maximum(1, cores)
+    claimed = np.frombuffer(run.record.group_cores, np.int64).copy()
+    held = float(((until_ns - start_ns) * share * np.where(cores > 0, claimed, 1)).sum())
+    for when_ns, group, now in run.record.resizes:
+        held += float(share[group]) * int(now - claimed[group]) * int(until_ns[group] - when_ns)
+        claimed[group] = now
+    return held / (100 * devices * horizon_ns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from colocation.registry import Registry
 
@@ -22,6 +23,40 @@ class Profile(Protocol):
 
     def spread(self, items: int, sequence: int) -> float:
         """Relative standard deviation of the service time; 0 where it is not known."""
+        ...
+
+
+@runtime_checkable
+class LayeredProfile(Profile, Protocol):
+    """A profile that knows each operator by itself, on some numbers of cores.
+
+    Attributes
+    ----------
+    cores : sequence of int
+        Numbers of cores that there are times for, ascending.
+    operations : sequence of int
+        Of each operator; what shares of a target are in proportion to.
+    sensitivities : sequence of float
+        By version of the operators, what pressure costs it: see ``veltair/versions.py``.
+    """
+
+    @property
+    def cores(self) -> Sequence[int]:
+        """As above."""
+        ...
+
+    @property
+    def operations(self) -> Sequence[int]:
+        """As above."""
+        ...
+
+    @property
+    def sensitivities(self) -> Sequence[float]:
+        """As above."""
+        ...
+
+    def operator_ns(self, items: int, sequence: int, version: int) -> Sequence[Sequence[int]]:
+        """Times, (operators, cores)."""
         ...
 
 

@@ -29,8 +29,10 @@ class Record:
     ----------
     outcome, ended_ns, predicted_end_ns
         By query: what became of it, when, and when a dropped one was predicted to end.
-    group_start_ns, group_end_ns, group_partition, group_predicted_ns
-        By group.
+    group_start_ns, group_end_ns, group_partition, group_predicted_ns, group_cores, group_version
+        By group; the cores that it started with.
+    resizes : list of (int, int, int)
+        When which group went on with how many cores.
     piece_group, piece_service, piece_start, piece_end, piece_items, piece_first, piece_count
         By piece; its queries are ``piece_query[first : first + count]``.
     piece_query
@@ -52,6 +54,9 @@ class Record:
         self.group_end_ns = array("q")
         self.group_partition = array("q")
         self.group_predicted_ns = array("q")
+        self.group_cores = array("q")
+        self.group_version = array("q")
+        self.resizes: list[tuple[int, int, int]] = []
         self.piece_group = array("q")
         self.piece_service = array("q")
         self.piece_start = array("q")
@@ -92,6 +97,8 @@ class Record:
         self.group_end_ns.append(NEVER_NS)
         self.group_partition.append(group.partition)
         self.group_predicted_ns.append(group.predicted_ns)
+        self.group_cores.append(group.cores)
+        self.group_version.append(group.version)
         for piece in group.pieces:
             self.piece_group.append(group.id)
             self.piece_service.append(piece.service)
@@ -102,6 +109,10 @@ class Record:
             self.piece_count.append(len(piece.queries))
             for query in piece.queries:
                 self.piece_query.append(query.id)
+
+    def group_resized(self, group: Group, when_ns: int) -> None:
+        """Book the cores that a group goes on with."""
+        self.resizes.append((when_ns, group.id, group.cores))
 
     def group_ended(self, group: Group, when_ns: int) -> None:
         """Book the end of a group."""

@@ -12,12 +12,13 @@ from colocation.arrival import Arrivals
 from colocation.change import Change
 from colocation.draws import stream_of
 from colocation.interference_model import Interference
+from colocation.layer_truth import LayerTruth
 from colocation.load import Load, Stream, merge
 from colocation.noise import Noise
 from colocation.overlap.group_times import GroupTimes
 from colocation.overlap.measured_truth import MeasuredTruth
 from colocation.planner import Demand
-from colocation.profile import Profile
+from colocation.profile import LayeredProfile, Profile
 from colocation.reorganiser import ReorganisationParams
 from colocation.service import Device, Service
 from colocation.simulator import Setting
@@ -91,6 +92,8 @@ class Scenario:
         When devices and services go and come.
     reorganisation : ReorganisationParams, optional
         How deployments follow rates and changes; None to keep the first.
+    spawn_ns : int
+        What a group loses each time that cores are added to it.
     live : LiveSettings, optional
         Without them it can be simulated only.
     """
@@ -109,6 +112,7 @@ class Scenario:
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     changes: tuple[tuple[int, Change], ...] = ()
     reorganisation: ReorganisationParams | None = None
+    spawn_ns: int = 0
     live: LiveSettings | None = None
 
     @property
@@ -143,13 +147,17 @@ class Scenario:
             self.drain_ns,
             changes=self.changes,
             reorganisation=self.reorganisation,
+            spawn_ns=self.spawn_ns,
         )
 
     def _truth(self, demand: Demand) -> Truth:
         services = demand.services
         if self.group_times is not None:
             return MeasuredTruth(services, self.group_times, self.noise, self.seed)
-        return ProfileTruth(services, demand.profiles, self.noise, self.seed, self.overlap)
+        values = (services, demand.profiles, self.noise, self.seed, self.overlap)
+        if any(isinstance(profile, LayeredProfile) for profile in demand.profiles):
+            return LayerTruth(*values)
+        return ProfileTruth(*values)
 
     def _stream(self, tenant: Tenant) -> Stream:
         name = tenant.service.name

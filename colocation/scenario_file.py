@@ -8,7 +8,7 @@ from typing import Any
 
 from colocation.arrival import ARRIVALS
 from colocation.change_file import Changes, read_changes, read_reorganisation
-from colocation.clock import NS_PER_MS, NS_PER_S
+from colocation.clock import NS_PER_MS, NS_PER_S, NS_PER_US
 from colocation.interference_model import INTERFERENCES, Interference
 from colocation.live_file import live_settings
 from colocation.noise import NOISES, Noise
@@ -75,6 +75,7 @@ class _Reader:
             policy_options=self._options(table, options),
             changes=self._changes(table, subjects),
             reorganisation=read_reorganisation(table.optional("reorganise")),
+            spawn_ns=_spawn_ns(truth),
             live=live_settings(table.take("live", dict, {}), names, self._path),
         )
         truth.done()
@@ -180,6 +181,7 @@ def _device(table: Table) -> Device:
             name=table.take("name", str),
             memory_bytes=None if memory_bytes == -1 else memory_bytes,
             lanes=table.take("lanes", int, 1),
+            cores=table.take("cores", int, 0),
         )
     except ValueError as error:
         raise ValueError(f"{table.where}: {error}") from error
@@ -204,6 +206,13 @@ def _drain_ns(table: Table) -> int | None:
     if not drain_s >= 0:
         raise ValueError(f"{table.where}: drain_s must be >= 0, got {drain_s}")
     return None if drain_s == float("inf") else round(drain_s * NS_PER_S)
+
+
+def _spawn_ns(truth: Table) -> int:
+    spawn_us = truth.take("spawn_us", float, 0.0)
+    if not 0 <= spawn_us < 2**40:
+        raise ValueError(f"{truth.where}: spawn_us must be >= 0 and finite, got {spawn_us}")
+    return round(spawn_us * NS_PER_US)
 
 
 def _positive(table: Table, key: str, unit_ns: int) -> int:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MOST_CORES = 1024
+WHOLE_PPM = 1_000_000
+"""A whole device."""
+
 
 @dataclass(frozen=True)
 class Service:
@@ -55,15 +59,21 @@ class Device:
     lanes : int
         Groups that it runs side by side under policies that do not partition it themselves:
         lanes of a CPU, streams of a GPU; 1 to 100.
+    cores : int
+        Cores that policies may give to groups one by one; 0 if it is shared in percent only.
     """
 
     name: str
     memory_bytes: int | None = None
     lanes: int = 1
+    cores: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.lanes <= 100:
             raise ValueError(f"device {self.name!r}: lanes must be 1 to 100, got {self.lanes}")
+        if not 0 <= self.cores <= MOST_CORES:
+            text = f"cores must be 0 to {MOST_CORES}, got {self.cores}"
+            raise ValueError(f"device {self.name!r}: {text}")
 
 
 @dataclass(frozen=True)
@@ -78,8 +88,20 @@ class Partition:
         1 to 100, of the device's computing power.
     lanes : tuple of int
         Which lanes of the device a live driver uses; empty where the share says it all.
+    cores : int
+        Cores that the share is, of which a group claims as many as it is started with; 0 if
+        groups hold the whole share.
     """
 
     device: int
     share_percent: int = 100
     lanes: tuple[int, ...] = field(default=())
+    cores: int = 0
+
+    def held_ppm(self, cores: int) -> int:
+        """Millionths of the device that a group of so many cores holds, rounded down.
+
+        The roundings of all groups of a device are less than a core together.
+        """
+        share_ppm = self.share_percent * (WHOLE_PPM // 100)
+        return share_ppm * cores // self.cores if self.cores else share_ppm

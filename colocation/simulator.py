@@ -39,6 +39,8 @@ class Setting:
         When devices and services go and come, in order of time.
     reorganisation : ReorganisationParams, optional
         How planners are asked again; None to keep the first deployment.
+    spawn_ns : int
+        What a group loses each time that cores are added to it.
     """
 
     demand: Demand
@@ -49,6 +51,7 @@ class Setting:
     failures: frozenset[int] = frozenset()
     changes: tuple[tuple[int, Change], ...] = ()
     reorganisation: ReorganisationParams | None = None
+    spawn_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,4 +103,5 @@ def _executor(setting: Setting, deployment: Deployment) -> VirtualExecutor:
         cut_ns,
         setting.failures,
         setting.changes,
+        setting.spawn_ns,
     )

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from itertools import islice
 
 from colocation.change import ChangeKind
@@ -18,7 +19,7 @@ from colocation.deployment import Deployment
 from colocation.load import Load
 from colocation.query import Outcome
 from colocation.record import NEVER_NS, Record
-from colocation.service import Service
+from colocation.service import Partition, Service
 
 Places = set[tuple[int, int]]
 """Services and the partitions that they may start in."""
@@ -105,22 +106,24 @@ class _Judge:
                 free_ns = None if end_ns == NEVER_NS else end_ns
 
     def devices(self) -> Iterator[Violation]:
-        """Shares of the partitions in use, at every start."""
-        changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """Shares of the partitions in use, at every start and whenever cores are added."""
+        changes: dict[int, list[tuple[int, Fraction]]] = defaultdict(list)
         partitions, record = self._deployment.partitions, self._record
+        resizes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for when_ns, group, cores in record.resizes:
+            resizes[group].append((when_ns, cores))
         for group, index in enumerate(record.group_partition):
             if 0 <= index < len(partitions):
-                partition = partitions[index]
-                start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
-                changes[partition.device].append((start_ns, partition.share_percent))
-                if end_ns != NEVER_NS:
-                    changes[partition.device].append((end_ns, -partition.share_percent))
-        for device, steps in sorted(changes.items()):
-            used_percent = 0
-            for when_ns, step in sorted(steps):
-                used_percent += step
-                if used_percent > 100:
-                    text = f"device {device} gives away {used_percent} % at {when_ns} ns"
+                steps = [(record.group_start_ns[group], record.group_cores[group])]
+                steps += resizes.get(group, ())
+                held = _held(partitions[index], steps, record.group_end_ns[group])
+                changes[partitions[index].device] += held
+        for device, rows in sorted(changes.items()):
+            used = Fraction()
+            for when_ns, step in sorted(rows):
+                used += step
+                if used > 1:
+                    text = f"device {device} gives away {float(100 * used):g} % at {when_ns} ns"
                     yield Violation(Rule.SHARE, text)
 
     def pieces(self) -> Iterator[Violation]:
@@ -194,6 +197,20 @@ class _Judge:
             text = _disagreement(outcome, whole, bool(rows), ended_ns, free_ns, deadlines[query])
             if text:
                 yield Violation(Rule.OUTCOME, f"query {query} is {Outcome(outcome).name}, {text}")
+
+
+def _held(
+    partition: Partition, steps: Sequence[tuple[int, int]], end_ns: int
+) -> Iterator[tuple[int, Fraction]]:
+    """How the share that a group holds of its device changes with its cores, and ends."""
+    before = Fraction()
+    for when_ns, cores in steps:
+        part = Fraction(cores, partition.cores) if partition.cores else 1
+        held = Fraction(partition.share_percent, 100) * part
+        yield when_ns, held - before
+        before = held
+    if end_ns != NEVER_NS:
+        yield end_ns, -before
 
 
 def _in_force(views: list[tuple[int, Places]], when_ns: int) -> Iterator[Places]:

@@ -24,10 +24,11 @@ _CHANGE = int(EventKind.CHANGE)
 class _Progress:
     """A group that runs, and how much of it is left."""
 
-    __slots__ = ("group", "left_ns", "since_ns", "slowdown_ppm", "version")
+    __slots__ = ("group", "left_ns", "moved", "since_ns", "slowdown_ppm", "version")
 
     def __init__(self, group: Group, left_ns: int) -> None:
         self.group = group
+        self.moved = True
         self.left_ns = left_ns
         self.slowdown_ppm = UNIT_PPM
         self.since_ns = group.start_ns
@@ -38,8 +39,19 @@ class _Progress:
         self.left_ns -= (now_ns - self.since_ns) * UNIT_PPM // self.slowdown_ppm
         self.since_ns = now_ns
         self.slowdown_ppm = slowdown_ppm
+        self.moved = False
         self.version += 1
         return now_ns - (-max(0, self.left_ns) * slowdown_ppm) // UNIT_PPM
+
+    def resize_to(self, group: Group, before_ns: int, after_ns: int, spawn_ns: int) -> None:
+        """Go on as another group, whose whole time is another one.
+
+        Threads that are added start first; call ``slow_to`` before and after.
+        """
+        added_ns = spawn_ns if group.cores > self.group.cores else 0
+        self.left_ns = max(0, self.left_ns) * after_ns // before_ns + added_ns
+        self.group = group
+        self.moved = True
 
 
 class VirtualExecutor:
@@ -59,6 +71,8 @@ class VirtualExecutor:
         Groups, by index, that fail when they would end.
     changes : sequence of (int, Change)
         When devices and services go and come. What runs on a lost device never ends.
+    spawn_ns : int
+        What a group loses each time that cores are added to it.
     """
 
     def __init__(
@@ -70,6 +84,7 @@ class VirtualExecutor:
         cut_ns: int | None = None,
         failures: frozenset[int] = frozenset(),
         changes: Sequence[tuple[int, Change]] = (),
+        spawn_ns: int = 0,
     ) -> None:
         self._arrivals = load.queries()
         self._arriving = next(self._arrivals, None)
@@ -77,6 +92,7 @@ class VirtualExecutor:
         self._interference = interference
         self._cut_ns = cut_ns
         self._failures = failures
+        self._spawn_ns = spawn_ns
         self._events: list[tuple[int, int, int, int, Group | None]] = []
         self._caused = 0
         self._running: dict[int, _Progress] = {}
@@ -89,7 +105,7 @@ class VirtualExecutor:
 
     def prepare(self, partitions: Sequence[Partition]) -> None:
         """Know these partitions from now on; those known before keep their places."""
-        self._shares = [partition.share_percent for partition in partitions]
+        self._partitions = partitions
         self._devices = [partition.device for partition in partitions]
 
     def next(self) -> Event | None:
@@ -118,16 +134,32 @@ class VirtualExecutor:
 
     def start(self, group: Group) -> None:
         """Begin a group now, and slow its neighbours down."""
-        duration_ns = self._truth.group_ns(group, self._shares[group.partition])
-        if self._interference is None:
+        duration_ns = self._alone_ns(group)
+        if self._interference is None and not group.cores:
             self._push(group.start_ns + duration_ns, self._end_of(group), 0, group)
             return
         self._running[group.partition] = _Progress(group, duration_ns)
         self._rescale(self._devices[group.partition], group.start_ns)
 
+    def resize(self, group: Group) -> None:
+        """Go on with other cores; what is left takes its part of the time on those."""
+        progress = self._running[group.partition]
+        progress.slow_to(progress.slowdown_ppm, self.now_ns)
+        before_ns = self._alone_ns(progress.group)
+        progress.resize_to(group, before_ns, self._alone_ns(group), self._spawn_ns)
+        self._rescale(self._devices[group.partition], self.now_ns)
+
     def wake(self, when_ns: int) -> None:
         """Queue an alarm."""
         self._push(max(when_ns, self.now_ns), int(EventKind.ALARM), 0, None)
+
+    def _alone_ns(self, group: Group) -> int:
+        """Time of a whole group with the rest of its device idle."""
+        partition = self._partitions[group.partition]
+        share_percent = partition.share_percent
+        if partition.cores:
+            share_percent = max(1, share_percent * group.cores // partition.cores)
+        return self._truth.group_ns(group, share_percent)
 
     def _push(self, time_ns: int, kind: int, version: int, group: Group | None) -> None:
         self._caused += 1
@@ -150,7 +182,7 @@ class VirtualExecutor:
         """Whether an end still holds; if so, free the neighbours from the group."""
         if self._lost_ns.get(self._devices[group.partition], -1) >= group.start_ns:
             return False
-        if self._interference is None:
+        if self._interference is None and not group.cores:
             return True
         progress = self._running.get(group.partition)
         if progress is None or progress.group is not group or progress.version != version:
@@ -161,12 +193,13 @@ class VirtualExecutor:
 
     def _rescale(self, device: int, now_ns: int) -> None:
         """Let every group of a device go on at the speed that its neighbours leave it."""
-        assert self._interference is not None
         beside = [p for k, p in self._running.items() if self._devices[k] == device]
         for progress in beside:
-            others = [other.group for other in beside if other is not progress]
-            slowdown_ppm = self._interference.slowdown_ppm(progress.group, others)
-            if slowdown_ppm != progress.slowdown_ppm or progress.version == 0:
+            slowdown_ppm = UNIT_PPM
+            if self._interference is not None:
+                others = [other.group for other in beside if other is not progress]
+                slowdown_ppm = self._interference.slowdown_ppm(progress.group, others)
+            if slowdown_ppm != progress.slowdown_ppm or progress.moved:
                 end_ns = progress.slow_to(slowdown_ppm, now_ns)
                 group = progress.group
                 self._push(end_ns, self._end_of(group), progress.version, group)

@@ -54,6 +54,10 @@ class Group(NamedTuple):
     start_ns : int
     predicted_ns : int
         How long the policy thinks that it takes; 0 where it did not say.
+    cores : int
+        That it claims of its partition; 0 where it holds the whole share.
+    version : int
+        Which of the versions of its operators runs.
     """
 
     id: int
@@ -61,3 +65,5 @@ class Group(NamedTuple):
     pieces: tuple[Piece, ...]
     start_ns: int
     predicted_ns: int
+    cores: int = 0
+    version: int = 0

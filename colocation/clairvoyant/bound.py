@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from colocation.clairvoyant.cheapest_cores import cheapest
 from colocation.clairvoyant.least_work import FULL_PERCENT, LeastWork, in_levels
 from colocation.clairvoyant.most_work import most_work
 from colocation.clairvoyant.sampled_floor import sampled_saving
@@ -83,6 +84,7 @@ def scenario_bound(scenario: Scenario, load: Load | None = None) -> Bound:
     """
     load = scenario.load() if load is None else load
     demand = scenario.demand()
+    demand = replace(demand, profiles=tuple(map(cheapest, demand.profiles)))
     truth = (scenario.noise, scenario.seed)
     if scenario.group_times is None:
         return clairvoyant_bound(demand, load, *truth, scenario.overlap)

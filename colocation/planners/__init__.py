@@ -1,5 +1,6 @@
 """Planners, one a file."""
 
+from colocation.planners import cores as cores
 from colocation.planners import dstack as dstack
 from colocation.planners import gpulet as gpulet
 from colocation.planners import gpulet_ideal as gpulet_ideal

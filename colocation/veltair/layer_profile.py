@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
-NS_PER_US = 1000
+from colocation.clock import NS_PER_US
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,21 @@ class LayerProfile:
         ValueError
             If that number was not measured.
         """
-        if cores not in self.cores:
+        sums = self._sums_ns.get(cores)
+        if sums is None:
             raise ValueError(f"{cores} cores were not measured, {list(self.cores)} were")
-        sums = self._sums_ns[self.cores.index(cores)]
         return sums[end] - sums[first]
+
+    def scaled_ns(self, first: int, end: int, cores: int) -> int:
+        """Time of layers on any number of cores.
+
+        That of the next lower number that was measured; below all of them, inversely proportional
+        to the cores.
+        """
+        place = bisect_right(self.cores, cores) - 1
+        if place >= 0:
+            return self.block_ns(first, end, self.cores[place])
+        return -(-self.block_ns(first, end, self.cores[0]) * self.cores[0] // cores)
 
     def least_cores(self, first: int, end: int, limit_ns: int) -> int | None:
         """Fewest cores that keep a block within a time; None if none do."""
@@ -62,15 +75,11 @@ class LayerProfile:
         return min(self.cores, key=lambda c: (self.block_ns(first, end, c), c))
 
     @cached_property
-    def _sums_ns(self) -> tuple[tuple[int, ...], ...]:
+    def _sums_ns(self) -> dict[int, tuple[int, ...]]:
         """Running sums over the layers, by number of cores."""
-        found = []
-        for column in zip(*self.times_ns, strict=True):
-            sums = [0]
-            for time_ns in column:
-                sums.append(sums[-1] + time_ns)
-            found.append(tuple(sums))
-        return tuple(found)
+        columns = zip(*self.times_ns, strict=True)
+        sums = (tuple(accumulate(column, initial=0)) for column in columns)
+        return dict(zip(self.cores, sums, strict=True))
 
 
 def read_layer_profile(path: Path, cores: tuple[int, ...]) -> LayerProfile:

@@ -99,7 +99,7 @@ WRONG = [
     ("[truth]", "[truth]\noverlap = 2", "overlap must be >= 0 and < 1"),
     ("[truth]", '[truth]\ninterference = { kind = "pairwise", extra = { z = {} } }', "service 'z'"),
     ('[[device]]\nname = "gpu0"', "device = []", "device must be a list of tables"),
-    ('name = "gpu0"', 'name = "gpu0"\ncores = 2', "unknown key cores"),
+    ('name = "gpu0"', 'name = "gpu0"\nsockets = 2', "unknown key sockets"),
     ("[truth]", "[policy_options]\nfcfs = { dorp = true }\n[truth]", "dispatcher 'fcfs'"),
     ("[truth]", "[policy_options]\nnone = { drop = true }\n[truth]", "unknown policy 'none'"),
     ('kind = "affine", fixed_ns = 4_000_000, per_item_ns = 1_000_000',
