@@ -99,3 +99,16 @@ for _name, _turns in (
 ):
     add_policy(PolicySpec(_name, "dstack", _turns, planner="dstack"))
 add_policy(PolicySpec("dstack_temporal", "dstack", {"turns": False}, "dstack", {"whole": True}))
+_BLOCKS: dict[str, Options] = {
+    "model_wise": {"granularity": "model"},
+    "layer_wise": {"granularity": "fixed", "grow": "eager"},
+    "blocks_6": {"granularity": "fixed", "layers": 6, "grow": "eager"},
+    "blocks_11": {"granularity": "fixed", "layers": 11, "grow": "eager"},
+    "veltair_compilation_only": {"granularity": "fixed", "grow": "eager", "versions": True},
+    "veltair_scheduling_only": {"extra": 0.15},
+    "veltair": {"extra": 0.15, "versions": True},
+}
+for _name, _own in _BLOCKS.items():
+    add_policy(PolicySpec(_name, "layer_blocks", _own, "cores", predictor="layers"))
+for _name in ("planaria", "prema"):
+    add_policy(PolicySpec(_name, _name, {}, "cores", predictor="layers"))

@@ -1,0 +1,108 @@
+"""PREMA's way of sharing: one query at a time has the whole processor, and others preempt it.
+
+References
+----------
+Choi, Rhu: PREMA, HPCA 2020, section V: a task that waits earns tokens by how long that is compared
+with its time alone; those with most tokens, down to the next lower level, are candidates, and the
+shortest of what is left of them runs. VELTAIR (ASPLOS'22), section 5.1, compares with it.
+Departures: preemption between layers, at no cost; all have the same priority; levels are powers of
+two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor, log2
+from typing import NamedTuple
+
+from colocation.decision import NOTHING, Decision, Start
+from colocation.dispatcher import DISPATCHERS, Context
+from colocation.event import Event, EventKind
+from colocation.query import Query
+from colocation.state import State
+from colocation.veltair.block_choice import KnowsLayers
+from colocation.veltair.layer_profile import LayerProfile
+from colocation.veltair.rooms import Room, room_for
+from colocation.work import piece_of
+
+
+class _Row(NamedTuple):
+    """A query that could run now, and where."""
+
+    tokens: float
+    left_ns: int
+    query: Query
+    worker: int
+    profile: LayerProfile
+    cores: int
+    first: int
+
+
+@DISPATCHERS.register("prema")
+class Prema:
+    """Runs layers of one query at a time on each device.
+
+    Parameters
+    ----------
+    layers : int
+        That run between two looks at the others; >= 1.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or the predictor does not know layers.
+    """
+
+    def __init__(self, context: Context, layers: int = 1) -> None:
+        if layers < 1:
+            raise ValueError(f"layers must be >= 1, got {layers}")
+        if not isinstance(context.predictor, KnowsLayers):
+            raise ValueError("needs a predictor that knows layers")
+        self._model = context.predictor.model
+        self._layers = layers
+        self._used_ns: dict[int, int] = {}
+
+    def decide(self, state: State, event: Event) -> Decision:
+        """Start the next layers on a device that runs nothing."""
+        if event.group is not None and event.kind is EventKind.FAILED:
+            self._used_ns.pop(event.group.pieces[0].queries[0].id, None)
+        rows = list(self._rows(state))
+        if not rows:
+            return NOTHING
+        most = max(row.tokens for row in rows)
+        bound = 2.0 ** floor(log2(most)) if most >= 1 else 0.0
+        chosen = min(
+            (row for row in rows if row.tokens >= bound),
+            key=lambda row: (row.left_ns, row.query.id),
+        )
+        return self._start(chosen)
+
+    def _rows(self, state: State) -> Iterator[_Row]:
+        """Who waits for a device that is free."""
+        for service, waiting in enumerate(state.waiting):
+            room = room_for(state, service) if waiting else None
+            if room is not None and room.free == room.cores:
+                for query in waiting:
+                    yield self._row(state, query, room)
+
+    def _row(self, state: State, query: Query, room: Room) -> _Row:
+        model = self._model(query.service, query.items, query.sequence, room.cores)
+        profile = model.needs(0).profile
+        cores = profile.fastest(0, model.layers)
+        first = state.progress.get(query.id, 0)
+        alone_ns = profile.block_ns(0, model.layers, cores)
+        waited_ns = state.now_ns - query.arrival_ns - self._used_ns.get(query.id, 0)
+        left_ns = profile.block_ns(first, model.layers, cores)
+        return _Row(
+            max(0.0, waited_ns / alone_ns), left_ns, query, room.worker, profile, cores, first
+        )
+
+    def _start(self, row: _Row) -> Decision:
+        layers = len(row.profile.times_ns)
+        end = min(layers, row.first + self._layers)
+        took_ns = row.profile.block_ns(row.first, end, row.cores)
+        used_ns = self._used_ns.pop(row.query.id, 0) + took_ns
+        if end < layers:
+            self._used_ns[row.query.id] = used_ns
+        piece = piece_of((row.query,), row.first, end)
+        return Decision(starts=(Start(row.worker, (piece,), took_ns, row.cores),))

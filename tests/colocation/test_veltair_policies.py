@@ -1,0 +1,204 @@
+"""VELTAIR's dispatcher and its baselines on a model of four layers, worked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace as with_
+
+import pytest
+from colocation_settings import MS, load_of
+
+from colocation import policy_spec, simulate
+from colocation.clairvoyant.cheapest_cores import CheapestCores
+from colocation.draws import stream_of
+from colocation.layer_truth import LayerTruth
+from colocation.noise import NOISES
+from colocation.planner import Demand
+from colocation.policies import with_options
+from colocation.profiles.affine import Affine
+from colocation.record import Record
+from colocation.service import Device, Service
+from colocation.simulator import Setting
+from colocation.validate import check_run
+from colocation.work import Group, piece_of
+
+# Milliseconds of the layers on 2, 4 and 8 cores; the third layer needs more than the others.
+CORES = (2, 4, 8)
+TABLE = ((4, 2, 1), (4, 2, 1), (16, 8, 4), (4, 2, 1))
+
+
+@dataclass(frozen=True)
+class Small:
+    """A model of four layers; a second version takes twice as long."""
+
+    cores: tuple[int, ...] = CORES
+    operations: tuple[int, ...] = (1, 1, 1, 1)
+    sensitivities: tuple[float, ...] = (0.0,)
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        return items * MS * 28 * 2 // max(2, 8 * share_percent // 100)
+
+    def spread(self, items: int, sequence: int) -> float:
+        return 0.0
+
+    def operator_ns(self, items: int, sequence: int, version: int) -> list[list[int]]:
+        return [[items * (version + 1) * ms * MS for ms in row] for row in TABLE]
+
+
+def setting(arrivals_ms: list[float], slo_ms: float = 20, cores: int = 8) -> Setting:
+    services = (Service("a", round(slo_ms * MS), operators=4),)
+    load = load_of(services, [arrivals_ms])
+    profiles = (Small(),)
+    demand = Demand(services, profiles, (1.0,), (1,), (0,), (Device("cpu", cores=cores),))
+    truth = LayerTruth(services, profiles, NOISES.make("none"), 1)
+    return Setting(demand, load, truth, spawn_ns=MS)
+
+
+def run(policy: str, own: Setting, **options: object) -> Record:
+    done = simulate(own, with_options(policy_spec(policy), options))
+    check_run(own.load, own.demand.services, done.deployment, done.record)
+    return done.record
+
+
+def rows(record: Record) -> list[tuple[int, int, int, float]]:
+    """First layer, end, cores and start in ms of each group."""
+    return [
+        (record.piece_start[k], record.piece_end[k], cores, record.group_start_ns[k] / MS)
+        for k, cores in enumerate(record.group_cores)
+    ]
+
+
+def test_a_model_as_a_whole_waits_for_its_cores() -> None:
+    # 28 ms on two cores, 14 on four, 7 on eight; 20 ms need four.
+    record = run("model_wise", setting([0, 1, 2]))
+    assert rows(record) == [(0, 4, 4, 0), (0, 4, 4, 1), (0, 4, 4, 14)]
+
+
+def test_layer_by_layer_each_has_what_it_needs() -> None:
+    # 5 ms for each layer: two cores do in 4 ms, of the third one eight.
+    record = run("layer_wise", setting([0]))
+    assert rows(record) == [(0, 1, 2, 0), (1, 2, 2, 4), (2, 3, 8, 8), (3, 4, 2, 12)]
+    assert run("blocks_6", setting([0])).group_cores.tolist() == [4]
+
+
+def test_a_layer_that_finds_too_few_cores_gets_them_later_at_a_cost() -> None:
+    record = run("layer_wise", setting([0, 7]))
+    # The second query's third layer wants eight at 15, finds four, and has done 5 of its 8 ms when
+    # the first one leaves at 20: 1.5 ms are left on eight, and 1 ms for the threads.
+    assert rows(record)[5] == (2, 3, 4, 15)
+    assert record.resizes == [(20 * MS, 5, 8)]
+    assert record.group_end_ns[5] == 22.5 * MS
+    never = run("layer_wise", setting([0, 7]), grow="none")
+    assert (never.resizes, never.group_end_ns[5]) == ([], 23 * MS)
+    # It saves 1.5 ms, which is not worth it to who believes that threads cost 2.
+    assert run("layer_wise", setting([0, 7]), grow="paying", spawn_ns=2 * MS).resizes == []
+
+
+def test_blocks_end_before_layers_that_need_more_than_the_load_leaves() -> None:
+    # Alone Avg_C is 4 and all 4 others are spare: a limit of 8, no layer needs more.
+    alone = run("veltair_scheduling_only", setting([0]), extra=0)
+    assert rows(alone) == [(0, 4, 4, 0)]
+    # Two of them leave nothing: the second is cut before its third layer, which needs eight.
+    record = run("veltair_scheduling_only", setting([0, 1]), extra=0)
+    assert rows(record)[1] == (0, 2, 2, 1)
+
+
+def test_extra_cores_are_taken_while_they_waste_little() -> None:
+    # Times go down exactly as cores go up, so that more cores waste nothing.
+    record = run("veltair_scheduling_only", setting([0]))
+    assert rows(record) == [(0, 4, 8, 0)]
+    assert record.group_end_ns[0] == 7 * MS
+
+
+def test_planaria_takes_cores_back_for_who_comes_and_adds_them_again() -> None:
+    record = run("planaria", setting([0, 2], slo_ms=40))
+    # 40 ms need two cores, all others are added at once; at 2 the second needs two of them, and
+    # both have half of what is left, until the first one ends.
+    assert rows(record) == [(0, 4, 2, 0), (0, 4, 2, 2)]
+    changes = [(when / MS, group, cores) for when, group, cores in record.resizes]
+    assert changes == [(0, 0, 8), (2, 0, 2), (2, 1, 4), (2, 0, 4), (15, 1, 8)]
+
+
+def test_prema_lets_a_short_rest_go_before_a_new_query() -> None:
+    record = run("prema", setting([0, 1.5]), layers=1)
+    assert set(record.group_cores) == {8}
+    starts = [(record.piece_query[k], record.piece_start[k]) for k in range(8)]
+    # All layers of the first one, as it is the one with less left; then the second one's.
+    assert starts == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]
+
+
+def test_what_cannot_be_in_time_alone_is_dropped_if_asked_for() -> None:
+    record = run("model_wise", setting([0, 1], slo_ms=6), drop=True)
+    assert record.group_start_ns.tolist() == []
+    assert record.predicted_end_ns.tolist() == [7 * MS, 8 * MS]
+
+
+def test_pressure_makes_blocks_change_to_another_version() -> None:
+    class Two(Small):
+        def operator_ns(self, items: int, sequence: int, version: int) -> list[list[int]]:
+            return [[ms * MS * (10 + version) // 10 for ms in row] for row in TABLE]
+
+    class Pressing:
+        """Doubles the first version, leaves the second alone."""
+
+        def slowdown_ppm(self, group: Group, others: list[Group]) -> int:
+            return 2_000_000 if others and group.version == 0 else 1_000_000
+
+    own = setting([4.0 * k for k in range(40)], slo_ms=40)
+    profiles = (Two(sensitivities=(2.0, 0.0)),)
+    demand = with_(own.demand, profiles=profiles)
+    truth = LayerTruth(demand.services, profiles, NOISES.make("none"), 1)
+    pressed = with_(own, demand=demand, truth=truth, interference=Pressing())
+    versions = run("veltair_compilation_only", pressed).group_version.tolist()
+    assert versions[:8] == [0] * 8
+    assert versions.count(1) > len(versions) / 2
+    assert set(run("layer_wise", pressed).group_version) == {0}
+
+
+def test_the_truth_sums_layers_on_their_cores_with_one_luck_for_all() -> None:
+    services = (Service("a", 1, operators=4),)
+    truth = LayerTruth(services, (Small(),), NOISES.make("exponential"), 3)
+    load = load_of(services, [[0]])
+    (query,) = load.queries()
+
+    def time_ns(start: int, end: int, cores: int = 0, version: int = 0) -> int:
+        piece = piece_of((query,), start, end)
+        return truth.group_ns(Group(0, 0, (piece,), 0, 0, cores, version), 50)
+
+    luck = time_ns(0, 4, 4) / (14 * MS)
+    assert luck != 1
+    assert time_ns(2, 3, 4) == pytest.approx(8 * MS * luck)
+    assert time_ns(2, 3, 4, version=1) == pytest.approx(16 * MS * luck)
+    assert time_ns(2, 3) == time_ns(2, 3, 4)
+    assert time_ns(2, 3, 5) == time_ns(2, 3, 4)
+    assert time_ns(2, 3, 1) == pytest.approx(32 * MS * luck)
+    assert stream_of(3, "a") != stream_of(4, "a")
+
+
+def test_a_service_must_have_as_many_operators_as_layers() -> None:
+    services = (Service("a", 1, operators=3),)
+    with pytest.raises(ValueError, match="'a' has 3 operators, 4 layers"):
+        LayerTruth(services, (Small(),), NOISES.make("none"), 1)
+
+
+def test_the_bound_counts_each_layer_on_its_cheapest_cores() -> None:
+    # 8 ms of one core for each short layer, 32 for the long one: 56, a seventh of it for all 8.
+    assert CheapestCores(Small()).latency_ns(1, 0, 100) == 7 * MS
+    assert CheapestCores(Small()).latency_ns(2, 0, 50) == 28 * MS
+
+
+def test_policies_on_cores_need_a_predictor_that_knows_layers() -> None:
+    own = setting([0])
+    for name in ("veltair", "planaria", "prema"):
+        with pytest.raises(ValueError, match="knows layers"):
+            run(name, own, predictor={"kind": "serial"})
+
+
+def test_a_model_without_layers_is_cut_evenly() -> None:
+    services = (Service("a", 40 * MS, operators=2),)
+    profiles = (Affine(8 * MS, 0),)
+    demand = Demand(services, profiles, (1.0,), (1,), (0,), (Device("cpu", lanes=4),))
+    truth = LayerTruth(services, profiles, NOISES.make("none"), 1)
+    own = Setting(demand, load_of(services, [[0]]), truth)
+    record = run("layer_wise", own)
+    assert rows(record) == [(0, 1, 1, 0), (1, 2, 1, 16)]
