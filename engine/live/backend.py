@@ -70,11 +70,19 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Slot:
-    """A partition: where it is, and how many runs it computes side by side."""
+    """A partition: where it is, and how many runs it computes side by side.
+
+    ``cores`` are those that its groups claim one by one, 0 if they hold all of it.
+    """
 
     machine: _core.Machine
     place: Place
     lanes: int
+    cores: int = 0
+
+    def lanes_of(self, group: Group) -> int:
+        """Lanes that a group has; one of a core that is no whole lane."""
+        return max(1, self.lanes * group.cores // self.cores) if self.cores else self.lanes
 
 
 class EngineBackend:
@@ -186,7 +194,7 @@ class EngineBackend:
         if whole.by_share:
             spec = replace(whole.spec, share_percent=partition.share_percent)
             return _Slot(whole.machine, replace(whole, spec=spec), 1)
-        return _Slot(whole.machine, whole, max(1, lanes))
+        return _Slot(whole.machine, whole, max(1, lanes), partition.cores)
 
     def _steps(self, piece: Piece) -> list[_Step]:
         model = self.models[piece.service]
@@ -210,8 +218,9 @@ class EngineBackend:
     def _advance(self, job: _Job) -> None:
         """Submit as much of a group as its partition has lanes for; book its end."""
         slot = self._slots[job.group.partition]
-        while job.waiting and job.running < slot.lanes and not job.error:
-            width = max(1, slot.lanes // max(1, job.running + len(job.waiting)))
+        lanes = slot.lanes_of(job.group)
+        while job.waiting and job.running < lanes and not job.error:
+            width = max(1, lanes // max(1, job.running + len(job.waiting)))
             step = job.waiting.pop(0)
             try:
                 self._submit(job, step, slot, width)

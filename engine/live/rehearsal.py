@@ -19,12 +19,16 @@ from engine.live.backend import EngineBackend
 
 
 class Part(NamedTuple):
-    """A piece, without its queries: how many items each brings, and which operators run."""
+    """A piece, without its queries: how many items each brings, and which operators run.
+
+    ``cores`` are those that its group claimed, 0 if it held its partition.
+    """
 
     service: int
     items: tuple[int, ...]
     start: int
     end: int
+    cores: int = 0
 
 
 def parts_of(record: Record, load: Load) -> list[Part]:
@@ -34,7 +38,9 @@ def parts_of(record: Record, load: Load) -> list[Part]:
         first, number = record.piece_first[piece], record.piece_count[piece]
         items = load.items[list(record.piece_query[first : first + number])]
         own = tuple(sorted(items.tolist()))
-        found[Part(service, own, record.piece_start[piece], record.piece_end[piece])] = None
+        cores = record.group_cores[record.piece_group[piece]]
+        part = Part(service, own, record.piece_start[piece], record.piece_end[piece], cores)
+        found[part] = None
     return list(found)
 
 
@@ -55,16 +61,17 @@ def rehearse(
         for part in parts:
             queries = tuple(Query(next(ids), part.service, 0, 0, 0, own) for own in part.items)
             if part.start:
-                _run(backend, place, queries, 0, part.start, next(ids))
-            _run(backend, place, queries, part.start, part.end, next(ids))
+                _run(backend, place, queries, part._replace(start=0, end=part.start), next(ids))
+            _run(backend, place, queries, part, next(ids))
             for query in queries:
                 backend.forget(query)
 
 
 def _run(
-    backend: EngineBackend, place: int, queries: tuple[Query, ...], start: int, end: int, group: int
+    backend: EngineBackend, place: int, queries: tuple[Query, ...], part: Part, group: int
 ) -> None:
-    backend.start(Group(group, place, (piece_of(queries, start, end),), 0, 0))
+    piece = piece_of(queries, part.start, part.end)
+    backend.start(Group(group, place, (piece,), 0, 0, part.cores))
     (ended,) = backend.wait(None)
     if ended.error:
         raise ExecutionError(f"a group failed before the load began: {ended.error}")

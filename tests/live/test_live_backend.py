@@ -74,6 +74,18 @@ def test_pieces_of_one_group_end_together(tmp_path: Path) -> None:
     stage.expect(*mine, *theirs)
 
 
+def test_a_group_runs_on_as_many_lanes_as_it_claims(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [CHAIN], [1])
+    stage.backend.prepare([Partition(0, 100, cores=2)] * 2)
+    queries = [stage.query(k) for k in range(3)]
+    for cores, own in ((1, queries[:1]), (2, queries[1:])):
+        stage.backend.start(Group(cores, 0, (piece(own, 0, 1),), 0, 0, cores))
+        assert [ended.error for ended in stage.backend.wait(None)] == [""]
+    stage.expect(*queries)
+    widths = {key[3] for key in stage.models[0].parts._known}
+    assert widths == {1, 2}
+
+
 def test_a_failed_group_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     emulation = EmulationParams(fail_every=1)
     stage = Stage(tmp_path, [CHAIN], [4], "emulated:gpu:2", emulation=emulation)
