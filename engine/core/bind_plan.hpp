@@ -58,8 +58,15 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 /// Absolute time of a timeout in seconds; 0 for a negative one or one of decades, which mean none.
 [[nodiscard]] std::int64_t until_ns(double timeout_s);
 
-/// Submits and helps in the calling thread, so that a plan of one segment needs no hand-over.
-/// With the GIL, which is released meanwhile; the run is done. Raises Python's TimeoutError.
+/// Waits until the run is done or `until_ns` (0: no limit) has come; returns whether it is done.
+/// With the GIL, which is released meanwhile. Throws what a signal's handler raises, which Python
+/// calls in its main thread only while that is not away: so the caller helps, if `help`, with runs
+/// that do not last long, and waits for the others in slices.
+[[nodiscard]] bool wait_for(Run& run, std::int64_t until_ns, bool help);
+
+/// Submits and, unless the run lasts long, helps in the calling thread, so that a plan of one
+/// segment needs no hand-over. As wait_for(); the run is done, or cancelled with the exception.
+/// Raises Python's TimeoutError.
 [[nodiscard]] PyRun execute(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
                             double timeout_s, bool traced);
 

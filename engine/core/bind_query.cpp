@@ -23,6 +23,26 @@ using namespace nb::literals;
 
 namespace engine {
 
+namespace {
+
+/// A waiting caller handles signals no later than that.
+constexpr std::int64_t slice_ns = 50'000'000;
+
+/// Ends the run if it is not done in time, or if a signal's handler raises.
+void wait_or_cancel(Run& run, std::int64_t until_ns) {
+  try {
+    if (wait_for(run, until_ns, false)) return;
+  } catch (const nb::python_error&) {
+    run.cancel();
+    throw;
+  }
+  run.cancel();
+  PyErr_Format(PyExc_TimeoutError, "the run did not end in time and was cancelled");
+  throw nb::python_error();
+}
+
+}  // namespace
+
 std::int64_t until_ns(double timeout_s) {
   constexpr double longest_s = 1e9;  // of 30 years; the nanoseconds of 300 exceed 64 bits
   if (std::isnan(timeout_s)) throw std::invalid_argument("a timeout must be a number, got nan");
@@ -30,20 +50,40 @@ std::int64_t until_ns(double timeout_s) {
   return now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
 }
 
+bool wait_for(Run& run, std::int64_t until_ns, bool help) {
+  if (help && until_ns == 0 && !run.plan().lasts_long()) {
+    const nb::gil_scoped_release release;
+    return run.wait(0, true);
+  }
+  for (;;) {
+    const std::int64_t slice_end_ns = now_ns() + slice_ns;
+    const bool is_last = until_ns != 0 && until_ns <= slice_end_ns;
+    bool done = false;
+    {
+      const nb::gil_scoped_release release;
+      done = run.wait(is_last ? until_ns : slice_end_ns, false);
+    }
+    if (done || is_last) return done;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
 PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double timeout_s,
               bool traced) {
   release_deferred_buffers();
-  RunPtr run;
-  {
+  const Plan& plan = *self.plan;
+  const std::int64_t start_ns = coarse_now_ns();
+  const std::int64_t limit_ns = until_ns(timeout_s);
+  PyRun started{self.owner, {}};
+  if (limit_ns == 0 && !plan.lasts_long()) {
     const nb::gil_scoped_release release;
-    run = self.plan->machine().run(*self.plan, inputs, {.traced = traced}, until_ns(timeout_s));
+    started.run = plan.machine().run(plan, inputs, {.traced = traced}, 0);
+  } else {
+    started.run = plan.machine().submit(plan, inputs, {.traced = traced});
+    wait_or_cancel(*started.run, limit_ns);
   }
-  if (!run->done()) {
-    run->cancel();
-    PyErr_Format(PyExc_TimeoutError, "the run did not end in time and was cancelled");
-    throw nb::python_error();
-  }
-  return {self.owner, std::move(run)};
+  plan.note_duration(coarse_now_ns() - start_ns);
+  return started;
 }
 
 PyRecording::PyRecording(const Run& run, std::vector<std::int64_t> moments_ns)

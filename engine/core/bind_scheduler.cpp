@@ -323,9 +323,9 @@ void bind_run(nb::module_& m) {
       .def(
           "wait",
           [](const PyRun& self, double timeout_s, bool help) {
-            return self.run->wait(until_ns(timeout_s), help);
+            return wait_for(*self.run, until_ns(timeout_s), help);
           },
-          nb::call_guard<nb::gil_scoped_release>(), "timeout_s"_a = -1.0, "help"_a = true)
+          "timeout_s"_a = -1.0, "help"_a = true)
       .def("cancel", [](const PyRun& self) { self.run->cancel(); })
       .def("outputs", [](const PyRun& self) { return to_list(self.run->outputs()); })
       .def("spans", &spans)

@@ -14,6 +14,13 @@ namespace engine {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+/// The same clock as of its last tick, some milliseconds ago. About 5 ns a call.
+[[nodiscard]] inline std::int64_t coarse_now_ns() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
 /// Tells the core that this is a spin loop.
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

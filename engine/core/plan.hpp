@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -43,10 +44,14 @@ struct PlanSlot {
   std::uint32_t meter = 0;  ///< index of the machine's memory that holds it
 };
 
+/// Runs that take longer are long: a caller who helps with one is away for too long.
+inline constexpr std::int64_t long_run_ns = 100'000'000;
+
 /// Marks an optional input that is absent.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;
 
-/// Thread-safe and immutable but for its pool of runs. Made by PlanBuilder. Holds the machine.
+/// Thread-safe; immutable but for its pool of runs and how long they last. Made by PlanBuilder.
+/// Holds the machine.
 class Plan : public std::enable_shared_from_this<Plan> {
  public:
   ~Plan();
@@ -97,6 +102,17 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Whether the kernels of its runs want a CancelToken.
   [[nodiscard]] bool wants_token() const noexcept { return make_token_ != nullptr; }
 
+  /// Whether a run is expected to be long: as planned, or as the last one was.
+  [[nodiscard]] bool lasts_long() const noexcept {
+    return lasts_long_.load(std::memory_order_relaxed);  // relaxed: a hint
+  }
+  /// Says what a run took.
+  void note_duration(std::int64_t duration_ns) const noexcept {
+    const bool is_long = duration_ns >= long_run_ns;
+    // relaxed: a hint; callers share the line, which is written where they change their mind only
+    if (is_long != lasts_long()) lasts_long_.store(is_long, std::memory_order_relaxed);
+  }
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   void give_back(Run* run) const;
@@ -119,6 +135,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
   std::uint32_t sink_count_ = 0;
 
+  mutable std::atomic<bool> lasts_long_{false};
   mutable MpmcRing<Run*> pool_{256};
   mutable std::mutex runs_mutex_;
   mutable std::vector<std::unique_ptr<Run>> runs_;

@@ -1,6 +1,7 @@
 #include "plan_builder.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -226,6 +227,9 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
     plan.names_.push_back(spec.name);
     plan.kernels_.push_back(spec.kernel);
   }
+  plan.note_duration(std::transform_reduce(
+      specs_.begin(), specs_.end(), std::int64_t{0}, std::plus<>(),
+      [](const NodeSpec& spec) { return std::min(spec.service_ns, long_run_ns); }));
 }
 
 void PlanBuilder::order_nodes(Plan& plan) const {
