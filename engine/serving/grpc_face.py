@@ -5,7 +5,7 @@ Requests reach us as bytes and are parsed here, so that malformed ones get a sta
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import grpc
@@ -16,6 +16,7 @@ from engine.serving.data_plane import DataPlane
 from engine.serving.descriptions import ServerIdentity
 from engine.serving.grpc_infer import decode_query, encode_answer
 from engine.serving.grpc_status import status_of
+from engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
 from engine.serving.messages import SERVICE, message_type, request_types
 from engine.serving.wire import split_infer_request
 
@@ -54,13 +55,12 @@ class GrpcFace:
         types = request_types()
         handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
         handlers["ModelInfer"] = self.model_infer
-        return grpc.method_handlers_generic_handler(
-            SERVICE,
-            {
-                name: grpc.unary_unary_rpc_method_handler(_guarded(handler))
-                for name, handler in handlers.items()
-            },
-        )
+        rpcs = {
+            name: grpc.unary_unary_rpc_method_handler(_guarded(handler))
+            for name, handler in handlers.items()
+        }
+        rpcs["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(self.model_stream_infer)
+        return grpc.method_handlers_generic_handler(SERVICE, rpcs)
 
     async def model_infer(self, data: bytes, context: Any) -> bytes:
         """Run a query. gRPC cancels this task when the client cancels or its deadline passes."""
@@ -71,6 +71,17 @@ class GrpcFace:
         return await self._plane.infer(
             model, query, lambda outputs: encode_answer(model, request.id, outputs)
         )
+
+    async def model_stream_infer(self, requests: AsyncIterator[bytes], context: Any) -> None:
+        """Run the queries of a stream; one that fails says so in its answer, the others go on."""
+
+        async def answer(data: bytes) -> bytes:
+            try:
+                return stream_answer(await self.model_infer(data, context))
+            except Exception as error:
+                return stream_failure(data, error)
+
+        await answer_in_order(requests, answer, context.write)
 
     def server_live(self, request: Any) -> Any:
         """Whether the server answers at all."""

@@ -55,6 +55,11 @@ def join_infer_response(header: Any, raw_outputs: Iterable[Any]) -> bytes:
     return b"".join(parts)
 
 
+def embedded(field: int, message: bytes) -> bytes:
+    """Serialise a message that holds nothing but a serialised message in a field below 16."""
+    return b"".join((bytes([field << 3 | _LENGTH_DELIMITED]), _varint(len(message)), message))
+
+
 def _top_level_fields(data: bytes) -> list[tuple[int, int, int]] | None:
     """(start, start of value, end) of every field.
 

@@ -1,0 +1,69 @@
+"""ModelStreamInfer: many queries over one call, answered in their order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from engine.serving.grpc_status import status_of
+from engine.serving.messages import message_type
+from engine.serving.wire import embedded, split_infer_request
+
+_StreamResponse = message_type("ModelStreamInferResponse")
+_InferResponse = message_type("ModelInferResponse")
+_MOST_AHEAD = 64
+"""Queries of a stream that run at a time; further ones wait with the client."""
+
+
+async def answer_in_order(
+    requests: AsyncIterator[bytes],
+    answer: Callable[[bytes], Coroutine[Any, Any, bytes]],
+    write: Callable[[bytes], Awaitable[None]],
+) -> None:
+    """Answer the requests of a stream side by side, and write the answers in their order.
+
+    When the client goes away, what is being answered is cancelled.
+
+    Parameters
+    ----------
+    answer : callable
+        Raises nothing.
+    """
+    ahead = asyncio.Semaphore(_MOST_AHEAD)
+    pending: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue()
+
+    async def write_all() -> None:
+        while (task := await pending.get()) is not None:
+            await write(await task)
+            ahead.release()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write_all())
+        async for data in requests:
+            await ahead.acquire()
+            pending.put_nowait(group.create_task(answer(data)))
+        pending.put_nowait(None)
+
+
+def stream_answer(response: bytes) -> bytes:
+    """A serialised ``ModelInferResponse`` as an answer in a stream."""
+    return embedded(_StreamResponse.INFER_RESPONSE_FIELD_NUMBER, response)
+
+
+def stream_failure(request: bytes, error: Exception) -> bytes:
+    """What is wrong with one query of a stream."""
+    _, details = status_of(error)
+    failed = _InferResponse(id=_query_id(request))
+    data: bytes = _StreamResponse(error_message=details, infer_response=failed).SerializeToString()
+    return data
+
+
+def _query_id(request: bytes) -> str:
+    try:
+        query_id: str = split_infer_request(request)[0].id
+    except DecodeError:
+        return ""
+    return query_id
