@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.pipeline.load import load
     from engine.runtime.model import Future, Model
 
-__all__ = ["Future", "LazyModel", "Model", "load"]
+__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "load"]
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -34,6 +34,10 @@ def __getattr__(name: str) -> Any:
         from engine.pipeline.lazy import LazyModel
 
         return LazyModel
+    if name == "InferenceSession":
+        from engine.pipeline.session import InferenceSession
+
+        return InferenceSession
     if name in ("Model", "Future"):
         from engine.runtime import model
 

@@ -72,6 +72,8 @@ class LoadParams:
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
+        if self.cache is not None:
+            object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
         check_policy(self.policy, self.options)
         if self.finalists < 1:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
