@@ -1,6 +1,6 @@
 """Every scenario of co-location under every policy, and how far the best is from the bound.
 
-``python -m bench.colocation_all --data FOLDER_OF_ABACUS_PAIRS [--seconds 100] [--only dstack]``
+``python -m bench.colocation_all --data ABACUS_PAIRS --data FOLDER_OF_VELTAIR [--only dstack]``
 
 A row is a scenario and a policy: what is registered is what is run. Loads are cut to the first
 queries of their scenario, so that all of it takes minutes; the same command goes on where it was
@@ -32,6 +32,9 @@ TARGETS = 20
 """Loads last for so many queries on the mean, and so many times the longest target, at least."""
 SHOWN = 3
 
+Folders = tuple[Path, ...]
+"""What ``{data}`` in scenarios may mean."""
+
 
 def scenario_names(only: str = "") -> list[str]:
     """Files below bench/configs/colocation, without their suffix."""
@@ -41,9 +44,24 @@ def scenario_names(only: str = "") -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def scenario_of(name: str, data: Path | None) -> Scenario:
-    """A scenario, cut as the configuration says."""
-    scenario = read_scenario(CONFIGS / f"{name}.toml", data)
+def scenario_of(name: str, data: Folders) -> Scenario:
+    """A scenario, cut as the configuration says; its files are in one of the folders.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read with any of the folders.
+    """
+    reasons = []
+    for folder in data or (None,):
+        try:
+            return _cut(read_scenario(CONFIGS / f"{name}.toml", folder))
+        except ValueError as error:
+            reasons.append(str(error))
+    raise ValueError("; ".join(reasons))
+
+
+def _cut(scenario: Scenario) -> Scenario:
     check_targets(scenario)
     rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in scenario.tenants)
     enough_ns = round(QUERIES / rate_per_s * NS_PER_S)
@@ -52,7 +70,7 @@ def scenario_of(name: str, data: Path | None) -> Scenario:
     return replace(scenario, duration_ns=min(scenario.duration_ns, cut_ns))
 
 
-def measure(key: Key, data: Path | None) -> Row:
+def measure(key: Key, data: Folders) -> Row:
     """Simulate one policy on one scenario, or bound all of them."""
     name, policy = key
     try:
@@ -115,12 +133,11 @@ def _best(name: str, rows: Sequence[Row]) -> Row:
 def main() -> int:
     """Fill the table, or show what there is of it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="what {data} means in scenarios")
-    parser.add_argument("--only", default="", metavar="PREFIX", help="scenarios that begin so")
-    parser.add_argument("--table", action="store_true", help="show what has been measured")
-    parser.add_argument(
-        "--store", action="store_true", help="put the rows so far in the place of the results"
-    )
+    add = parser.add_argument
+    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
+    add("--only", default="", metavar="PREFIX", help="scenarios that begin so")
+    add("--table", action="store_true", help="show what has been measured")
+    add("--store", action="store_true", help="put the rows so far in the place of the results")
     add_budget(parser)
     args = parser.parse_args()
     table = Table(
@@ -131,7 +148,7 @@ def main() -> int:
     if not args.table:
 
         def row(key: Key) -> Row:
-            return measure(key, args.data)
+            return measure(key, tuple(args.data))
 
         fill_within(table, keys, row, args.seconds, whole=not args.only)
     if args.store and table.rows:
