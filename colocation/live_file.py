@@ -49,16 +49,30 @@ def live_settings(values: dict[str, Any], names: Sequence[str], path: Path) -> L
     Raises
     ------
     ValueError
-        If a key is unknown, or a service has no model.
+        If a key is unknown, a service has no model, or shares are no percentages up to 100.
     """
     if not values:
         return None
     table = Table(values, f"{path}, live")
     devices, models = table.take("devices", str), table.table("models")
+    shares = table.integers("shares", (), 1) if "shares" in values else ()
     table.done()
     found = tuple(_model(models.take(name, str), path) for name in names)
     models.done()
-    return LiveSettings(devices, found)
+    return LiveSettings(devices, found, checked_shares(shares, table.where))
+
+
+def checked_shares(shares: Sequence[int], where: str) -> tuple[int, ...]:
+    """Check shares to be measured: ascending up to the whole device, or none.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if shares and (list(shares) != sorted(set(shares)) or shares[0] < 1 or shares[-1] != 100):
+        raise ValueError(f"{where}: shares must ascend from 1 or more to 100, got {list(shares)}")
+    return tuple(shares)
 
 
 def read_to_measure(path: Path) -> ToMeasure:

@@ -50,17 +50,15 @@ class MeasuredProfile:
         ``extra["a"]["b"]``: extra time, as a fraction, that ``b`` beside it costs ``a``.
     machine : mapping
         For the reader.
+    by_share : bool
+        Whether shares are of processors, so that others lie between them; else they are lanes.
     """
 
     devices: str
     models: Mapping[str, MeasuredModel]
     extra: Mapping[str, Mapping[str, float]]
     machine: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def in_lanes(self) -> bool:
-        """Whether it was measured on a CPU, whose shares are whole lanes."""
-        return all(part.strip().startswith("cpu") for part in self.devices.split(","))
+    by_share: bool = False
 
     def to_json(self) -> str:
         """Make a file of it."""

@@ -55,10 +55,14 @@ class LiveSettings:
         Devices of the engine; those of the scenario are its GPUs if it has any, else its CPU.
     models : tuple of str
         By service: an ONNX file, or the name of a network that comes with the engine.
+    shares : tuple of int
+        If there are any, partitions are shares of an emulated GPU's processors, and these are
+        measured; ascending, in percent. Without them partitions are lanes.
     """
 
     devices: str
     models: tuple[str, ...]
+    shares: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ class MeasuredTimes:
     ----------
     measured : MeasuredModel
     in_lanes : bool
-        Whether the device is divided into lanes, as a CPU is: no share lies between two measured
-        ones then.
+        Whether its shares are lanes: none lies between two measured ones then.
     """
 
     def __init__(self, measured: MeasuredModel, in_lanes: bool = False) -> None:
@@ -66,4 +65,4 @@ class Measured(MeasuredTimes):
         known = profile.models
         if model not in known:
             raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
-        super().__init__(known[model], profile.in_lanes)
+        super().__init__(known[model], not profile.by_share)

@@ -77,6 +77,7 @@ def measure(
         Of the device, instead of one and all of its lanes; the last one is the whole device.
     """
     bench = _Bench(backend, params or MeasureParams())
+    by_share = bool(shares)
     shares = shares or [100 * used // lanes for used in sorted({1, lanes})]
     rows: dict[tuple[int, int, int], list[int]] = {}
     for share in shares:
@@ -105,6 +106,7 @@ def measure(
         },
         extra=extra,
         machine=asdict(this_machine()),
+        by_share=by_share,
     )
 
 

@@ -34,7 +34,7 @@ def backend_of(scenario: Scenario, cache: Path | None = None) -> EngineBackend:
         text = "no table [live], which says with what models on what devices"
         raise ConfigError(f"{scenario.name}: {text}")
     lanes = [device.lanes for device in scenario.devices]
-    devices = places(scenario.live.devices, lanes)
+    devices = places(scenario.live.devices, lanes, by_share=bool(scenario.live.shares))
     names = [service.name for service in scenario.services]
     operators = [service.operators for service in scenario.services]
     models = load_models(scenario.live, names, operators, devices[0], cache)
@@ -56,11 +56,12 @@ def measure_scenario(
     EngineError
         If a model cannot be loaded, or fails.
     """
-    devices = places(asked.live.devices, asked.lanes)
-    models = load_models(asked.live, asked.names, asked.operators, devices[0], cache)
+    live, lanes = asked.live, asked.lanes[0]
+    devices = places(live.devices, asked.lanes, by_share=bool(live.shares))
+    models = load_models(live, asked.names, asked.operators, devices[0], cache)
     backend = replay_backend(models, devices)
-    lanes, text = asked.lanes[0], asked.live.devices
-    return measure(backend, models, asked.items, asked.batches, lanes, text, params, progress)
+    work = (models, asked.items, asked.batches)
+    return measure(backend, *work, lanes, live.devices, params, progress, live.shares)
 
 
 def compare_live(
