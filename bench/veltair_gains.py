@@ -39,7 +39,6 @@ POLICIES = (
     "veltair",
     "planaria",
     "blocks_11",
-    "blocks_6",
     "veltair_compilation_only",
     "prema",
 )

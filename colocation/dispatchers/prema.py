@@ -5,8 +5,8 @@ References
 Choi, Rhu: PREMA, HPCA 2020, section V: a task that waits earns tokens by how long that is compared
 with its time alone; those with most tokens, down to the next lower level, are candidates, and the
 shortest of what is left of them runs. VELTAIR (ASPLOS'22), section 5.1, compares with it.
-Departures: preemption between layers, at no cost; all have the same priority; levels are powers of
-two.
+Departures: preemption after every few layers, at no cost; all have the same priority; levels are
+powers of two.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Prema:
     Parameters
     ----------
     layers : int
-        That run between two looks at the others; >= 1.
+        That run between two looks at the others, which is where one preempts; >= 1.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Prema:
         If there are none, or the predictor does not know layers.
     """
 
-    def __init__(self, context: Context, layers: int = 1) -> None:
+    def __init__(self, context: Context, layers: int = 4) -> None:
         if layers < 1:
             raise ValueError(f"layers must be >= 1, got {layers}")
         if not isinstance(context.predictor, KnowsLayers):

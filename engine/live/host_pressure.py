@@ -62,7 +62,7 @@ class RunQueue:
         If the kernel does not tell.
     """
 
-    names = ("waiting over running",)
+    names: tuple[str, ...] = ("waiting over running",)
 
     def __init__(self, tasks: Path = _TASKS) -> None:
         self._tasks = tasks
@@ -102,7 +102,7 @@ class CacheCounters:
         If the processor has no such counters, or the kernel does not show them.
     """
 
-    names = ("misses per access", "accesses a ns")
+    names: tuple[str, ...] = ("misses per access", "accesses a ns")
 
     def __init__(self, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._clock_ns = clock_ns
