@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from engine.cli import options
+from engine.cli.asked import asked_inputs, asked_params
 from engine.cli.output import show_json, show_rows
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
@@ -34,21 +35,13 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure in fresh processes and print."""
-    from engine.pipeline.example_inputs import example_inputs
-    from engine.pipeline.load import LoadParams, load_with
+    from engine.pipeline.load import load_with
     from engine.pipeline.memory_report import memory_report
-    from engine.pipeline.stages import read_model
 
     if args.queries < 1:
         raise ValueError(f"--queries must be >= 1, got {args.queries}")
-    params = LoadParams(
-        devices=args.devices,
-        policy=args.policy,
-        options=options.pairs(args.option),
-        cache=args.cache,
-    )
-    dims = options.sizes(args.dim)
-    inputs = example_inputs(read_model(args.model, args.cache), args.model, args.inputs, dims)
+    params = asked_params(args)
+    inputs = asked_inputs(args)
     with progress_bar() as progress:
         load_with(args.model, params, inputs, progress)
     report = memory_report(args.model, params, inputs, args.queries)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.asked import asked_problem
 from engine.cli.options import add_gpu_memory, add_json, add_model, add_profile
 from engine.cli.output import check_chart, check_outputs, duration, show_mapping
 from engine.cli.parser import add_verb
@@ -45,18 +46,11 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve and report status, makespan, bound and gap."""
     from engine.pipeline.placement_file import save_placement
-    from engine.pipeline.stages import read_model
-    from engine.profiling.costs import problem_of
-    from engine.profiling.memory_size import parse_bytes
-    from engine.profiling.profile import Profile
     from engine.report.gantt import write_gantt
 
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
-    profile = Profile.load(args.profile)
-    graph = read_model(args.model, args.cache)
-    limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
-    problem = problem_of(graph, profile, profile.device_specs(), limit)
+    graph, problem = asked_problem(args)
     if args.problem:
         args.problem.write_text(problem.to_json())
     result = _solve(problem, args.solver, args.time)

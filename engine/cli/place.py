@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import options
+from engine.cli.asked import asked_problem
 from engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from engine.cli.parser import add_verb
 from placement import (
@@ -47,20 +48,14 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Place, print SIR+'s Tables 1-3 for the model, write what was asked for."""
     from engine.pipeline.placement_file import save_placement
-    from engine.pipeline.stages import check_policy, place, read_model
-    from engine.profiling.costs import problem_of
-    from engine.profiling.memory_size import parse_bytes
-    from engine.profiling.profile import Profile
+    from engine.pipeline.stages import check_policy, place
     from engine.report.gantt import write_gantt
 
     chosen_options = options.pairs(args.option)
     check_policy(args.policy, chosen_options)
     check_outputs(args.output)
     check_chart(args.gantt)
-    profile = Profile.load(args.profile)
-    graph = read_model(args.model, args.cache)
-    limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
-    problem = problem_of(graph, profile, profile.device_specs(), limit)
+    graph, problem = asked_problem(args)
     placements = {n: place(problem, n) for n in (policy_names() if args.all else _PAPER)}
     placements[args.policy] = chosen = place(problem, args.policy, chosen_options)
     rows = placement_table(problem, list(placements.values()))

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import add_devices, add_inputs, add_json, add_model, sizes
+from engine.cli.asked import asked_inputs
+from engine.cli.options import add_devices, add_inputs, add_json, add_model
 from engine.cli.output import check_outputs, show_json, show_rows
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
@@ -29,15 +30,13 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the profile, print the totals by operator type."""
-    from engine.pipeline.example_inputs import example_inputs
     from engine.pipeline.stages import measure, read_model
     from engine.profiling.devices import available_cores, parse_devices
 
     specs = parse_devices(args.devices or f"cpu:{available_cores()}")
-    dims = sizes(args.dim)
     check_outputs(args.output)
     graph = read_model(args.model, args.cache)
-    inputs = example_inputs(graph, args.model, args.inputs, dims)
+    inputs = asked_inputs(args, graph)
     with progress_bar() as progress:
         profile = measure(graph, specs, inputs, args.cache, progress)
     profile.save(args.output)

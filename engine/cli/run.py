@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
+from engine.cli.asked import asked_inputs, asked_params
 from engine.cli.output import check_chart, check_outputs
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
@@ -73,23 +74,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
-    from engine.pipeline.example_inputs import example_inputs
-    from engine.pipeline.load import LoadParams, load_placed, load_with
-    from engine.pipeline.stages import read_model
+    from engine.pipeline.load import load_placed, load_with
 
-    params = LoadParams(
-        devices=args.devices,
-        policy=args.policy,
-        options=options.pairs(args.option),
-        cache=args.cache,
-        reuse=not args.fresh,
-        slice_ms=args.slice_ms,
-        gpu_memory=args.gpu_memory,
+    params = asked_params(
+        args, reuse=not args.fresh, slice_ms=args.slice_ms, gpu_memory=args.gpu_memory
     )
     if args.profile and not args.placement:
         raise ValueError("--profile goes with --placement; a policy measures for itself")
-    dims = options.sizes(args.dim)
-    inputs = example_inputs(read_model(args.model, args.cache), args.model, args.inputs, dims)
+    inputs = asked_inputs(args)
     with progress_bar() as progress:
         if args.placement:
             files = (args.placement, args.profile)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli import options, serve_policy
+from engine.cli.asked import asked_params
 from engine.cli.parser import add_verb
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
@@ -79,17 +80,13 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
     from engine.cli.server_run import serve
-    from engine.pipeline.load import LoadParams
     from engine.serving.repository import find_models
 
     server = _server_params(args)
     if serve_policy.is_meant(args):
         return serve_policy.run(args, server)
-    loading = LoadParams(
-        devices=args.devices,
-        policy=args.policy,
-        options=options.pairs(args.option),
-        cache=args.cache,
+    loading = asked_params(
+        args,
         slice_ms=args.slice_ms,
         gpu_memory=args.gpu_memory,
         on_device_loss=args.on_device_loss,

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
+from engine.cli.asked import asked_inputs, asked_params
 from engine.cli.output import duration, show_json, show_mapping, show_rows
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
@@ -39,22 +40,13 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, print what each round tried and gained, and where the plan is stored."""
-    from engine.pipeline.example_inputs import example_inputs
-    from engine.pipeline.load import LoadParams, tune_with
-    from engine.pipeline.stages import read_model
+    from engine.pipeline.load import tune_with
     from engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)
-    params = LoadParams(
-        devices=args.devices,
-        policy=args.policy,
-        options=options.pairs(args.option),
-        cache=args.cache,
-        tune_s=args.time,
-    )
+    params = asked_params(args, tune_s=args.time)
     params.specs()
-    dims = options.sizes(args.dim)
-    inputs = example_inputs(read_model(args.model, args.cache), args.model, args.inputs, dims)
+    inputs = asked_inputs(args)
     with progress_bar() as progress:
         tuned = tune_with(args.model, params, inputs, progress)
     if args.json:

@@ -121,9 +121,11 @@ def test_optimum(engine: Command, tmp_path: Path) -> None:
 
 
 def test_optimum_table(engine: Command) -> None:
-    files = ("--profile", engine.path("lenet-P.json"), "--time", "3")
+    # It ends with the proof: the limit is for a busy machine.
+    files = ("--profile", engine.path("lenet-P.json"), "--time", "60")
     called = engine("optimum", engine.path("lenet.onnx"), *files)
-    assert all(text in called.out for text in ("optimal", "makespan", "bound", "gap"))
+    for text in ("optimal", "makespan", "bound", "gap"):
+        assert text in called.out
 
 
 def test_run(engine: Command) -> None:

@@ -1,0 +1,50 @@
+"""What several verbs make of the options that they share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from engine.cli import options
+
+if TYPE_CHECKING:
+    from engine.dfg.graph import Graph
+    from engine.pipeline.load_params import LoadParams
+    from placement import Problem
+
+
+def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
+    """How to load: --devices, --policy, --option and --cache, and what a verb adds."""
+    from engine.pipeline.load_params import LoadParams
+
+    return LoadParams(
+        devices=args.devices,
+        policy=args.policy,
+        options=options.pairs(args.option),
+        cache=args.cache,
+        **more,
+    )
+
+
+def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[str, Any]:
+    """Example inputs of MODEL: --inputs and --dim; ``graph`` if it has been read."""
+    from engine.pipeline.example_inputs import example_inputs
+    from engine.pipeline.stages import read_model
+
+    sizes = options.sizes(args.dim)
+    return example_inputs(
+        graph or read_model(args.model, args.cache), args.model, args.inputs, sizes
+    )
+
+
+def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
+    """MODEL's graph, and its placement problem by --profile and --gpu-memory."""
+    from engine.pipeline.stages import read_model
+    from engine.profiling.costs import problem_of
+    from engine.profiling.memory_size import parse_bytes
+    from engine.profiling.profile import Profile
+
+    profile = Profile.load(args.profile)
+    graph = read_model(args.model, args.cache)
+    limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
+    return graph, problem_of(graph, profile, profile.device_specs(), limit)
