@@ -74,6 +74,30 @@ class Value:
     def items(self) -> list[Value]:
         """The tensors of a sequence; of a map [keys, values]."""
 
+def open_plugin(name: str, library_path: str) -> list[dict[str, Any]]:
+    """
+    Register a plugin provider's library with ONNX Runtime, once per process.
+
+    Returns
+    -------
+    list of dict
+        Of each processor that it drives: ``provider``, ``kind`` (CPU, GPU or NPU), ``vendor``,
+        ``vendor_id``, ``device_id`` and ``facts``, the provider's own as text. Empty where it finds
+        none.
+
+    Raises
+    ------
+    RuntimeError
+        ONNX Runtime's reason why the library does not register, or the name is taken by another.
+    """
+
+def close_plugins() -> None:
+    """
+    End the providers' threads, and unregister those that no session uses any more.
+
+    For the end of the process, when all machines are closed: nothing can be opened afterwards.
+    """
+
 def open_runtime(library_path: str) -> None:
     """
     Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.
@@ -337,6 +361,12 @@ class DeviceOptions:
     def cuda(self) -> CudaOptions: ...
     @cuda.setter
     def cuda(self, arg: CudaOptions, /) -> None: ...
+    @property
+    def provider(self) -> str:
+        """The provider of a device of kind "plugin", as named to open_plugin()."""
+
+    @provider.setter
+    def provider(self, arg: str, /) -> None: ...
 
 class Machine:
     """Queues, lanes and threads of the devices of a process."""

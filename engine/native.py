@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pkgutil
 from pathlib import Path
 
 from engine import _core
@@ -14,6 +15,10 @@ LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 
 CUDA_VARIABLE = "SURPLUS_CUDA_LIBRARY"
 """Environment variable that names CUDA's runtime library instead of the installed one."""
+
+_PLUGIN_VARIABLE = "SURPLUS_PLUGIN_"
+_PLUGIN_PACKAGE = "onnxruntime_ep_"
+_PLUGIN_PATTERN = "*onnxruntime_providers_*.so"
 
 _CUDA_FOLDERS = ("cu13/lib", "cuda_runtime/lib")
 _CUDA_PATTERN = "libcudart.so.*"
@@ -65,6 +70,44 @@ def find_cuda_library() -> str:
             if found:
                 return str(found[-1].resolve())
     return ""
+
+
+def plugin_variable(name: str) -> str:
+    """Environment variable that names a plugin provider's library, as SURPLUS_PLUGIN_WEBGPU."""
+    return f"{_PLUGIN_VARIABLE}{name.upper().replace('-', '_')}"
+
+
+def find_plugin_library(name: str) -> Path:
+    """A plugin provider's library: as named, else of the package ``onnxruntime-ep-NAME``.
+
+    Raises
+    ------
+    RuntimeLibraryError
+        If neither is there.
+    """
+    variable = plugin_variable(name)
+    named = os.environ.get(variable)
+    if named:
+        return _existing(Path(named), variable)
+    spec = importlib.util.find_spec(_PLUGIN_PACKAGE + name.replace("-", "_"))
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        found = sorted(Path(folder).rglob(_PLUGIN_PATTERN))
+        if found:
+            return found[0].resolve()
+    raise RuntimeLibraryError(
+        f"the plugin provider {name!r} is not installed: `pip install onnxruntime-ep-{name}`,"
+        f" or name its library in {variable}"
+    )
+
+
+def installed_plugins() -> list[str]:
+    """Names of the plugin providers that ``find_plugin_library`` may find."""
+    modules = [module.name for module in pkgutil.iter_modules()]
+    found = [name for name in modules if name.startswith(_PLUGIN_PACKAGE)]
+    named = [name for name in os.environ if name.startswith(_PLUGIN_VARIABLE)]
+    bare = [name.removeprefix(_PLUGIN_PACKAGE) for name in found]
+    bare += [name.removeprefix(_PLUGIN_VARIABLE).lower() for name in named]
+    return sorted({name.replace("_", "-") for name in bare})
 
 
 def load_runtime() -> str:

@@ -54,7 +54,8 @@ def add_devices(parser: argparse.ArgumentParser, default: str = "every core") ->
         "--devices",
         default="",
         metavar="D,...",
-        help="devices to run on: cpu:LANES, emulated:NAME[GPU]:LANES; for example cpu:2 or"
+        help="devices to run on: cpu:LANES, plugin:PROVIDER, emulated:NAME[GPU]:LANES; for example"
+        " cpu:2, cpu:1,plugin:webgpu or"
         f" cpu:1,emulated:gpu[h200] (default: {default}, here cpu:{available_cores()})",
     )
 

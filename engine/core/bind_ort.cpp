@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "bind_value.hpp"
+#include "ort_plugin.hpp"
 #include "ort_session.hpp"
 #include "ort_value.hpp"
 #include "ort_wide_sessions.hpp"
@@ -228,7 +229,50 @@ Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
 
 }  // namespace
 
+nb::list open_plugin(const std::string& name, const std::string& library_path) {
+  const ort::Plugin* plugin = nullptr;
+  {
+    const nb::gil_scoped_release released;
+    plugin = &ort::Plugin::open(name, library_path);
+  }
+  nb::list processors;
+  for (const ort::PluginProcessor& processor : plugin->processors()) {
+    nb::dict row;
+    row["provider"] = processor.provider;
+    row["kind"] = processor.kind;
+    row["vendor"] = processor.vendor;
+    row["vendor_id"] = processor.vendor_id;
+    row["device_id"] = processor.device_id;
+    row["facts"] = processor.facts;
+    processors.append(row);
+  }
+  return processors;
+}
+
+void bind_plugins(nb::module_& m) {
+  m.def("open_plugin", &open_plugin, "name"_a, "library_path"_a,
+        nb::sig("def open_plugin(name: str, library_path: str) -> list[dict[str, Any]]"),
+        R"(Register a plugin provider's library with ONNX Runtime, once per process.
+
+Returns
+-------
+list of dict
+    Of each processor that it drives: ``provider``, ``kind`` (CPU, GPU or NPU), ``vendor``,
+    ``vendor_id``, ``device_id`` and ``facts``, the provider's own as text. Empty where it finds
+    none.
+
+Raises
+------
+RuntimeError
+    ONNX Runtime's reason why the library does not register, or the name is taken by another.)");
+  m.def("close_plugins", &ort::Plugin::close_all, nb::call_guard<nb::gil_scoped_release>(),
+        R"(End the providers' threads, and unregister those that no session uses any more.
+
+For the end of the process, when all machines are closed: nothing can be opened afterwards.)");
+}
+
 void bind_ort(nb::module_& m) {
+  bind_plugins(m);
   m.def("open_runtime", &ort::open_runtime, "library_path"_a,
         nb::call_guard<nb::gil_scoped_release>(),
         R"(Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.

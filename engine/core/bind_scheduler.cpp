@@ -18,6 +18,7 @@
 #include "machine.hpp"
 #include "ort_cuda.hpp"
 #include "ort_kernel.hpp"
+#include "ort_plugin.hpp"
 #include "plan_builder.hpp"
 #include "run.hpp"
 #include "work_kernel.hpp"
@@ -65,6 +66,14 @@ NamedValues to_named(const nb::sequence& rows) {
   return named;
 }
 
+/// The plugin provider of a device's sessions, if it has one; a device that is not there is
+/// refused by the builder.
+ort::Plugin* plugin_of(Machine& machine, int device) {
+  if (device < 0 || device >= machine.device_count()) return nullptr;
+  const std::string provider = machine.device(device).provider();
+  return provider.empty() ? nullptr : &ort::Plugin::get(provider);
+}
+
 int add_session(PyPlanBuilder& self, std::string name, int device, const nb::object& model,
                 const nb::sequence& inputs, const nb::sequence& outputs, int width,
                 std::int64_t rank, std::int64_t service_ns, std::int64_t launch_ns,
@@ -97,7 +106,7 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
   }
   const nb::gil_scoped_release release;
   spec.kernel = make_ort_kernel(source, is_bytes, std::move(input_names), std::move(output_names),
-                                width, level, config);
+                                width, level, config, plugin_of(*self.owner->get(), device));
   self.builder.set_token_maker(make_ort_cancel_token);
   return self.builder.add_node(std::move(spec));
 }
@@ -232,7 +241,13 @@ exist yet.)")
       .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
       .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
       .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s)
-      .def_rw("cuda", &DeviceParams::cuda);
+      .def_rw("cuda", &DeviceParams::cuda)
+      .def_prop_rw(
+          "provider", [](const DeviceParams& self) { return self.plugin.provider; },
+          [](DeviceParams& self, const std::string& name) {
+            self.plugin = {name, ort::Plugin::get(name).thread()};
+          },
+          "The provider of a device of kind \"plugin\", as named to open_plugin().");
   nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
       .def(
           "__init__",

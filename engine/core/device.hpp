@@ -56,6 +56,8 @@ class Device {
     static_cast<void>(prepared);
     throw std::runtime_error("device '" + name_ + "' captures no graphs");
   }
+  /// The plugin provider on which sessions for it are made; empty: ONNX Runtime's own kernels.
+  [[nodiscard]] virtual std::string provider() const { return {}; }
   /// Whether another device reads its values where they lie.
   [[nodiscard]] virtual bool shares_memory_with(const Device& other) const noexcept {
     return this == &other;

@@ -6,6 +6,7 @@
 #include "cpu_device.hpp"
 #include "cuda_device.hpp"
 #include "emulated_device.hpp"
+#include "plugin_device.hpp"
 #include "run.hpp"
 
 namespace engine {
@@ -21,8 +22,9 @@ void require(bool holds, const DeviceParams& params, const std::string& what) {
 }
 
 void check(const DeviceParams& params) {
-  require(params.kind == "cpu" || params.kind == "emulated" || params.kind == "cuda", params,
-          "kind '" + params.kind + "' is unknown, must be cpu, emulated or cuda");
+  require(params.kind == "cpu" || params.kind == "emulated" || params.kind == "cuda" ||
+              params.kind == "plugin",
+          params, "kind '" + params.kind + "' is unknown, must be cpu, emulated, cuda or plugin");
   if (params.kind == "cuda") cuda::check(params);
   require(params.lanes >= 1 && params.lanes <= max_lanes, params,
           "lanes must be 1 to 1024, got " + std::to_string(params.lanes));
@@ -112,6 +114,10 @@ void Machine::add_device(const MachineParams& machine, std::size_t place) {
       executors_.push_back(std::make_unique<cuda::CudaPartition>(params, index, *gpu_));
     }
     timed_.push_back(executors_.back().get());
+    return;
+  }
+  if (params.kind == "plugin") {
+    executors_.push_back(std::make_unique<PluginDevice>(params, index, *this));
     return;
   }
   auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this);

@@ -26,6 +26,7 @@ class CpuDevice;
 class Plan;
 class Run;
 class RunPtr;
+class SubmittingThread;
 struct RunOptions;
 
 /// What only a CUDA device needs.
@@ -43,10 +44,16 @@ struct CudaParams {
   std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
 };
 
+/// What only a device behind a plugin provider needs.
+struct PluginParams {
+  std::string provider = {};                           ///< the name that it was opened under
+  std::shared_ptr<SubmittingThread> thread = nullptr;  ///< the one that may use it
+};
+
 /// One device of a machine; the fields after `lanes` are the emulated device's, but for
-/// memory_bytes and the last.
+/// memory_bytes and the last two.
 struct DeviceParams {
-  std::string kind = "cpu";  ///< "cpu", "emulated" or "cuda"
+  std::string kind = "cpu";  ///< "cpu", "emulated", "cuda" or "plugin"
   std::string name = "cpu";
   int lanes = 1;
   bool replay = false;                ///< answer from the outputs of the first execution
@@ -68,6 +75,7 @@ struct DeviceParams {
   std::size_t staging_bytes = 0;  ///< pinned pool of each direction; 0: unlimited
   bool pageable = false;          ///< copies hold the submitting thread, too
   CudaParams cuda = {};
+  PluginParams plugin = {};
 };
 
 /// One direction of a link.

@@ -11,6 +11,9 @@
 #include <string>
 
 struct OrtEnv;
+struct OrtEpDevice;
+struct OrtHardwareDevice;
+struct OrtKeyValuePairs;
 struct OrtMemoryInfo;
 struct OrtOptionalTypeInfo;
 struct OrtRunOptions;
@@ -50,6 +53,7 @@ struct ApiBase {
 enum OnnxType : int { kUnknown, kTensor, kSequence, kMap, kOpaque, kSparseTensor, kOptional };
 enum AllocatorType : int { kDeviceAllocator = 0, kArenaAllocator = 1 };
 enum MemType : int { kMemTypeDefault = 0 };
+enum HardwareType : int { kHardwareCpu, kHardwareGpu, kHardwareNpu };
 enum LoggingLevel : int { kLogFatal = 4 };
 
 template <std::size_t kSlot, typename Signature>
@@ -113,6 +117,22 @@ class Api {
   StatusFn<197, OrtSessionOptions*, void*> set_thread_creation_options{table_};
   StatusFn<198, OrtSessionOptions*, void (*)(void*)> set_join_thread{table_};
   Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
+
+  StatusFn<301, OrtEnv*, const char*, const char*> register_provider_library{table_};
+  StatusFn<302, OrtEnv*, const char*> unregister_provider_library{table_};
+  StatusFn<303, const OrtEnv*, const OrtEpDevice* const**, std::size_t*> get_ep_devices{table_};
+  StatusFn<304, OrtSessionOptions*, OrtEnv*, const OrtEpDevice* const*, std::size_t,
+           const char* const*, const char* const*, std::size_t>
+      append_provider{table_};
+  Fn<312, const char*(const OrtEpDevice*)> ep_device_provider{table_};
+  Fn<314, const OrtKeyValuePairs*(const OrtEpDevice*)> ep_device_metadata{table_};
+  Fn<316, const OrtHardwareDevice*(const OrtEpDevice*)> ep_device_hardware{table_};
+  Fn<307, int(const OrtHardwareDevice*)> hardware_type{table_};
+  Fn<308, std::uint32_t(const OrtHardwareDevice*)> hardware_vendor_id{table_};
+  Fn<309, const char*(const OrtHardwareDevice*)> hardware_vendor{table_};
+  Fn<310, std::uint32_t(const OrtHardwareDevice*)> hardware_device_id{table_};
+  Fn<298, void(const OrtKeyValuePairs*, const char* const**, const char* const**, std::size_t*)>
+      key_value_pairs{table_};
 
   StatusFn<7, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> create_session{
       table_};

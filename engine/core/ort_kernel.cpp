@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ort_output_pool.hpp"
+#include "ort_plugin.hpp"
 #include "ort_value.hpp"
 #include "ort_wide_sessions.hpp"
 
@@ -198,6 +199,7 @@ std::string key_of(const ort::SessionParams& params, const std::vector<std::stri
       std::to_string(file.st_mtim.tv_nsec) + ' ' + std::to_string(params.width) + ' ' +
       std::to_string(input_names.size()));
   add(params.level);
+  add(params.plugin == nullptr ? "" : params.plugin->name());
   for (const std::string& name : input_names) add(name);
   for (const std::string& name : output_names) add(name);
   for (const auto& [name, value] : params.config) {
@@ -219,19 +221,11 @@ void keep_kernel(const std::string& key, const std::shared_ptr<const Kernel>& ke
   kernels().all[key] = kernel;
 }
 
-}  // namespace
-
-std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_bytes, bool is_bytes,
-                                              std::vector<std::string> input_names,
-                                              std::vector<std::string> output_names, int width,
-                                              const std::string& level,
-                                              const std::map<std::string, std::string>& config) {
-  const ort::SessionParams params{.model = model_path_or_bytes,
-                                  .is_bytes = is_bytes,
-                                  .width = width,
-                                  .level = level,
-                                  .config = config};
-  const std::string key = is_bytes ? std::string() : key_of(params, input_names, output_names);
+/// That of another plan, or a new one.
+std::shared_ptr<const Kernel> shared_kernel(const ort::SessionParams& params,
+                                            const std::vector<std::string>& input_names,
+                                            const std::vector<std::string>& output_names) {
+  const std::string key = params.is_bytes ? "" : key_of(params, input_names, output_names);
   if (!key.empty()) {
     if (auto kernel = find_kernel(key)) return kernel;
   }
@@ -239,6 +233,24 @@ std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_b
       std::make_shared<OrtKernel>(params, input_names, output_names);
   if (!key.empty()) keep_kernel(key, kernel);
   return kernel;
+}
+
+}  // namespace
+
+std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_bytes, bool is_bytes,
+                                              std::vector<std::string> input_names,
+                                              std::vector<std::string> output_names, int width,
+                                              const std::string& level,
+                                              const std::map<std::string, std::string>& config,
+                                              ort::Plugin* plugin) {
+  const ort::SessionParams params{.model = model_path_or_bytes,
+                                  .is_bytes = is_bytes,
+                                  .width = width,
+                                  .level = level,
+                                  .config = config,
+                                  .plugin = plugin};
+  const auto make = [&] { return shared_kernel(params, input_names, output_names); };
+  return plugin == nullptr ? make() : plugin->make(make);
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

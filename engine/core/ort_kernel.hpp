@@ -10,11 +10,18 @@
 
 namespace engine {
 
+namespace ort {
+class Plugin;
+}
+
 /// A kernel over a session, which is that of another kernel of the same file, names, width and
 /// options while one lives: plans of a model that have a segment in common share it. `input_names`
 /// and `output_names` give the order of the values in execute(); they may leave out inputs that the
 /// model does not need. Values must come from the ort layer. Null inputs and absent optionals are
 /// left out of the run.
+///
+/// With a `plugin` (ort_plugin.hpp) the session prefers that provider, and is created and destroyed
+/// by its thread; only its device may execute the kernel.
 ///
 /// Takes as long as the session takes to create. Throws std::runtime_error with ONNX Runtime's
 /// message when the model cannot be loaded or lacks a name, std::invalid_argument for a bad width
@@ -22,7 +29,7 @@ namespace engine {
 [[nodiscard]] std::shared_ptr<const Kernel> make_ort_kernel(
     const std::string& model_path_or_bytes, bool is_bytes, std::vector<std::string> input_names,
     std::vector<std::string> output_names, int width, const std::string& level,
-    const std::map<std::string, std::string>& config);
+    const std::map<std::string, std::string>& config, ort::Plugin* plugin = nullptr);
 
 /// A token that ends runs at their next operator boundary.
 [[nodiscard]] std::unique_ptr<CancelToken> make_ort_cancel_token();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ort_plugin.hpp"
 #include "ort_types.hpp"
 
 namespace engine::ort {
@@ -47,6 +48,7 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* wor
   if (!params.optimized_path.empty()) {
     check(api().set_optimized_model_path(options.get(), params.optimized_path.c_str()));
   }
+  if (params.plugin != nullptr) params.plugin->prefer(options.get());
   if (workers != nullptr) workers->serve(api(), options.get());
   return options;
 }

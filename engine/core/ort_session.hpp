@@ -14,6 +14,8 @@
 
 namespace engine::ort {
 
+class Plugin;
+
 struct SessionParams {
   std::string model = {};  ///< a path, or the model itself
   bool is_bytes = false;
@@ -22,6 +24,7 @@ struct SessionParams {
   std::string level = "all";  ///< optimisation: disable_all, basic, extended, all
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set
+  const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort_plugin.hpp)
 };
 
 /// What a model declares of one input or output.

@@ -1,4 +1,4 @@
-"""Device strings: ``cpu:2``, ``cpu:1,emulated:gpu``, ``emulated:gpu[h200]:4``, ``cuda:0:2``."""
+"""Device strings: ``cpu:2``, ``emulated:gpu[h200]:4``, ``cuda:0:2``, ``plugin:webgpu``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
 _EXAMPLES = (
     "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay];"
-    " cuda:0; cuda:0:4; cuda:0[64sm]:2"
+    " cuda:0; cuda:0:4; cuda:0[64sm]:2; cpu:1,plugin:webgpu"
 )
 _FLAGS = ("replay", "pageable", "uncaptured")
 
@@ -33,11 +33,11 @@ class DeviceSpec:
 
     Parameters
     ----------
-    kind : {"cpu", "emulated", "cuda"}
-        What computes.
+    kind : {"cpu", "emulated", "cuda", "plugin"}
+        What computes; ``plugin`` is a plugin execution provider of ONNX Runtime.
     name : str
-        Unique among the devices, for example ``cpu``, ``emulated:gpu``, ``cuda:0`` or, for a
-        partition, ``cuda:0[64sm]``.
+        Unique among the devices, for example ``cpu``, ``emulated:gpu``, ``cuda:0``,
+        ``plugin:webgpu`` or, for a partition, ``cuda:0[64sm]``.
     lanes : int
         Segments that it runs at once (CPU workers, GPU streams), >= 1.
     preset : str
@@ -54,7 +54,7 @@ class DeviceSpec:
         Of an emulated GPU's processors; 100 is the whole GPU. For derived times only.
     """
 
-    kind: Literal["cpu", "emulated", "cuda"]
+    kind: Literal["cpu", "emulated", "cuda", "plugin"]
     name: str
     lanes: int
     preset: str = ""
@@ -80,6 +80,8 @@ class DeviceSpec:
     @property
     def text(self) -> str:
         """As ``parse_devices`` reads it."""
+        if self.kind == "plugin":
+            return f"{self.name}:{self.lanes}"
         words = [self.preset] * bool(self.preset) + ["replay"] * self.replay
         words += ["pageable"] * self.pageable + ["uncaptured"] * (not self.captured)
         return f"{self.name}{'[' + ','.join(words) + ']' if words else ''}:{self.lanes}"
@@ -132,6 +134,8 @@ def _device(text: str) -> DeviceSpec:
         return DeviceSpec("cpu", "cpu", lanes or available_cores())
     if match["kind"] == "emulated":
         return _emulated(text, match["name"], match["options"] or "", lanes or 1)
+    if match["kind"] == "plugin":
+        return _plugin(text, match["name"], match["options"], lanes or 1)
     raise DeviceError(f"device {text!r}: unknown kind {match['kind']!r} ({_EXAMPLES})")
 
 
@@ -153,6 +157,16 @@ def _emulated(text: str, name: str | None, options: str, lanes: int) -> DeviceSp
         pageable="pageable" in words,
         captured="uncaptured" not in words,
     )
+
+
+def _plugin(text: str, name: str | None, options: str | None, lanes: int) -> DeviceSpec:
+    if name is None:
+        raise DeviceError(f"device {text!r} needs a name, as in plugin:webgpu ({_EXAMPLES})")
+    if options is not None or lanes != 1:
+        raise DeviceError(
+            f"device {text!r}: a plugin provider has no options and one lane ({_EXAMPLES})"
+        )
+    return DeviceSpec("plugin", f"plugin:{name}", 1, captured=False)
 
 
 def _cuda(text: str) -> DeviceSpec:

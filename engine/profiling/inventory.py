@@ -9,6 +9,7 @@ from engine.errors import DeviceError
 from engine.profiling.cuda_driver import GpuFacts, read_driver
 from engine.profiling.devices import DeviceSpec, available_cores
 from engine.profiling.machine import cpu_model
+from engine.profiling.plugins import PREFIX, listed_plugins, read_plugin
 from engine.profiling.presence import check_present, cuda_parts
 from engine.profiling.roofline import GPUS
 
@@ -35,7 +36,7 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
         for name, gpu in GPUS.items()
     ]
     return {
-        "devices": [cpu, *map(_gpu_row, _gpus()), *emulated],
+        "devices": [cpu, *map(_gpu_row, _gpus()), *map(_plugin_row, listed_plugins()), *emulated],
         "cuda": [asdict(part) for part in cuda_parts()],
     }
 
@@ -55,6 +56,14 @@ def _gpu_row(gpu: GpuFacts) -> dict[str, Any]:
         "memory GiB": gpu.memory_bytes / _GIB,
         "usable": _usable(spec),
     }
+
+
+def _plugin_row(name: str) -> dict[str, Any]:
+    row = {"device": f"{PREFIX}{name}", "is": "a plugin provider of ONNX Runtime"}
+    try:
+        return {**row, "is": read_plugin(name).title, "usable": "yes"}
+    except DeviceError as error:
+        return {**row, "usable": f"no: {error}"}
 
 
 def _usable(spec: DeviceSpec) -> str:

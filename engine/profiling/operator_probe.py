@@ -43,11 +43,18 @@ class OperatorParams:
         Copies are added until their segment takes about so long, >= 1.
     most_bytes : int
         All outputs of one segment take no more, but of two copies.
+    captures : bool
+        Whether to try operators in captured graphs.
+    all_deliver : bool
+        Whether all copies deliver their outputs, not only the first. Where the provider brings
+        what is delivered back to the host, that would count as the operator's own time.
     """
 
     most_copies: int = 16
     target_ns: int = 2_000_000
     most_bytes: int = 256 << 20
+    captures: bool = True
+    all_deliver: bool = True
 
     def __post_init__(self) -> None:
         if self.most_copies < 2 or self.target_ns < 1 or self.most_bytes < 0:
@@ -151,11 +158,22 @@ class OperatorProbe:
         ExecutionError
             If the device does not run a trivial operator.
         """
-        one, several, copies = self._pair(_trivial(), captured=False)
+        one, several, copies = self._pair(negation(1), captured=False)
         fixed = [one.service.ns - _slope(one.service.ns, several.service.ns, copies)]
         if one.host_ns is not None and several.host_ns is not None:
             fixed.append(one.host_ns - _slope(one.host_ns, several.host_ns, copies))
         return max(0, *fixed)
+
+    def without_own_ns(self, operator: Operator) -> int:
+        """What the operator takes as a segment by itself besides its own time.
+
+        Raises
+        ------
+        ExecutionError
+            If the device cannot run it.
+        """
+        one, several, copies = self._pair(operator, captured=False)
+        return max(0, one.service.ns - _slope(one.service.ns, several.service.ns, copies))
 
     def segment(self, operator: Operator) -> Probed:
         """The operator as a segment of its own."""
@@ -164,7 +182,7 @@ class OperatorProbe:
         return Probed(operator.model, operator.inputs, names, config=self._config, charge=charge)
 
     def _captured_ns(self, operator: Operator) -> int | None:
-        if operator.is_single or not operator.may_be_captured:
+        if operator.is_single or not (operator.may_be_captured and self._params.captures):
             return None
         try:
             one, several, copies = self._pair(operator, captured=True)
@@ -184,10 +202,11 @@ class OperatorProbe:
             return one, one, 1
         copies = self._copies(one.service.ns, operator.made_bytes)
         names = list(probed.outputs)
+        more = range(1, copies) if self._params.all_deliver else ()
         several = replace(
             probed,
             model=repeated(operator.model, copies),
-            outputs=[*names, *(f"{n} copy {i}" for i in range(1, copies) for n in names)],
+            outputs=[*names, *(f"{n} copy {i}" for i in more for n in names)],
             charge=self._charge(operator.kind, copies),
         )
         return one, self._probe.times(several), copies
@@ -204,16 +223,17 @@ def _slope(one: int, several: int, copies: int) -> int:
     return one if copies == 1 else round((several - one) / (copies - 1))
 
 
-def _trivial() -> Operator:
+def negation(count: int) -> Operator:
+    """An operator that reads ``count`` floats and writes as many."""
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
-        [helper.make_node("Neg", ["x"], ["y"], name="trivial")],
-        "trivial",
-        [value("x", TensorProto.FLOAT, [1])],
-        [value("y", TensorProto.FLOAT, [1])],
+        [helper.make_node("Neg", ["x"], ["y"], name="negation")],
+        "negation",
+        [value("x", TensorProto.FLOAT, [count])],
+        [value("y", TensorProto.FLOAT, [count])],
     )
     model: onnx.ModelProto = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
     )
-    inputs = {"x": to_value(np.ones(1, np.float32), TensorProto.FLOAT)}
-    return Operator("Neg", model.SerializeToString(), inputs, ["y"])
+    x = to_value(np.ones(count, np.float32), TensorProto.FLOAT)
+    return Operator("Neg", model.SerializeToString(), {"x": x}, ["y"], made_bytes=x.nbytes)

@@ -11,6 +11,7 @@ from engine.native import find_library
 from engine.profiling.cuda_driver import read_driver
 from engine.profiling.cuda_runtime import open_runtime
 from engine.profiling.devices import DeviceSpec
+from engine.profiling.plugins import PREFIX, read_plugin
 
 PROVIDER = "libonnxruntime_providers_cuda.so"
 """What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""
@@ -41,13 +42,15 @@ class Part:
 
 
 def check_present(spec: DeviceSpec) -> None:
-    """Refuse a GPU that this machine or this build cannot drive.
+    """Refuse a GPU that this machine or this build cannot drive; registers a plugin provider.
 
     Raises
     ------
     DeviceError
         Naming the first thing that is missing, what brings it, and what stands in for a GPU.
     """
+    if spec.kind == "plugin":
+        _check_plugin(spec)
     if spec.kind != "cuda":
         return
     for part in cuda_parts():
@@ -99,6 +102,13 @@ def _sessions() -> str:
     if not getattr(_core, "has_cuda_sessions", False):
         raise DeviceError("this build has no CUDA device: its core opens no sessions on the GPU")
     return "yes"
+
+
+def _check_plugin(spec: DeviceSpec) -> None:
+    try:
+        read_plugin(spec.name.removeprefix(PREFIX))
+    except DeviceError as error:
+        raise _refusal(spec, str(error)) from error
 
 
 def _refusal(spec: DeviceSpec, reason: str) -> DeviceError:

@@ -64,7 +64,7 @@ class DeviceProfile:
     sms: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("cpu", "emulated", "cuda"):
+        if self.kind not in ("cpu", "emulated", "cuda", "plugin"):
             raise ValueError(f"kind {self.kind!r} is unknown")
         if self.lanes < 1 or not self.widths:
             raise ValueError(f"device {self.name!r} needs a lane and a width at least")

@@ -1,9 +1,9 @@
-"""Profiles a graph on devices: CPU and CUDA by measurement, emulated GPUs by derivation."""
+"""Profiles a graph on devices: all by measurement, but emulated GPUs by derivation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures, through_host
 from engine.profiling.machine import this_machine
 from engine.profiling.measured_gpu import MeasuredGpu, OpenMachine, measured_gpu
+from engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
 from engine.profiling.operator_probe import OperatorCost
 from engine.profiling.presence import check_present
 from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
@@ -33,6 +34,15 @@ from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
 from engine.profiling.work import work_of
 from placement.problem import Link
+
+Measured = MeasuredGpu | MeasuredPlugin
+"""A device that is open to be measured."""
+
+_OPENS: Mapping[str, Callable[..., AbstractContextManager[Measured]]] = {
+    "cuda": measured_gpu,
+    "plugin": measured_plugin,
+}
+"""By kind, how a device is opened for that."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
@@ -58,7 +68,7 @@ def profile_graph(
     cache : Path, optional
         Folder of the store that remembers measured signatures; None measures all anew.
     open_machine : callable, optional
-        Starts the machine on which a CUDA device is measured.
+        Starts the machine on which a GPU is measured.
 
     Raises
     ------
@@ -77,9 +87,9 @@ def profile_graph(
         with ExitStack() as stack:
             cpu = CpuProfiler(graph, store, params, timer)
             gpus = {
-                spec.name: stack.enter_context(measured_gpu(spec, graph, store, open_machine))
+                spec.name: stack.enter_context(_OPENS[spec.kind](spec, graph, store, open_machine))
                 for spec in specs
-                if spec.kind == "cuda"
+                if spec.kind in _OPENS
             }
             tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent)
             whole = _whole_model(graph, specs, inputs, cpu, gpus, progress or _silent)
@@ -115,7 +125,7 @@ def _tasks(
     specs: Sequence[DeviceSpec],
     inputs: Mapping[str, Any],
     cpu: CpuProfiler,
-    gpus: Mapping[str, MeasuredGpu],
+    gpus: Mapping[str, Measured],
     progress: Progress,
 ) -> tuple[list[TaskProfile], dict[str, Observed]]:
     rows = []
@@ -149,7 +159,7 @@ def _tasks(
 
 
 def _gpu_cost(
-    graph: Graph, step: Step, key: str, spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]
+    graph: Graph, step: Step, key: str, spec: DeviceSpec, gpus: Mapping[str, Measured]
 ) -> OperatorCost | None:
     """Measured where the GPU is here, else derived; None where it cannot run the task."""
     if spec.name in gpus:
@@ -164,7 +174,7 @@ def _whole_model(
     specs: Sequence[DeviceSpec],
     inputs: Mapping[str, Any],
     cpu: CpuProfiler,
-    gpus: Mapping[str, MeasuredGpu],
+    gpus: Mapping[str, Measured],
     progress: Progress,
 ) -> dict[str, dict[int, Timing]]:
     whole: dict[str, dict[int, Timing]] = {}
@@ -181,7 +191,7 @@ def _whole_model(
     return whole
 
 
-def _device(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> DeviceProfile:
+def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
     if spec.name in gpus:
         return gpus[spec.name].profile()
     gpu = part_of(GPUS[spec.preset], spec.share_percent) if spec.kind == "emulated" else None
@@ -203,7 +213,7 @@ def _device(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> DeviceProfile:
     )
 
 
-def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, MeasuredGpu]) -> tuple[Link, ...]:
+def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, Measured]) -> tuple[Link, ...]:
     """Both directions to each device's memory, and between two devices through the host."""
     pairs = {s.memory: _pair(s, gpus) for s in specs if s.kind != "cpu"}
     links = [link for pair in pairs.values() for link in pair]
@@ -214,7 +224,7 @@ def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, MeasuredGpu]) -> tupl
     return tuple(links)
 
 
-def _pair(spec: DeviceSpec, gpus: Mapping[str, MeasuredGpu]) -> tuple[Link, Link]:
+def _pair(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> tuple[Link, Link]:
     if spec.name in gpus:
         return gpus[spec.name].links()
     return host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)

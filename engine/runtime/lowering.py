@@ -45,7 +45,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
                     slots,
                     segment,
                     _Source(file, config=config),
-                    _is_on_cuda(plan, segment),
+                    _has_own_kernels(plan, segment),
                 )
             except RuntimeError as error:
                 name = segment.name
@@ -101,13 +101,13 @@ def _allocation(graph: Graph) -> dict[str, str]:
 
 
 def _add(
-    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, on_cuda: bool
+    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, own_kernels: bool
 ) -> None:
     """Add a segment's session, from its laid-out file if there is one that loads.
 
     Files are laid out for the CPU's kernels; an emulated GPU computes with these.
     """
-    laid_out = None if on_cuda else laid_out_file(source.file)
+    laid_out = None if own_kernels else laid_out_file(source.file)
     if laid_out is not None:
         try:
             ready = replace(source, file=laid_out, level=LEVEL)
@@ -142,13 +142,13 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
     graph = planned_graph(graph, plan)
     with files_in_use(graph.folder):
         for segment in plan.segments:
-            if _is_on_cuda(plan, segment):
+            if _has_own_kernels(plan, segment):
                 continue
             lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
 
 
-def _is_on_cuda(plan: Plan, segment: Segment) -> bool:
-    return plan.devices[segment.device].startswith("cuda:")
+def _has_own_kernels(plan: Plan, segment: Segment) -> bool:
+    return plan.devices[segment.device].startswith(("cuda:", "plugin:"))
 
 
 def computed_outputs(graph: Graph) -> list[str]:

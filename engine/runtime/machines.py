@@ -14,6 +14,7 @@ from engine.native import find_cuda_library, load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures
 from engine.profiling.measured_gpu import STAGING_BYTES
+from engine.profiling.plugins import PREFIX
 from engine.profiling.presence import check_present
 from engine.profiling.roofline import GPUS, SLOWDOWN
 
@@ -115,11 +116,12 @@ def _warn(machine: _core.Machine) -> None:
 
 @atexit.register
 def close_machines() -> None:
-    """Stop all lanes; runs in flight end as cancelled. Called at exit."""
+    """Stop all lanes, then plugin providers; runs in flight end as cancelled. Called at exit."""
     with _MACHINES.lock:
         for machine in _MACHINES.by_key.values():
             machine.close()
         _MACHINES.by_key.clear()
+    _core.close_plugins()
 
 
 def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOptions:
@@ -134,6 +136,8 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
         options.cuda = cuda
+    if spec.kind == "plugin":
+        options.provider = spec.name.removeprefix(PREFIX)
     if spec.kind == "emulated":
         options.replay = spec.replay
         submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()

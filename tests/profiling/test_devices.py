@@ -50,6 +50,9 @@ def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
         ("tpu:1", "unknown kind 'tpu'"),
         ("cpu:1,cpu:2", "appears twice"),
         ("cpu,emulated", "needs a name"),
+        ("cpu,plugin", "needs a name, as in plugin:webgpu"),
+        ("plugin:webgpu[0]", "no options and one lane"),
+        ("plugin:webgpu:2", "no options and one lane"),
         ("cpu,emulated:gpu[h900]", "h200"),
         ("cpu,emulated:gpu[h200,t4]", "options are"),
         ("cpu,emulated:gpu[h200", "not understood"),
@@ -85,7 +88,13 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["cpu:2", "emulated:gpu[t4,replay,pageable,uncaptured]:4", "cuda:0[64sm]:2", "cuda:1:3"],
+    [
+        "cpu:2",
+        "emulated:gpu[t4,replay,pageable,uncaptured]:4",
+        "cuda:0[64sm]:2",
+        "cuda:1:3",
+        "plugin:webgpu:1",
+    ],
 )
 def test_a_device_as_text_is_read_back(text: str) -> None:
     spec = next(

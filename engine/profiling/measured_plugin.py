@@ -1,0 +1,118 @@
+"""A device behind a plugin provider as a profile has it: opened for measuring, closed afterwards.
+
+The provider copies inputs and outputs within each run of a session. A segment's time so has three
+parts: what any run takes, its operators' own times, and bytes over a bandwidth each way. They are
+told apart by timing several copies of an operator in one segment, and operators of two sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.errors import DeviceError, ExecutionError
+from engine.profiling.devices import DeviceSpec
+from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
+from engine.profiling.links import HOST_MEMORY
+from engine.profiling.measured_gpu import OpenMachine
+from engine.profiling.operator_probe import OperatorProbe, negation
+from engine.profiling.plugins import PREFIX, PluginFacts, read_plugin
+from engine.profiling.profile import DeviceProfile
+from engine.profiling.segment_probe import SegmentProbe
+from engine.profiling.store import TimingStore
+from engine.profiling.timing import Timing
+from placement.problem import Link
+
+SIZES = (64 << 10, 4 << 20)
+"""Bytes of the tensors by which the bandwidth is measured."""
+
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class MeasuredPlugin:
+    """A plugin provider's device that is being profiled for one graph."""
+
+    spec: DeviceSpec
+    facts: PluginFacts
+    operators: GpuProfiler
+    probe: OperatorProbe
+
+    def profile(self) -> DeviceProfile:
+        """What its device says in a profile, when all operators are known.
+
+        Raises
+        ------
+        ExecutionError
+            If a segment cannot be timed.
+        """
+        spec = self.spec
+        return DeviceProfile(
+            name=spec.name,
+            kind=spec.kind,
+            lanes=spec.lanes,
+            widths=spec.widths,
+            origin=f"measured on {self.facts.title}; copies are part of its runs",
+            memory=spec.memory,
+            submit_ns=self.operators.submit_ns(),
+            captured=spec.captured,
+        )
+
+    def links(self, sizes: tuple[int, int] = SIZES) -> tuple[Link, Link]:
+        """Both directions between the host's memory and its own, taken to be alike.
+
+        The device's one thread waits for copies, as it does for those from pageable memory.
+        """
+        small, large = sizes
+        there_and_back = [
+            self.probe.without_own_ns(negation(size // _FLOAT_BYTES)) for size in sizes
+        ]
+        longer_ns = max(1, there_and_back[1] - there_and_back[0])
+        bytes_per_s = 2 * (large - small) / longer_ns * 1e9
+        up = Link(HOST_MEMORY, self.spec.memory, 0, bytes_per_s, 0, None, pageable=True)
+        return up, replace(up, source=up.target, target=up.source)
+
+    def whole_model(self, inputs: Mapping[str, Any]) -> Timing | None:
+        """Time of the whole model in one session; None where the provider refuses it."""
+        try:
+            return self.operators.whole_model_time(inputs)
+        except ExecutionError:
+            return None
+
+
+@contextmanager
+def measured_plugin(
+    spec: DeviceSpec,
+    graph: Graph,
+    store: TimingStore,
+    open_machine: OpenMachine | None,
+    params: GpuProfilingParams | None = None,
+) -> Iterator[MeasuredPlugin]:
+    """Open a device of which ``check_present`` knows that it can be driven.
+
+    Raises
+    ------
+    DeviceError
+        If nobody said how to open it.
+    """
+    if open_machine is None:
+        raise DeviceError(f"device {spec.name!r} cannot be profiled: nothing opens it here")
+    facts = read_plugin(spec.name.removeprefix(PREFIX))
+    settings = _for_plugins(params or GpuProfilingParams())
+    machine = open_machine((DeviceSpec("cpu", "cpu", 1), spec))
+    try:
+        operators = GpuProfiler(graph, machine, facts.title, store, settings, ON_DEVICE_ONLY)
+        segments = SegmentProbe(machine, 1, settings.probe)
+        probe = OperatorProbe(segments, ON_DEVICE_ONLY, params=settings.operators)
+        yield MeasuredPlugin(spec, facts, operators, probe)
+    finally:
+        machine.close()
+
+
+def _for_plugins(params: GpuProfilingParams) -> GpuProfilingParams:
+    """Providers capture no graphs for us, and bring to the host what is delivered."""
+    operators = replace(params.operators, captures=False, all_deliver=False)
+    return replace(params, operators=operators)

@@ -1,0 +1,128 @@
+"""Plugin providers: found, described, refused with what is missing; measured as other devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_plugin import FakePlugin, fake_plugin
+from onnx import TensorProto, helper
+
+import models
+from engine.dfg.graph import Graph
+from engine.errors import DeviceError, RuntimeLibraryError
+from engine.native import find_plugin_library, installed_plugins, plugin_variable
+from engine.pipeline.stages import costs_of, measure, place, read_model
+from engine.profiling.devices import parse_devices
+from engine.profiling.inventory import inventory
+from engine.profiling.plugins import read_plugin
+from engine.profiling.presence import check_present
+from engine.profiling.profile import Profile
+
+SPECS = parse_devices("cpu:1,plugin:fake")
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakePlugin]:
+    library = fake_plugin()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("fake", "idle", "broken"):
+            patch.setenv(plugin_variable(name), str(library.path))
+        yield library
+
+
+def refusal(device: str) -> str:
+    spec = next(s for s in parse_devices(device) if s.kind == "plugin")
+    with pytest.raises(DeviceError) as caught:
+        check_present(spec)
+    text = str(caught.value)
+    assert re.match(rf"device '{device}': .*; emulated:gpu stands in for a GPU$", text)
+    return text
+
+
+def test_a_provider_says_what_it_drives(fake: FakePlugin) -> None:
+    facts = read_plugin("fake")
+    assert facts.provider == "FakeExecutionProvider"
+    assert re.fullmatch(r"CPU .* through FakeExecutionProvider 0\.1\.0", facts.title)
+    check_present(SPECS[1])
+
+
+def test_what_is_missing_is_named(fake: FakePlugin, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = refusal("plugin:not-there")
+    assert "`pip install onnxruntime-ep-not-there`" in text
+    assert "SURPLUS_PLUGIN_NOT_THERE" in text
+    assert "the fake provider is broken" in refusal("plugin:broken")
+    assert "is registered, but finds no GPU: ONNX Runtime lists those under /sys/class/drm" in (
+        refusal("plugin:idle")
+    )
+    monkeypatch.setenv("SURPLUS_PLUGIN_GONE", "/nowhere/lib.so")
+    assert "SURPLUS_PLUGIN_GONE names /nowhere/lib.so, which is not a file" in (
+        refusal("plugin:gone")
+    )
+
+
+def test_a_package_brings_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "onnxruntime_ep_some_name"
+    (package / "lib").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RuntimeLibraryError, match="'some-name' is not installed"):
+        find_plugin_library("some-name")
+    library = package / "lib" / "libonnxruntime_providers_some_name.so"
+    library.touch()
+    assert find_plugin_library("some-name") == library
+    assert "some-name" in installed_plugins()
+
+
+def test_engine_devices_lists_providers(fake: FakePlugin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SURPLUS_PLUGIN_WEBGPU", raising=False)
+    rows = {row["device"]: row for row in inventory()["devices"]}
+    assert rows["plugin:fake"]["usable"] == "yes"
+    assert rows["plugin:fake"]["is"] == read_plugin("fake").title
+    assert "broken" in rows["plugin:broken"]["usable"]
+    assert "plugin:webgpu" in rows  # whether it is here or not
+
+
+def small_graph(folder: Path) -> Graph:
+    value = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"], name="neg"),
+        helper.make_node("Exp", ["a"], ["b"], name="exp"),
+        helper.make_node("Abs", ["b"], ["y"], name="abs"),
+    ]
+    shape = [value(name, TensorProto.FLOAT, [64, 64]) for name in "xy"]
+    graph = helper.make_graph(nodes, "small", shape[:1], shape[1:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return read_model(models.save(proto, folder / "small.onnx"), folder / "cache")
+
+
+def test_a_profile_has_what_the_provider_takes(fake: FakePlugin, tmp_path: Path) -> None:
+    graph = small_graph(tmp_path)
+    inputs = {"x": np.ones((64, 64), np.float32)}
+    profile = measure(graph, SPECS, inputs, tmp_path / "cache")
+    able = {task.op for task in profile.tasks if "plugin:fake" in task.times}
+    assert able == {"Neg", "Abs"}
+    device = profile.device("plugin:fake")
+    assert device.kind == "plugin"
+    assert device.origin == (
+        f"measured on {read_plugin('fake').title}; copies are part of its runs"
+    )
+    assert {(link.source, link.target) for link in profile.links} == {
+        ("host", "plugin:fake"),
+        ("plugin:fake", "host"),
+    }
+    profile.save(tmp_path / "p.json")
+    loaded = Profile.load(tmp_path / "p.json")
+    assert loaded.device_specs() == SPECS
+    placement = place(costs_of(graph, loaded, SPECS).problem, "single")
+    assert [SPECS[d].name for d in placement.device_of] == ["plugin:fake", "cpu", "plugin:fake"]
+    before = fake.runs()
+    again = measure(graph, SPECS, inputs, tmp_path / "cache")
+    assert [t.times["plugin:fake"] for t in again.tasks if t.op != "Exp"] == [
+        t.times["plugin:fake"] for t in profile.tasks if t.op != "Exp"
+    ]
+    assert fake.runs() > before  # the whole model, and copies, are measured anew
+    assert fake.strays() == 0
