@@ -6,6 +6,7 @@ of any vendor through WebGPU. It is registered with ONNX Runtime once in a proce
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,9 @@ _SUPPORTED = "webgpu"
 """The provider that is listed whether it is installed or not."""
 
 _GPUS = "/sys/class/drm"
+
+_OPENED: set[str] = set()
+"""Providers whose threads may run."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ def read_plugin(name: str) -> PluginFacts:
     try:
         library = str(find_plugin_library(name))
         load_runtime()
+        _OPENED.add(name)
         processors = _core.open_plugin(name, library)
     except (RuntimeLibraryError, RuntimeError) as error:
         raise DeviceError(_one_line(error)) from error
@@ -74,6 +79,13 @@ def read_plugin(name: str) -> PluginFacts:
         )
     chosen = next((row for row in processors if row["kind"] == "GPU"), processors[0])
     return PluginFacts(name, library, chosen["provider"], _processor(chosen), chosen["facts"])
+
+
+@atexit.register
+def close_plugins() -> None:
+    """End the providers' threads at exit: after machines are closed, whose hook came later."""
+    if _OPENED:
+        _core.close_plugins()
 
 
 def listed_plugins() -> list[str]:

@@ -116,12 +116,11 @@ def _warn(machine: _core.Machine) -> None:
 
 @atexit.register
 def close_machines() -> None:
-    """Stop all lanes, then plugin providers; runs in flight end as cancelled. Called at exit."""
+    """Stop all lanes; runs in flight end as cancelled. At exit, before plugin providers end."""
     with _MACHINES.lock:
         for machine in _MACHINES.by_key.values():
             machine.close()
         _MACHINES.by_key.clear()
-    _core.close_plugins()
 
 
 def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOptions:
