@@ -16,7 +16,7 @@ class Room:
     ----------
     device : int
     cores, free : int
-        All of it, and what nobody holds; fewer than none while a larger device is replaced.
+        All of it, and what nobody holds; at least one.
     worker : int
         Partition to start in.
     """
@@ -29,8 +29,22 @@ class Room:
 
 def room_for(state: State, service: int) -> Room | None:
     """The device with most free cores among those where a service may start now."""
-    rooms = [room for room in _rooms(state, service) if room.free > 0]
-    return max(rooms, key=lambda room: (room.free, -room.device), default=None)
+    partitions, places = state.deployment.partitions, state.deployment.places
+    held: dict[int, int] = {}
+    workers: dict[int, int] = {}
+    for place, group in enumerate(state.running):
+        device = partitions[place].device
+        if group is not None:
+            held[device] = held.get(device, 0) + group.cores
+        elif device not in workers and (service, place) in places:
+            workers[device] = place
+    best: Room | None = None
+    for device, worker in workers.items():
+        cores = partitions[worker].cores
+        free = cores - held.get(device, 0)
+        if free > (best.free if best else 0):
+            best = Room(device, cores, free, worker)
+    return best
 
 
 def free_beside(state: State, partition: int) -> int:
@@ -47,18 +61,6 @@ def largest(counts: Sequence[int], most: int) -> int:
             break
         found = count
     return found
-
-
-def _rooms(state: State, service: int) -> list[Room]:
-    """One for each device that has a free worker for a service."""
-    found: dict[int, Room] = {}
-    places = state.deployment.places
-    for place, partition in enumerate(state.deployment.partitions):
-        device = partition.device
-        if device not in found and state.running[place] is None and (service, place) in places:
-            free = partition.cores - _held(state, device)
-            found[device] = Room(device, partition.cores, free, place)
-    return list(found.values())
 
 
 def _held(state: State, device: int) -> int:
