@@ -101,7 +101,9 @@ for _name, _turns in (
 add_policy(PolicySpec("dstack_temporal", "dstack", {"turns": False}, "dstack", {"whole": True}))
 _BLOCKS: dict[str, Options] = {
     "model_wise": {"granularity": "model"},
+    "model_wise_extra": {"granularity": "model", "extra": 0.15},
     "layer_wise": {"granularity": "fixed", "grow": "eager"},
+    "layer_wise_extra": {"granularity": "fixed", "extra": 0.15},
     "blocks_6": {"granularity": "fixed", "layers": 6, "grow": "eager"},
     "blocks_11": {"granularity": "fixed", "layers": 11, "grow": "eager"},
     "veltair_compilation_only": {"granularity": "fixed", "grow": "eager", "versions": True},

@@ -106,7 +106,7 @@ class BlockChoice:
         self._predictor = predictor
         self._params = params
         self._cut = cut_of(params.granularity, params.layers)
-        self._by_load = params.granularity == "blocks"
+        self._by_load = params.granularity == "blocks" or params.extra > 0
         self._proxy = LinearProxy()
         self._versions: dict[int, VersionChoice] = {}
 
@@ -153,7 +153,7 @@ class BlockChoice:
         return self._versions[service].at(pressure)
 
     def _threshold(self, state: State, query: Query, needs: Needs, room: Room) -> int:
-        """Cores beyond ``Avg_C`` that the load leaves to this query; 0 where nothing asks."""
+        """Cores beyond ``Avg_C`` that the load leaves to this query; 0 where nobody asks."""
         if not self._by_load:
             return 0
         others = [self.model(q, room.cores).needs(0).average for q in _others(state, query, room)]
