@@ -126,8 +126,9 @@ class Chain:
             block = self._blocks[edge[0]]
             for span in result.timeline:
                 if span.kind is SpanKind.COPY:
-                    source, target = span.resource.split("->")
-                    copies[Copy(self._tensor_of[span.name], source, target)] = begin + span.start_ns
+                    link = self._problem.links_by_name[span.resource]
+                    copy = Copy(self._tensor_of[span.name], link.source, link.target)
+                    copies[copy] = begin + span.start_ns
                 elif block.tasks[span.index] != block.first:
                     device_of[block.tasks[span.index]] = result.placement.device_of[span.index]
                     starts[block.tasks[span.index]] = begin + span.start_ns

@@ -160,7 +160,7 @@ class _Stays:
                 leaves = max((copy.end_ns for copy in copies), default=0)
                 yield self._stay(index, home, made[0], max(made[1], leaves))
             for copy in copies:
-                target = copy.resource.rpartition("->")[2]
+                target = self._problem.links_by_name[copy.resource].target
                 yield self._stay(index, target, copy.start_ns, copy.end_ns)
 
     def _stay(self, index: int, memory: str, start_ns: int, least_ns: int) -> Holding:

@@ -65,6 +65,11 @@ class Device:
         return int(service_ns * self.slowdown[min(busy, len(self.slowdown)) - 1])
 
 
+def link_name(source: str, target: str) -> str:
+    """Name of the link between two memory spaces."""
+    return f"{source}->{target}"
+
+
 @dataclass(frozen=True)
 class Link:
     """A directed pair of memory spaces; copies over one link run one after another.
@@ -95,7 +100,7 @@ class Link:
     @property
     def name(self) -> str:
         """``source->target``, the link's name in timelines."""
-        return f"{self.source}->{self.target}"
+        return link_name(self.source, self.target)
 
     def hold_ns(self, size_bytes: int) -> int:
         """How long one copy of ``size_bytes`` occupies the link."""
@@ -254,6 +259,11 @@ class Problem:
     @cached_property
     def _link_table(self) -> Mapping[tuple[str, str], Link]:
         return {(link.source, link.target): link for link in self.links}
+
+    @cached_property
+    def links_by_name(self) -> Mapping[str, Link]:
+        """The link that a copy's span names as its resource."""
+        return {link.name: link for link in self.links}
 
     def link(self, source: int, target: int) -> Link | None:
         """The link from device ``source``'s memory to ``target``'s; None if they share one."""

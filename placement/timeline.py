@@ -7,7 +7,7 @@ validator. Times are integer nanoseconds from the start of the query.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 NO_INDEX = -1
@@ -55,6 +55,16 @@ class Span:
     start_ns: int
     end_ns: int
     query: int = 0
+
+    def later(self, delay_ns: int, query: int | None = None) -> Span:
+        """The same execution so much later, of another query if one is given."""
+        return replace(
+            self,
+            ready_ns=self.ready_ns + delay_ns,
+            start_ns=self.start_ns + delay_ns,
+            end_ns=self.end_ns + delay_ns,
+            query=self.query if query is None else query,
+        )
 
     @property
     def duration_ns(self) -> int:

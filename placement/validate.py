@@ -15,7 +15,7 @@ from typing import Literal
 from placement.memory import binding_capacities, capacities, memory_use
 from placement.memory_words import excess_in_words
 from placement.placement import Placement
-from placement.problem import Link, Problem
+from placement.problem import Link, Problem, link_name
 from placement.timeline import Span, SpanKind, Timeline
 
 Durations = Literal["exact", "any"]
@@ -233,7 +233,7 @@ class _Judge:
         for index, span in tasks.items():
             for tensor in self._problem.inputs_of[index]:
                 producer = self._problem.tensors[tensor].producer
-                link = f"{self._memory(producer)}->{self._memory(index)}"
+                link = link_name(self._memory(producer), self._memory(index))
                 if (tensor, link) not in self._needed:
                     source = tasks.get(producer)
                 else:

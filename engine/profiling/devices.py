@@ -87,6 +87,11 @@ class DeviceSpec:
         return f"{self.name}{'[' + ','.join(words) + ']' if words else ''}:{self.lanes}"
 
 
+def device_kind(name: str) -> str:
+    """What stands first in a device's name: ``cuda`` of ``cuda:0[64sm]``."""
+    return re.split(r"[:\[]", name, maxsplit=1)[0]
+
+
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     """Read a list of devices, the host's CPU first.
 

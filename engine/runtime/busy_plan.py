@@ -18,6 +18,7 @@ from enum import StrEnum
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
+from engine.profiling.devices import device_kind
 from engine.runtime.lowering import lay_out_plan
 from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
@@ -51,7 +52,7 @@ def narrow_plan(
     several devices overlaps them, and a device of one lane has nothing to share.
     """
     used = {segment.device for segment in plan.segments}
-    if lanes < 2 or used != {0} or not plan.devices[0].startswith("cpu"):
+    if lanes < 2 or used != {0} or device_kind(plan.devices[0]) != "cpu":
         return None
     if allowed is SecondPlan.NEVER or (allowed is SecondPlan.SAME_BITS and len(plan.segments) > 1):
         return None

@@ -37,4 +37,4 @@ def causes_of(plan: Plan) -> Causes:
 
 
 def _key(plan: Plan, copy: Copy) -> tuple[str, str]:
-    return copy.tensor, f"{plan.memories[copy.source]}->{plan.memories[copy.target]}"
+    return copy.tensor, plan.link_of(copy)

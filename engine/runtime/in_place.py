@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engine.profiling.devices import device_kind
 from engine.runtime.contest import Turn
 from engine.segmentation.best_case import bound_in_place_ns
 from engine.segmentation.coarse import predict
@@ -98,7 +99,7 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     costs = costs_in_place(graph, typical(turns))
     segments = tuple(
         segment
-        if plan.devices[segment.device].startswith("emulated")
+        if device_kind(plan.devices[segment.device]) == "emulated"
         else replace(segment, service_ns=costs[index].service_ns if index in costs else 0)
         for index, segment in enumerate(plan.segments)
     )
@@ -110,26 +111,14 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     }
     ranks = [segment.rank for segment in segments]
     predicted = predict(graph, service, measured_ns=total_ns, order=ranks)
+    delay_ns = outside_ns(turns)
     return replace(
         plan,
         segments=segments,
-        predicted=_later(predicted, outside_ns(turns)),
+        predicted=Timeline.of((span.later(delay_ns) for span in predicted), predicted.origin),
         bound_ns=bound_in_place_ns(graph, service, total_ns),
     )
 
 
 def _submits(service: ServiceTimes, segment: Segment) -> bool:
     return service.submit_ns.get(segment.device, 0) > 0
-
-
-def _later(timeline: Timeline, delay_ns: int) -> Timeline:
-    spans = (
-        replace(
-            span,
-            ready_ns=span.ready_ns + delay_ns,
-            start_ns=span.start_ns + delay_ns,
-            end_ns=span.end_ns + delay_ns,
-        )
-        for span in timeline
-    )
-    return Timeline.of(spans, timeline.origin)

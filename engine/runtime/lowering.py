@@ -12,6 +12,7 @@ from engine import _core
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
+from engine.profiling.devices import device_kind
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
@@ -148,7 +149,7 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
 
 
 def _has_own_kernels(plan: Plan, segment: Segment) -> bool:
-    return plan.devices[segment.device].startswith(("cuda:", "plugin:"))
+    return device_kind(plan.devices[segment.device]) in ("cuda", "plugin")
 
 
 def computed_outputs(graph: Graph) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from engine import _core
 from engine.errors import EngineError
+from engine.profiling.devices import device_kind
 from engine.runtime.call_times import CallTimes
 from engine.segmentation.plan import Copy, Plan
 from placement.timeline import NO_INDEX, Span, SpanKind, Timeline
@@ -95,21 +96,12 @@ def together(queries: Sequence[Traced]) -> Timeline:
     spans: list[Span] = []
     for number, query in enumerate(queries):
         later_ns = query.submitted_ns - queries[0].submitted_ns
-        spans += [
-            replace(
-                span,
-                query=number,
-                ready_ns=span.ready_ns + later_ns,
-                start_ns=span.start_ns + later_ns,
-                end_ns=span.end_ns + later_ns,
-            )
-            for span in query.timeline
-        ]
+        spans += [span.later(later_ns, query=number) for span in query.timeline]
     return Timeline.of(spans, queries[0].timeline.origin)
 
 
 def _origin(plan: Plan) -> str:
-    emulated = any(name.startswith("emulated") for name in plan.devices)
+    emulated = "emulated" in map(device_kind, plan.devices)
     return "measured (with an emulated device)" if emulated else "measured"
 
 
@@ -131,7 +123,7 @@ def _copy_span(
     plan: Plan, copy: Copy, copied: Mapping[tuple[str, str], int], ready: int, start: int, end: int
 ) -> Span:
     """A copy is known by its tensor, as in predictions; one of no bytes is in none."""
-    link = f"{plan.memories[copy.source]}->{plan.memories[copy.target]}"
+    link = plan.link_of(copy)
     index = copied.get((copy.tensor, link), NO_INDEX)
     return Span(SpanKind.COPY, index, copy.tensor, "copy", link, (0,), ready, start, end)
 

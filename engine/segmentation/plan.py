@@ -20,6 +20,7 @@ from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.joins import partial_joins
 from engine.segmentation.service import ServiceTimes
 from placement.json_records import read_document
+from placement.problem import link_name
 from placement.timeline import SpanKind, Timeline
 
 FORMAT = "surplus-plan/3"
@@ -120,6 +121,10 @@ class Plan:
     def shards(self) -> int:
         """Into how many parts the batch is split: the same for all segments."""
         return max((segment.shards for segment in self.segments), default=1)
+
+    def link_of(self, copy: Copy) -> str:
+        """Name of the link that a copy goes over, as in timelines."""
+        return link_name(self.memories[copy.source], self.memories[copy.target])
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""

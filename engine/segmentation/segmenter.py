@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.dfg.graph import Graph
+from engine.profiling.devices import device_kind
 from engine.segmentation.clusters import clusters
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
@@ -101,7 +102,7 @@ def split_batches(
 ) -> list[Candidate]:
     """The batch in as many shards as there are lanes, if one CPU does all and it can be split."""
     used = set(placement.device_of)
-    if len(used) != 1 or not problem.devices[min(used)].name.startswith("cpu"):
+    if len(used) != 1 or device_kind(problem.devices[min(used)].name) != "cpu":
         return []
     device = used.pop()
     lanes = problem.devices[device].lanes

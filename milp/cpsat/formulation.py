@@ -55,8 +55,8 @@ class CpFormulation:
         values = {names.MAKESPAN: self._scaled(timeline.makespan_ns)}
         for span in timeline:
             if span.kind is SpanKind.COPY:
-                source, target = span.resource.split("->")
-                copy = Copy(span.index, source, target)
+                link = self._problem.links_by_name[span.resource]
+                copy = Copy(span.index, link.source, link.target)
                 values[names.needed(copy)] = 1.0
                 values[names.sent(copy)] = self._scaled(span.start_ns)
             elif span.kind is SpanKind.TASK:

@@ -114,8 +114,9 @@ def test_units_are_nanoseconds_up_to_a_second():
     assert (unit_ns(10**9), unit_ns(10**9 + 1), unit_ns(10**12)) == (1.0, 2.0, 1000.0)
 
 
-def test_a_known_plan_survives_the_way_there_and_back():
-    problem = inception(0, 1, 3, 2)
+@pytest.mark.parametrize("gpu", ["gpu", "a->b"])
+def test_a_known_plan_survives_the_way_there_and_back(gpu):
+    problem = Problem.from_json(inception(0, 1, 3, 2).to_json().replace('"gpu"', f'"{gpu}"'))
     for known in known_incumbents(problem, None):
         program = CpFormulation(problem, reduce_problem(problem, known.makespan_ns))
         decoded = program.decode(program.start_values(known.placement, known.timeline))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from limited_problems import peak_by_instants, with_limits, with_weights
 
 from placement import Blob, Placement, Problem, Timeline, memory_use, simulate, validate
-from placement.memory import binding_capacities, constant_bytes
+from placement.memory import binding_capacities, constant_bytes, holdings
 from placement.random_graphs import small_random
 from placement.validate import Rule
 
@@ -27,6 +27,14 @@ def test_tensors_lie_where_they_are_made_and_copied_until_their_last_reader_is_d
     assert uses["gpu"].tensors == (1, 0)
     # On the host: x3 0-5, x1 from its copy at 25 on, x2 beside it from 55 to the end.
     assert (uses["host"].peak_bytes, uses["host"].peak_ns) == (38, 55)
+
+
+def test_a_memory_may_be_called_anything():
+    named = Problem.from_json(CHAIN.to_json().replace('"gpu"', '"a->b"'))
+    assert {h.memory for h in holdings(named, PLACED, simulate(named, PLACED))} == {"host", "a->b"}
+    uses = memory_use(named, PLACED, simulate(named, PLACED))
+    assert [(use.peak_bytes, use.peak_ns) for use in uses.values()] == [(38, 55), (50, 15)]
+    assert validate(named, PLACED, simulate(named, PLACED)) == []
 
 
 def test_constants_count_once_per_memory():
