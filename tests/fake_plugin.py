@@ -1,7 +1,7 @@
 """The fake plugin provider of the core's tests, compiled once, registered under several names.
 
 A name stays registered until the process ends: ``fake`` computes, ``failing`` fails in every run,
-``idle`` drives nothing, ``broken`` does not register.
+``idle`` drives nothing, ``broken`` does not register, ``wrong`` computes Neg as Abs.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ _STORED = ("gpu time", "gpu launch", "gpu captured")
 _UNABLE = -1
 """Stored where the device cannot run, or capture, an operator."""
 
+UNABLE_COST = OperatorCost(Timing(_UNABLE), 0, None)
+"""Of an operator that the device does not run."""
+
 
 @dataclass(frozen=True)
 class GpuProfilingParams:
@@ -163,7 +166,7 @@ class GpuProfiler:
         try:
             return self._operators.cost(operator)
         except ExecutionError:
-            return OperatorCost(Timing(_UNABLE), 0, None)
+            return UNABLE_COST
 
     def _known(self, signature: str) -> OperatorCost | None:
         keys = (f"{what}|{signature}|{self._key}" for what in _STORED)

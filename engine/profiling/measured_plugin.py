@@ -15,10 +15,11 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import DeviceError, ExecutionError
 from engine.profiling.devices import DeviceSpec
-from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
+from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams
 from engine.profiling.links import HOST_MEMORY
 from engine.profiling.measured_gpu import OpenMachine
 from engine.profiling.operator_probe import OperatorProbe, negation
+from engine.profiling.plugin_profiler import PluginProfiler
 from engine.profiling.plugins import PREFIX, PluginFacts, read_plugin
 from engine.profiling.profile import DeviceProfile
 from engine.profiling.segment_probe import SegmentProbe
@@ -38,7 +39,7 @@ class MeasuredPlugin:
 
     spec: DeviceSpec
     facts: PluginFacts
-    operators: GpuProfiler
+    operators: PluginProfiler
     probe: OperatorProbe
 
     def profile(self) -> DeviceProfile:
@@ -104,7 +105,7 @@ def measured_plugin(
     settings = _for_plugins(params or GpuProfilingParams())
     machine = open_machine((DeviceSpec("cpu", "cpu", 1), spec))
     try:
-        operators = GpuProfiler(graph, machine, facts.title, store, settings, ON_DEVICE_ONLY)
+        operators = PluginProfiler(graph, machine, facts.title, store, settings)
         segments = SegmentProbe(machine, 1, settings.probe)
         probe = OperatorProbe(segments, ON_DEVICE_ONLY, params=settings.operators)
         yield MeasuredPlugin(spec, facts, operators, probe)

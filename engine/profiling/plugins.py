@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine import _core
-from engine.errors import DeviceError, RuntimeLibraryError
+from engine.errors import DeviceError, RuntimeLibraryError, one_line
 from engine.native import find_plugin_library, installed_plugins, load_runtime
 
 PREFIX = "plugin:"
@@ -72,7 +72,7 @@ def read_plugin(name: str) -> PluginFacts:
         _OPENED.add(name)
         processors = _core.open_plugin(name, library)
     except (RuntimeLibraryError, RuntimeError) as error:
-        raise DeviceError(_one_line(error)) from error
+        raise DeviceError(one_line(error)) from error
     if not processors:
         raise DeviceError(
             f"{library} is registered, but finds no GPU: ONNX Runtime lists those under {_GPUS}"
@@ -96,7 +96,3 @@ def listed_plugins() -> list[str]:
 def _processor(row: Mapping[str, Any]) -> str:
     number = f"{row['vendor_id']:04x}:{row['device_id']:04x}"
     return f"{row['kind']} {row['vendor'] or number}"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

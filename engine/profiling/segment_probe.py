@@ -156,6 +156,26 @@ class SegmentProbe:
             times.append(int(spans[last, 4] - spans[last, 3]))
         return round(statistics.median(times))
 
+    def outputs(self, probed: Probed) -> list[_core.Value | None]:
+        """What a segment answers, in the host's memory.
+
+        Raises
+        ------
+        ExecutionError
+            If the device refuses the segment, or the run fails.
+        """
+        builder = _core.PlanBuilder(self._machine)
+        try:
+            given, moved, _ = self._copied_in(builder, probed)
+            made = {name: builder.add_value(f"{name} 0") for name in probed.outputs}
+            self._segment(builder, probed, moved, made, 0)
+            back = [self._copied_out(builder, value) for value in made.values()]
+            builder.set_inputs(list(given.values()))
+            builder.set_outputs(back)
+            return builder.build().run(list(probed.inputs.values()))
+        except (RuntimeError, MemoryError) as error:
+            raise ExecutionError(f"the segment does not run: {one_line(error)}") from error
+
     def _runs(self, probed: Probed, count: int) -> tuple[_core.Plan, range, list[Spans]]:
         """The plan, which of its nodes are segments, and the spans of its runs."""
         try:
@@ -168,28 +188,47 @@ class SegmentProbe:
     def _plan(self, probed: Probed, count: int) -> tuple[_core.Plan, int]:
         """The plan, and the first of its segments."""
         builder = _core.PlanBuilder(self._machine)
+        given, moved, copies = self._copied_in(builder, probed)
+        nodes = []
+        for number in range(count):
+            made = {name: builder.add_value(f"{name} {number}") for name in probed.outputs}
+            nodes.append(self._segment(builder, probed, moved, made, number))
+        builder.add_work("marker", self._device, after=copies, rank=count + 1)
+        builder.set_inputs(list(given.values()))
+        return builder.build(), nodes[0]
+
+    def _copied_in(
+        self, builder: _core.PlanBuilder, probed: Probed
+    ) -> tuple[dict[str, int], dict[str, int], list[int]]:
+        """Inputs in the host's memory, in the device's, and the copies' nodes."""
         given = {name: builder.add_value(name) for name in probed.inputs}
         moved = {name: builder.add_value(f"{name} there") for name in given}
         copies = [
             builder.add_copy(f"copy {name}", HOST, self._device, given[name], moved[name])
             for name in given
         ]
-        nodes = [self._segment(builder, probed, moved, number) for number in range(count)]
-        builder.add_work("marker", self._device, after=copies, rank=count + 1)
-        builder.set_inputs(list(given.values()))
-        return builder.build(), nodes[0]
+        return given, moved, copies
+
+    def _copied_out(self, builder: _core.PlanBuilder, value: int) -> int:
+        back = builder.add_value(f"value {value} back")
+        builder.add_copy(f"copy value {value}", self._device, HOST, value, back)
+        return back
 
     def _segment(
-        self, builder: _core.PlanBuilder, probed: Probed, inputs: Mapping[str, int], number: int
+        self,
+        builder: _core.PlanBuilder,
+        probed: Probed,
+        inputs: Mapping[str, int],
+        made: Mapping[str, int],
+        number: int,
     ) -> int:
-        made = [(name, builder.add_value(f"{name} {number}")) for name in probed.outputs]
         charge = probed.charge
         return builder.add_session(
             f"segment {number}",
             self._device,
             probed.model,
             list(inputs.items()),
-            made,
+            list(made.items()),
             rank=1 + number,
             service_ns=charge.service_ns,
             launch_ns=charge.launch_ns,

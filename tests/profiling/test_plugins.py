@@ -12,15 +12,18 @@ from fake_plugin import FakePlugin, fake_plugin
 from onnx import TensorProto, helper
 
 import models
+from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import DeviceError, RuntimeLibraryError
-from engine.native import find_plugin_library, installed_plugins, plugin_variable
+from engine.native import find_plugin_library, installed_plugins, load_runtime, plugin_variable
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling.devices import parse_devices
 from engine.profiling.inventory import inventory
+from engine.profiling.plugin_profiler import largest_difference
 from engine.profiling.plugins import read_plugin
 from engine.profiling.presence import check_present
 from engine.profiling.profile import Profile
+from engine.values import to_value
 
 SPECS = parse_devices("cpu:1,plugin:fake")
 
@@ -29,7 +32,7 @@ SPECS = parse_devices("cpu:1,plugin:fake")
 def fake() -> Iterator[FakePlugin]:
     library = fake_plugin()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("fake", "idle", "broken"):
+        for name in ("fake", "idle", "broken", "wrong"):
             patch.setenv(plugin_variable(name), str(library.path))
         yield library
 
@@ -126,3 +129,56 @@ def test_a_profile_has_what_the_provider_takes(fake: FakePlugin, tmp_path: Path)
     ]
     assert fake.runs() > before  # the whole model, and copies, are measured anew
     assert fake.strays() == 0
+
+
+def test_what_a_provider_computes_otherwise_stays_off_it(
+    fake: FakePlugin, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = small_graph(tmp_path)
+    specs = parse_devices("cpu:1,plugin:wrong")
+    for told in ("answers otherwise than the CPU, by 2 of the largest magnitude: Neg", ""):
+        caplog.clear()
+        profile = measure(graph, specs, {"x": np.ones((64, 64), np.float32)}, tmp_path / "cache")
+        assert {task.op for task in profile.tasks if "plugin:wrong" in task.times} == {"Abs"}
+        assert told in caplog.text
+        assert bool(told) == bool(caplog.text)  # what the store says is known
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "difference"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0.0),
+        ([1.5, 4.0], [1.0, 4.0], 0.125),
+        ([0.25], [0.0], 0.25),
+        ([1.0, NAN, INF], [1.0, NAN, INF], 0.0),
+        ([1.0, 0.0], [1.0, NAN], INF),
+        ([NAN], [1.0], INF),
+        ([1.0], [1.0, 1.0], INF),
+        ([[1.0]], [1.0], INF),
+        ([], [], 0.0),
+        ([3, 4], [3, 4], 0.0),
+        ([3, 5], [3, 4], 1.0),
+        ([3], [3.0], INF),
+    ],
+)
+def test_the_difference_of_answers(answer, expected, difference) -> None:
+    load_runtime()
+    one, other = (_value(rows) for rows in (answer, expected))
+    assert largest_difference([one], [other]) == difference
+
+
+def test_an_absent_answer_differs() -> None:
+    load_runtime()
+    assert largest_difference([None], [_value([1.0])]) == INF
+
+
+def _value(rows: object) -> _core.Value:
+    array = np.array(rows)
+    is_real = array.dtype.kind == "f"
+    return to_value(
+        array.astype(np.float32 if is_real else np.int64),
+        TensorProto.FLOAT if is_real else TensorProto.INT64,
+    )
