@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,20 +26,31 @@ from loadgen.table import render
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status: 0, 1 for a failed run, 2 for a bad option."""
+    """Run the command; returns its exit status.
+
+    0 if a query succeeded, 1 for a failed run, 2 for a bad option, 70 for a failure that we did not
+    foresee, 130 after Ctrl-C.
+    """
     arguments = _parser().parse_args(argv)
     try:
         params = _params(arguments)
     except ValueError as error:
         return _fail(error, 2)
     try:
+        _check_file(arguments.json)
         with asyncio.Runner(loop_factory=precise_loop) as runner:
             summary = runner.run(measure(params, Console(stderr=True)))
         _report(summary, params, arguments.json)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output went away: not a failure of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (LoadgenError, OSError) as error:
         return _fail(error, 1)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
+    except Exception as error:
+        return _fail(f"internal error: {type(error).__name__}: {error}", 70)
     return 0 if summary.succeeded else 1
 
 
@@ -92,6 +104,14 @@ def _loop(arguments: argparse.Namespace) -> ClosedLoopParams | OpenLoopParams:
     return ClosedLoopParams(load, arguments.users)
 
 
+def _check_file(path: str | None) -> None:
+    """Refuse a result file that cannot be written before the measurement, not after it."""
+    if path in (None, "-"):
+        return
+    if Path(path).is_dir() or not os.access(Path(path).parent, os.W_OK):
+        raise OSError(f"{path}: cannot be written")
+
+
 def _report(summary: Summary, params: MeasureParams, json_path: str | None) -> None:
     if json_path == "-":
         print(to_json(summary, params))
@@ -104,5 +124,5 @@ def _report(summary: Summary, params: MeasureParams, json_path: str | None) -> N
 
 
 def _fail(error: object, status: int) -> int:
-    print(f"loadgen: {error}", file=sys.stderr)
+    print(f"loadgen: {' '.join(str(error).split())}", file=sys.stderr)
     return status

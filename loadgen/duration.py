@@ -14,9 +14,12 @@ def parse_duration_ns(text: str) -> int:
     Raises
     ------
     ValueError
-        If the text has another form.
+        If the text has another form, or means centuries.
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"duration {text!r} is not a number with one of us, ms, s, m, h")
-    return round(float(match["number"]) * _UNITS_NS[match["unit"] or "s"])
+    value_ns = float(match["number"]) * _UNITS_NS[match["unit"] or "s"]
+    if value_ns >= 2**62:
+        raise ValueError(f"duration {text!r} is longer than a century")
+    return round(value_ns)

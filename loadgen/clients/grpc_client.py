@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import EncodeError
 
 from loadgen.clients.inputs import TensorMetadata
 from loadgen.clients.protocol import (
@@ -17,7 +18,7 @@ from loadgen.clients.protocol import (
     ModelMetadataResponse,
 )
 from loadgen.clients.tensors import RawTensor
-from loadgen.errors import ClientError, TargetError
+from loadgen.errors import ClientError, PayloadError, TargetError
 
 _OPTIONS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 _CONNECT_S = 10.0
@@ -81,7 +82,13 @@ class GrpcClient:
         return [TensorMetadata(t.name, t.datatype, tuple(t.shape)) for t in answer.inputs]
 
     def prepare(self, queries: Sequence[Sequence[RawTensor]]) -> None:
-        """Serialise the inputs of one or more queries; ``send`` takes turns through them."""
+        """Serialise the inputs of one or more queries; ``send`` takes turns through them.
+
+        Raises
+        ------
+        PayloadError
+            If they are too large for the protocol.
+        """
         self._requests = [self._request(tensors) for tensors in queries]
 
     async def send(self, query: int) -> None:
@@ -97,7 +104,10 @@ class GrpcClient:
         for tensor in tensors:
             request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
             request.raw_input_contents.append(tensor.raw)
-        data: bytes = request.SerializeToString()
+        try:
+            data: bytes = request.SerializeToString()
+        except (EncodeError, ValueError) as error:
+            raise PayloadError(f"the inputs do not fit a message: {error}") from error
         return data
 
     def _target_error(self, error: Any) -> TargetError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ from loadgen.errors import PayloadError
 
 _INPUT = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*):(?P<datatype>[A-Z0-9]+)(:(?P<fill>\w+))?")
 _SHAPE = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*)")
+MESSAGE_BYTES = 2**31
+"""What protobuf's messages stay below."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class InputParams:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed must be >= 0, got {self.seed}")
+
 
 @dataclass(frozen=True)
 class TensorMetadata:
@@ -102,7 +109,7 @@ def make_inputs(params: InputParams, metadata: Sequence[TensorMetadata]) -> list
     generator = np.random.default_rng(params.seed)
     given = {tensor.name: tensor for tensor in _from_file(params.file)}
     for spec in params.specs:
-        given[spec.name] = FILLS[spec.fill](spec.name, spec.datatype, spec.shape, generator)
+        given[spec.name] = _filled(spec, generator)
     known = [tensor.name for tensor in metadata]
     for name in [*given, *params.shapes]:
         if name not in known:
@@ -121,7 +128,19 @@ def _made(
         )
     if row.datatype not in DATATYPES:
         raise PayloadError(f"input {row.name!r}: datatype {row.datatype!r} is not supported")
-    return FILLS["random"](row.name, row.datatype, shape, generator)
+    return _filled(InputSpec(row.name, shape, row.datatype), generator)
+
+
+def _filled(spec: InputSpec, generator: np.random.Generator) -> RawTensor:
+    if math.prod(spec.shape) >= MESSAGE_BYTES:
+        raise PayloadError(
+            f"input {spec.name!r}: shape {list(spec.shape)} is more than a message of"
+            f" {MESSAGE_BYTES} bytes holds"
+        )
+    try:
+        return FILLS[spec.fill](spec.name, spec.datatype, spec.shape, generator)
+    except (MemoryError, ValueError) as error:
+        raise PayloadError(f"input {spec.name!r}: {error}") from error
 
 
 def _from_file(file: Path | None) -> list[RawTensor]:

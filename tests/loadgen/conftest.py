@@ -35,6 +35,8 @@ class IdentityServer:
         self.url = ""
 
     def metadata(self, request, context):
+        if request.name == "two lines":
+            context.abort(grpc.StatusCode.INTERNAL, "one\ntwo")
         if request.name != "identity":
             context.abort(grpc.StatusCode.NOT_FOUND, f"no model {request.name!r}")
         answer = ModelMetadataResponse(name="identity", versions=["1"], platform="test")

@@ -1,5 +1,7 @@
 import json
 import socket
+import subprocess
+import sys
 
 import grpc
 import numpy as np
@@ -97,6 +99,25 @@ def test_the_table_is_printed_and_the_file_written(identity, capsys, tmp_path):
     _check_schema(json.loads(file.read_text()))
 
 
+def test_a_reader_that_goes_away_is_no_failure(identity):
+    command = [sys.executable, "-m", "loadgen", "--url", identity.url, "--model", "identity"]
+    with subprocess.Popen(
+        [*command, *_SHORT, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_what_we_did_not_foresee_is_one_line(identity, capsys, monkeypatch):
+    async def fail(*_):
+        raise LookupError("lost\nits way")
+
+    monkeypatch.setattr("loadgen.cli.measure", fail)
+    assert main(["--url", identity.url, "--model", "identity"]) == 70
+    assert capsys.readouterr().err == "loadgen: internal error: LookupError: lost its way\n"
+
+
 def _unused_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -127,6 +148,13 @@ def test_an_unreachable_server_is_one_line_and_a_failure(capsys):
         (["--model", "identity", "--users", "0"], 2, "users must be >= 1, got 0"),
         (["--model", "identity", "--rate", "0"], 2, "rate_per_s must be > 0"),
         (["--model", "identity", "--timeout", "0s"], 2, "timeout must be > 0"),
+        (["--model", "identity", "--timeout", 400 * "9"], 2, "longer than a century"),
+        (["--model", "identity", "--seed", "-1"], 2, "seed must be >= 0, got -1"),
+        (["--model", "identity", "--shape", "x:0:9999999999,4"], 1, "more than a message"),
+        (["--model", "identity", "--input", f"x:0:{70 * '1,'}1:FP32"], 1, "input 'x:0': maximum"),
+        (["--model", "identity", "--json", "no/where.json"], 1, "no/where.json: cannot be written"),
+        (["--model", "identity", "--json", "."], 1, ".: cannot be written"),
+        (["--model", "two lines"], 1, "refused model 'two lines': one two"),
     ],
 )
 def test_wrong_options_are_one_clear_line(identity, capsys, options, status, message):
