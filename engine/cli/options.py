@@ -43,8 +43,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=SIZE",
-        help="size of a dynamic dimension in random inputs, for example batch=8, or image.2=64"
-        " where it has no name (default: images 224, texts 128, else 1); may be repeated",
+        help="make random inputs with this size of a dynamic dimension, for example batch=8, or"
+        " image.2=64 if it has no name (default: images 224, texts 128, else 1); may be repeated",
     )
 
 

@@ -35,16 +35,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-batch",
         type=int,
-        default=8,
         metavar="N",
-        help="largest batch, in rows of the inputs (default %(default)s)",
+        help="largest batch, in rows of the inputs (default 8)",
     )
     add(
         "--groups",
         type=int,
-        default=1,
         metavar="N",
-        help="cut models into so many groups, for policies that run parts of them",
+        help="cut models into so many groups, for policies that run parts of them (default 1)",
     )
     add(
         "--profile",
@@ -60,12 +58,12 @@ def is_meant(args: argparse.Namespace) -> bool:
     Raises
     ------
     ValueError
-        If it is of neither kind, or there are targets for one that places operators.
+        If it is of neither kind, or there are options of the other one.
     """
     if args.policy in placement_policy_names():
-        if args.slo or args.rate or args.profile:
-            text = "--slo, --rate and --profile need a policy for several models"
-            raise ValueError(f"{text}, not {args.policy!r}")
+        given = _given(args, "slo", "rate", "profile", "max_batch", "groups")
+        if given:
+            raise ValueError(f"{given}: need a policy for several models, not {args.policy!r}")
         return False
     from colocation import policy_names
 
@@ -75,27 +73,42 @@ def is_meant(args: argparse.Namespace) -> bool:
     return True
 
 
+def _given(args: argparse.Namespace, *names: str) -> str:
+    """Those of these options that were given, as they are written."""
+    values = {name: getattr(args, name) for name in names}
+    given = (name for name, value in values.items() if value or type(value) is int)  # 0 is given
+    return ", ".join(f"--{name.replace('_', '-')}" for name in given)
+
+
 def run(args: argparse.Namespace, server: ServerParams) -> int:
     """Load, measure, serve until stopped."""
     from engine.cli.server_policy import serve_by_policy
     from engine.live.policy_params import PolicyParams
     from engine.serving.repository import find_models
 
-    if args.lazy or args.slice_ms:
-        raise ValueError(f"--lazy and --slice-ms do not go with policy {args.policy!r}")
+    unfit = _given(args, "lazy", "slice_ms", "gpu_memory")
+    if unfit:
+        raise ValueError(f"{unfit}: not with policy {args.policy!r}")
     params = PolicyParams(
         policy=args.policy,
         slos_ns={name: duration_ns(text) for name, text in options.texts(args.slo).items()},
         options=options.pairs(args.option),
         devices=args.devices,
-        rates_per_s={name: float(text) for name, text in options.texts(args.rate).items()},
-        most_items=args.max_batch,
-        groups=args.groups,
+        rates_per_s={name: _rate(name, text) for name, text in options.texts(args.rate).items()},
+        most_items=8 if args.max_batch is None else args.max_batch,
+        groups=1 if args.groups is None else args.groups,
         profile=args.profile,
         cache=args.cache,
     )
     done = asyncio.run(serve_by_policy(server, find_models(args.model), params))
     return 0 if done else 1
+
+
+def _rate(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--rate {name}: expected queries a second, got {text!r}") from None
 
 
 def duration_ns(text: str) -> int:

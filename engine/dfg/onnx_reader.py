@@ -46,6 +46,8 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
         In one line: the file and why it cannot be used.
     """
     path, cache_folder = Path(path).absolute(), Path(cache_folder).absolute()
+    if path.exists() and not path.is_file():  # a device may never end
+        raise ModelError(f"{path}: not a regular file")
     try:
         return _read(path, cache_folder)
     except UnicodeDecodeError as error:

@@ -27,17 +27,20 @@ def example_inputs(
     Parameters
     ----------
     dims : mapping of str to int, optional
-        Sizes of open dimensions in made-up inputs (engine/pipeline/open_dims.py).
+        Sizes of open dimensions in made-up inputs (engine/pipeline/open_dims.py), which they
+        ask for: the file beside the model is not used then.
 
     Raises
     ------
     InputError
         If the file cannot be read, or its arrays do not fit the model.
     ConfigError
-        If ``dims`` names what is no dimension of an input.
+        If ``dims`` names what is no dimension of an input, or comes with a file.
     """
+    if dims and inputs_path is not None:
+        raise ConfigError(f"--dim sizes made-up inputs, not those of {inputs_path}")
     beside = Path(model_path).with_suffix(".npz")
-    chosen = inputs_path or (beside if beside.exists() else None)
+    chosen = inputs_path or (beside if beside.exists() and not dims else None)
     if chosen is None:
         _check_dims(graph, dims or {})
         return made_up_inputs(graph, dims or {})

@@ -16,6 +16,8 @@ from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
 from engine.runtime.machines import EmulationParams, machine_for
 
+_LONGEST_SLICE_MS = 1e9
+
 
 @dataclass(frozen=True)
 class LoadParams:
@@ -79,8 +81,8 @@ class LoadParams:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
         if self.selection_ns < 0:
             raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
-        if not 0 <= self.slice_ms < float("inf"):
-            raise ConfigError(f"slice_ms must be >= 0, got {self.slice_ms}")
+        if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
+            raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
         if self.tune_s != 0:
             TuneParams(self.tune_s)
         if self.on_device_loss not in tuple(OnDeviceLoss):

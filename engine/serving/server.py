@@ -60,7 +60,7 @@ class ServerParams:
             port = getattr(self, name)
             if port is not None and not 0 <= port <= 65535:
                 raise ValueError(f"{name} is {port}, must be in 0..65535")
-        if self.drain_timeout_s < 0:
+        if not self.drain_timeout_s >= 0:  # nan, too
             raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
         if not 0 < self.max_message_bytes <= _LARGEST_MESSAGE_BYTES:
             raise ValueError(

@@ -31,10 +31,12 @@ def broken(engine: Command, tmp_path: Path) -> dict[str, Path]:
     contents = {"empty": b"", "garbage": bytes(range(256)) * 8, "truncated": whole[:-1000]}
     for name, content in contents.items():
         (tmp_path / f"{name}.onnx").write_bytes(content)
-    return {name: tmp_path / f"{name}.onnx" for name in (*contents, "folder", "missing")}
+    (tmp_path / "endless.onnx").symlink_to("/dev/zero")
+    names = (*contents, "folder", "missing", "endless")
+    return {name: tmp_path / f"{name}.onnx" for name in names}
 
 
-@pytest.mark.parametrize("kind", ["empty", "garbage", "truncated", "folder", "missing"])
+@pytest.mark.parametrize("kind", ["empty", "garbage", "truncated", "folder", "missing", "endless"])
 @pytest.mark.parametrize("verb", READERS)
 def test_model_files(engine: Command, verb: str, kind: str, broken: dict[str, Path]) -> None:
     called = engine(verb, broken[kind], *_more(engine, verb, broken[kind].parent))
@@ -68,6 +70,8 @@ def test_model_files(engine: Command, verb: str, kind: str, broken: dict[str, Pa
         (["run", "LENET", "--dim", "batch"], "expected KEY=VALUE"),
         (["run", "LENET", "--dim", "batch=-1"], "--dim batch: expected a size >= 0"),
         (["run", "LENET", "--dim", "batch=two"], "--dim batch: expected a size >= 0"),
+        (["run", "LENET", "--dim", "batch=2", "--inputs", "x.npz"], "not those of x.npz"),
+        (["run", "LENET", "--slice-ms", "1e308"], "slice_ms must be 0 to 1e+09"),
         (["run", "LENET", "--gantt", "g.svg"], "g.svg: the suffix"),
         (["run", "LENET", "--profile", "PROFILE"], "--profile goes with --placement"),
         (["run", "LENET", "--inputs", "none.npz"], "none.npz: No such file"),
@@ -201,10 +205,8 @@ def test_inputs_files_that_are_none(engine: Command, tmp_path: Path) -> None:
         assert str(path) in called.err
 
 
-def test_unknown_dimension(engine: Command, tmp_path: Path) -> None:
-    alone = tmp_path / "lenet.onnx"
-    alone.write_bytes(engine.path("lenet.onnx").read_bytes())
-    called = engine("run", alone, "--dim", "batsh=2")
+def test_unknown_dimension(engine: Command) -> None:
+    called = engine("run", engine.path("lenet.onnx"), "--dim", "batsh=2")
     assert "no input has a dimension 'batsh'; there are: batch" in called.err
     assert called.is_one_clear_line()
 

@@ -169,7 +169,10 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--slo", "chain=1s", "--slo", "lenet=fast"], "expected a duration such as 50ms"),
         (["--policy", "none_such"], "unknown policy 'none_such'"),
         (["--policy", "heft", "--slo", "chain=1s"], "need a policy for several models"),
-        (["--lazy"], "--lazy and --slice-ms do not go with policy 'edf'"),
+        (["--lazy", "--slice-ms", "1"], "--lazy, --slice-ms: not with policy 'edf'"),
+        (["--gpu-memory", "1GiB"], "--gpu-memory: not with policy 'edf'"),
+        (["--policy", "heft", "--max-batch", "0"], "--max-batch: need a policy for several"),
+        (["--slo", "chain=1s", "--rate", "chain=x"], "--rate chain: expected queries a second"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_served(

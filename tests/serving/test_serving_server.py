@@ -65,6 +65,7 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
         ({"http_port": -1}, "http_port is -1"),
         ({"grpc_port": 65536}, "grpc_port is 65536"),
         ({"drain_timeout_s": -1}, "drain_timeout_s is -1"),
+        ({"drain_timeout_s": float("nan")}, "drain_timeout_s is nan"),
         ({"max_message_bytes": 2**31}, "max_message_bytes is"),
     ],
 )
