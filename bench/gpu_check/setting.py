@@ -73,11 +73,13 @@ def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:
     Raises
     ------
     DeviceError
-        If the driver does not know the GPU.
+        If the driver does not know the GPU, or it is behind a plugin provider.
     """
     spec = specs[gpu_index(specs)]
     if spec.kind == "emulated":
         return f"EMULATED {spec.preset}"
+    if spec.kind == "plugin":
+        raise DeviceError(f"device {spec.name!r}: the check is of CUDA and emulated GPUs")
     gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
     if index >= len(gpus):
         raise DeviceError(f"device {spec.name!r}: the driver sees {len(gpus)} GPUs")

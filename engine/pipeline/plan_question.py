@@ -12,6 +12,8 @@ from engine.dfg.graph import Graph
 from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import this_machine
+from engine.profiling.plugins import PREFIX, read_plugin
+from engine.profiling.presence import check_present
 from engine.runtime.inputs import input_specs
 
 
@@ -26,7 +28,8 @@ class PlanQuestion:
     runtime : str
         Version of ONNX Runtime.
     machine : mapping
-        ``cpu``, ``cores``, ``architecture`` and ``driver``.
+        ``cpu``, ``cores``, ``architecture`` and ``driver``, and by name of each plugin provider
+        what it drives.
     devices : tuple of str
         As the user named them.
     policy, options : str, mapping
@@ -84,12 +87,23 @@ def question_of(
             "cores": here.cores,
             "architecture": platform.machine(),
             "driver": here.driver,
+            **_provided(specs),
         },
         devices=tuple(spec.text for spec in specs),
         policy=policy,
         options=options,
         sizes=open_sizes(graph, inputs),
     )
+
+
+def _provided(specs: Sequence[DeviceSpec]) -> dict[str, str]:
+    """What the plugin providers drive here; their operators and times depend on it."""
+    found = {}
+    for spec in specs:
+        if spec.kind == "plugin":
+            check_present(spec)
+            found[spec.name] = read_plugin(spec.name.removeprefix(PREFIX)).title
+    return found
 
 
 def has_open_sizes(graph: Graph) -> bool:

@@ -217,6 +217,8 @@ def test_gpus_have_folders() -> None:
     assert folder_name(gpu_title(specs)) == "EMULATED-t4"
     with pytest.raises(DeviceError, match="got 2"):
         gpu_title(parse_devices("cpu:1,emulated:a,emulated:b"))
+    with pytest.raises(DeviceError, match="'plugin:webgpu': the check is of CUDA"):
+        gpu_title(parse_devices("cpu:1,plugin:webgpu"))
 
 
 def test_onnx_runtimes_own_package_answers_the_same_bound_or_not(tmp_path: Path) -> None:

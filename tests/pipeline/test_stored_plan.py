@@ -11,6 +11,7 @@ import onnx
 import onnx.parser
 import pytest
 from constant_costs import constant_problem, scattered_plan
+from fake_plugin import fake_plugin
 from pipeline_subject import Subject
 
 from engine.dfg.graph import Graph
@@ -19,6 +20,7 @@ from engine.pipeline.plan_question import PlanQuestion, question_of
 from engine.pipeline.stages import read_model
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from engine.profiling.devices import parse_devices
+from engine.profiling.plugins import read_plugin
 from engine.segmentation.plan import Plan
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
@@ -214,6 +216,14 @@ def test_paths_differ_by_question(graph: Graph) -> None:
     options = {"alpha_ns": 1, "order": "rank"}
     turned = dict(reversed(options.items()))
     assert plan_path(graph, two, "sd", options) == plan_path(graph, two, "sd", turned)
+
+
+def test_what_a_provider_drives_is_part_of_the_question(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SURPLUS_PLUGIN_FAKE", str(fake_plugin().path))
+    asked = question_of(graph, parse_devices("cpu:1,plugin:fake"), "comm_sd", {}, {})
+    assert asked.machine["plugin:fake"] == read_plugin("fake").title
 
 
 DYNAMIC = "sizes (float[N,4] x, float[2,2] k) => (float[N,4] y) { y = Relu(x) z = Neg(k) }"
