@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
+from engine.cli.load_limits import show_need
 from engine.cli.output import check_outputs, show_json, show_rows, three_digits
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
@@ -140,6 +141,8 @@ def _document(
 def _show(
     scenario: Scenario, params: CapacityParams, found: Sequence[Capacity], refused: dict[str, str]
 ) -> None:
+    from colocation.clairvoyant import scenario_bound
+
     whose = "each service" if params.each else "all queries"
     title = f"{scenario.name}: load at which {params.target:.4g} of {whose} is in time"
     show_rows(f"{title}, {params.seeds} seeds", [_row(one) for one in found])
@@ -149,6 +152,7 @@ def _show(
             print(f"{one.policy}: not monotone, {text}")
     for name, reason in refused.items():
         print(f"{name}: cannot serve this scenario, {reason}")
+    show_need(scenario, scenario_bound(scenario))
 
 
 def _row(one: Capacity) -> dict[str, str]:

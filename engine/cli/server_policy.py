@@ -44,11 +44,12 @@ async def serve_by_policy(
         service = _started(prepared, served)
         indices = {model.name: index for index, model in enumerate(served)}
         server.plane.control = PolicyControl(service, indices)
-        announce(list(newest.values()), address, params.host, server.http_port)
     except BaseException:
         await server.stop()
         raise
-    done = await server.serve_until_stopped()
+    done = await server.serve_until_stopped(
+        lambda: announce(list(newest.values()), address, params.host, server.http_port)
+    )
     service.close()
     return done
 

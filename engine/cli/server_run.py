@@ -51,11 +51,12 @@ async def serve(
     address = f"{params.host}:{await server.start()}"
     try:
         ready = await _load_all(served, loading, _lazy if lazy else _load)
-        announce(ready, address, params.host, server.http_port)
     except BaseException:
         await server.stop()
         raise
-    return await server.serve_until_stopped()
+    return await server.serve_until_stopped(
+        lambda: announce(ready, address, params.host, server.http_port)
+    )
 
 
 async def _load_all(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
+from engine.cli.load_limits import show_need
 from engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from engine.cli.parser import add_verb
 from engine.cli.simulate_plots import draw_comparison, parse_loads
@@ -73,7 +74,9 @@ def run(args: argparse.Namespace) -> int:
         show_json(document | {"bound": bound.to_dict(), "refused": refused})
     else:
         _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing, bound)
-        _show_limits(scenario, bound, refused)
+        for name, reason in refused.items():
+            print(f"{name}: cannot serve this scenario, {reason}")
+        show_need(scenario, bound)
         if lived:
             _show(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
             both = zip(compared, lived, strict=True)
@@ -161,18 +164,6 @@ def _row(one: Compared, timing: bool) -> dict[str, str]:
 def _bound_row(bound: Bound) -> dict[str, str]:
     name = "clairvoyant bound" if bound.proved else "bound, estimated"
     return {"policy": name, "in time": f"{bound.goodput:.1%}"}
-
-
-def _show_limits(scenario: Scenario, bound: Bound, refused: dict[str, str]) -> None:
-    """Say which loads no deployment holds, and which policies could not serve."""
-    for name, reason in refused.items():
-        print(f"{name}: cannot serve this scenario, {reason}")
-    if bound.in_time == bound.offered or sum(bound.need) <= len(scenario.devices):
-        return
-    parts = zip(scenario.services, bound.need, strict=True)
-    text = ", ".join(f"{service.name} {need:.2f}" for service, need in parts)
-    total = f"{sum(bound.need):.2f} of {len(scenario.devices)} devices"
-    print(f"no deployment holds this load: it takes at least {total} ({text})")
 
 
 def _service_row(policy: str, tally: Tally) -> dict[str, str]:

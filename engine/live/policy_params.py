@@ -179,16 +179,23 @@ def _measured(
         text = params.devices or "cpu"
         return measure(backend, models, one, own, lanes, text, rounds, progress)
     known = load_measured_profile(params.profile)
-    for model in models:
+    for model, items in zip(models, most, strict=True):
         if model.name not in known.models:
             raise ConfigError(f"{params.profile}: model {model.name!r} was not measured")
+        largest = known.models[model.name].items[-1]
+        if items > largest:
+            text = f"was measured up to batches of {largest}, the largest is to be {items}"
+            raise ConfigError(f"{params.profile}: model {model.name!r} {text} (--max-batch)")
     return known
 
 
 def _check_targets(demand: Demand) -> None:
     share = 100 // demand.devices[0].lanes
     for index, service in enumerate(demand.services):
-        alone_ns = min(demand.latency_ns(index, 1, percent) for percent in {share, 100})
+        try:
+            alone_ns = min(demand.latency_ns(index, 1, percent) for percent in {share, 100})
+        except ValueError as error:
+            raise ConfigError(f"model {service.name!r}: {error}") from error
         if alone_ns > service.slo_ns:
             over_ms = (alone_ns - service.slo_ns) / 1e6
             text = f"takes {alone_ns / 1e6:.3g} ms alone, {over_ms:.3g} ms more than its target"

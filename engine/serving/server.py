@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import logging
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -139,10 +140,15 @@ class Server:
     def _identity(self) -> ServerIdentity:
         return ServerIdentity(self._params.name, _package_version())
 
-    async def serve_until_stopped(self) -> bool:
+    async def serve_until_stopped(self, announce: Callable[[], None] = lambda: None) -> bool:
         """Serve until SIGTERM or SIGINT, then drain and close.
 
         A second signal ends the drain at once.
+
+        Parameters
+        ----------
+        announce : callable
+            Called once signals are handled: who hears of the server may stop it.
 
         Returns
         -------
@@ -153,6 +159,7 @@ class Server:
         for number in _STOP_SIGNALS:
             loop.add_signal_handler(number, self._on_signal)
         try:
+            announce()
             await self._stop.wait()
             return await self.stop()
         finally:
