@@ -79,8 +79,8 @@ for _name, _dispatcher, _options in (
 ):
     add_policy(PolicySpec(_name, _dispatcher, {}, "knee_shares", _options))
     add_policy(PolicySpec(f"{_name}_drop", _dispatcher, {"drop": True}, "knee_shares", _options))
-add_policy(PolicySpec("abacus", "abacus", predictor="overlap"))
-add_policy(PolicySpec("abacus_pipelined", "abacus", {"pipelined": True}, predictor="overlap"))
+for _name, _options in (("abacus", {}), ("abacus_pipelined", {"pipelined": True})):
+    add_policy(PolicySpec(_name, "abacus", _options, "whole", {"lanes": False}, "overlap"))
 for _name, _planner, _options in (
     ("squishy", "squishy", {}),
     ("squishy_halves", "squishy", {"halves": True}),
