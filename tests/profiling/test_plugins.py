@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,3 +184,11 @@ def _value(rows: object) -> _core.Value:
         array.astype(np.float32 if is_real else np.int64),
         TensorProto.FLOAT if is_real else TensorProto.INT64,
     )
+
+
+@pytest.mark.parametrize("kept", ["nothing", "plan", "flight"])
+def test_a_process_ends_well_whatever_it_keeps(fake: FakePlugin, kept: str) -> None:
+    script = Path(__file__).with_name("plugin_exit.py")
+    words = [sys.executable, str(script), "fake", kept]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "")

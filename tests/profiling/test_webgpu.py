@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -62,3 +64,11 @@ def test_a_model_answers_from_several_threads(model: Path) -> None:
     for caller in callers:
         caller.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("kept", ["nothing", "plan", "flight"])
+def test_a_process_ends_well_whatever_it_keeps(kept: str) -> None:
+    script = Path(__file__).with_name("plugin_exit.py")
+    words = [sys.executable, str(script), "webgpu", kept]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr  # the provider warns of limits that it lowers
