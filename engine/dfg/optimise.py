@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from engine.dfg.captures import reads, sub_graphs
 from engine.dfg.constants import domains_used
 from engine.dfg.model_file import parse
 from engine.dfg.plain_model import store_plain
+from engine.dfg.topological import topological_order
 from engine.dfg.value_types import complete_types
 from engine.errors import ModelError, one_line
 from engine.native import open_session
@@ -174,20 +174,7 @@ def _sort_nodes(graph: onnx.GraphProto) -> None:
     before = [{producer[n] for n in reads(node) if n in producer} for node in graph.node]
     if all(not deps or max(deps) < i for i, deps in enumerate(before)):
         return
-    after: list[list[int]] = [[] for _ in before]
-    for index, deps in enumerate(before):
-        for other in deps:
-            after[other].append(index)
-    waits = [len(deps) for deps in before]
-    ready = [i for i, count in enumerate(waits) if count == 0]
-    order = []
-    while ready:
-        index = heapq.heappop(ready)
-        order.append(index)
-        for other in after[index]:
-            waits[other] -= 1
-            if waits[other] == 0:
-                heapq.heappush(ready, other)
+    order = topological_order(before)
     if len(order) < len(before):
         raise ModelError("the model's nodes form a cycle")
     nodes = [graph.node[i] for i in order]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from engine.segmentation.disjoint_sets import DisjointSets
 from placement.problem import Problem
 
 
@@ -55,7 +56,7 @@ def cut_at(
 ) -> list[Cluster]:
     """Cut at every device boundary and at every edge (from, to) that ``is_hub`` names."""
     phase = [0] * len(problem.tasks)
-    joined = _DisjointSets(len(problem.tasks))
+    joined = DisjointSets(range(len(problem.tasks)))
     plain_edges: list[tuple[int, int]] = []
     for task, before in enumerate(problem.predecessors):
         for other in before:
@@ -65,28 +66,6 @@ def cut_at(
                 plain_edges.append((other, task))
     for other, task in plain_edges:
         if phase[other] == phase[task]:
-            joined.union(other, task)
-    members: dict[int, list[int]] = {}
-    for task in range(len(problem.tasks)):
-        members.setdefault(joined.find(task), []).append(task)
-    found = [Cluster(tuple(m), device_of[m[0]], phase[m[0]]) for m in members.values()]
+            joined.join(other, task)
+    found = [Cluster(tasks, device_of[tasks[0]], phase[tasks[0]]) for tasks in joined.sets()]
     return sorted(found, key=lambda c: (c.phase, c.tasks[0]))
-
-
-class _DisjointSets:
-    """Union-find with path halving."""
-
-    def __init__(self, size: int) -> None:
-        self._parent = list(range(size))
-
-    def find(self, item: int) -> int:
-        parent = self._parent
-        while parent[item] != item:
-            parent[item] = parent[parent[item]]
-            item = parent[item]
-        return item
-
-    def union(self, a: int, b: int) -> None:
-        a, b = self.find(a), self.find(b)
-        if a != b:
-            self._parent[max(a, b)] = min(a, b)

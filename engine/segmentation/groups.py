@@ -6,11 +6,11 @@ the same query can, so it may have all lanes of its device.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from engine.dfg.topological import topological_order
 from placement.problem import Problem
 
 
@@ -34,14 +34,16 @@ class GroupGraph:
 
     def __init__(self, problem: Problem, groups: Iterable[Group]) -> None:
         self.problem = problem
-        unordered = list(groups)
+        unordered = sorted(groups, key=lambda group: group.tasks[0])
         group_of = _group_of(problem, unordered)
         before: list[set[int]] = [set() for _ in unordered]
         for task, others in enumerate(problem.predecessors):
             before[group_of[task]].update(group_of[o] for o in others)
         for index, row in enumerate(before):
             row.discard(index)
-        order = _topological(before, [g.tasks[0] for g in unordered])
+        order = topological_order(before)
+        if len(order) < len(unordered):
+            raise ValueError("the groups form a cycle")
         rank = {old: new for new, old in enumerate(order)}
         self.groups: tuple[Group, ...] = tuple(unordered[old] for old in order)
         self.predecessors: tuple[tuple[int, ...], ...] = tuple(
@@ -110,25 +112,3 @@ def _group_of(problem: Problem, groups: Sequence[Group]) -> list[int]:
     if -1 in group_of:
         raise ValueError(f"task {problem.tasks[group_of.index(-1)].name!r} is in no group")
     return group_of
-
-
-def _topological(before: Sequence[set[int]], key: Sequence[int]) -> list[int]:
-    """Kahn's order, the smallest ``key`` first, so that equal inputs give equal orders."""
-    after: list[list[int]] = [[] for _ in before]
-    for index, row in enumerate(before):
-        for other in row:
-            after[other].append(index)
-    missing = [len(row) for row in before]
-    ready = [(key[i], i) for i, count in enumerate(missing) if count == 0]
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        _, index = heapq.heappop(ready)
-        order.append(index)
-        for other in after[index]:
-            missing[other] -= 1
-            if missing[other] == 0:
-                heapq.heappush(ready, (key[other], other))
-    if len(order) != len(before):
-        raise ValueError("the groups form a cycle")
-    return order

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from engine.segmentation.clusters import Cluster, clusters
+from engine.segmentation.disjoint_sets import DisjointSets
 from engine.segmentation.groups import Group, GroupGraph, merged
 from engine.segmentation.packing import longest_first
 from engine.segmentation.service import ServiceTimes
@@ -123,18 +124,8 @@ def _balances(graph: GroupGraph, chosen: Sequence[int], service: ServiceTimes) -
 def _components(graph: GroupGraph, group: Group) -> list[tuple[int, ...]]:
     """Tasks of a group that only edges inside it connect."""
     inside = set(group.tasks)
-    label = {task: task for task in group.tasks}
-
-    def root(task: int) -> int:
-        while label[task] != task:
-            task = label[task]
-        return task
-
+    joined = DisjointSets(group.tasks)
     for task in group.tasks:
-        for other in graph.problem.predecessors[task]:
-            if other in inside:
-                label[max(root(task), root(other))] = min(root(task), root(other))
-    rows: dict[int, list[int]] = {}
-    for task in group.tasks:
-        rows.setdefault(root(task), []).append(task)
-    return [tuple(row) for row in rows.values()]
+        for other in inside.intersection(graph.problem.predecessors[task]):
+            joined.join(task, other)
+    return joined.sets()

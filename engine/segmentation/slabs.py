@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.dfg.antichain import levels
 from engine.segmentation.clusters import Cluster, cut_at
 from placement.problem import Problem
 
@@ -30,8 +31,5 @@ def slabs(problem: Problem, device_of: Sequence[int], thickness: int) -> list[Cl
     """
     if thickness < 1:
         raise ValueError(f"thickness must be >= 1, got {thickness}")
-    level = [0] * len(problem.tasks)
-    for task, before in enumerate(problem.predecessors):
-        level[task] = max((level[other] + 1 for other in before), default=0)
-    slab = [depth // thickness for depth in level]
+    slab = [depth // thickness for depth in levels(problem.predecessors)]
     return cut_at(problem, device_of, lambda a, b: slab[a] != slab[b])
