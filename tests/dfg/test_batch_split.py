@@ -369,7 +369,7 @@ def _taken(name: str, shape: tuple[int, ...], constants: dict[str, Array]) -> No
 STEPS = [_dense, _biased, _normal, _turned, _flat, _summed, _doubled, _squared, _taken]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=7), st.sampled_from([2, 3]))
 def test_random_models_answer_the_same_in_shards(steps: list[Any], shards: int) -> None:
     """Whatever is split, rows are computed alone only where that makes no difference."""

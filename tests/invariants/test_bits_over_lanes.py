@@ -19,7 +19,7 @@ from engine.runtime.model import Model
 from engine.runtime.reference import run_reference
 from engine.segmentation.plan import Plan
 
-FEW = settings(max_examples=4, deadline=None, derandomize=True)
+FEW = settings(max_examples=4, derandomize=True)
 seeds = st.integers(0, 1_000_000)
 IN_FLIGHT = 3
 

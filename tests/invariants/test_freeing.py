@@ -22,7 +22,7 @@ from engine.errors import CancelledError, DeadlineError, ExecutionError
 from engine.profiling.devices import parse_devices
 from engine.runtime.model import Future, Model
 
-ANY = settings(max_examples=8, deadline=None, derandomize=True)
+ANY = settings(max_examples=8, derandomize=True)
 DEVICES = "cpu:2,emulated:gpu:2"
 LONG_NS = 20_000_000
 """What an emulated segment takes where queries are to be caught in the middle."""

@@ -24,7 +24,7 @@ ROWS = (3, 0, 1, 17, 0, 2)
 DEVICES = ("cpu:2", "cpu:4", "cpu:1,emulated:gpu", "cpu:2,emulated:a,emulated:b")
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(model=random_models(), text=st.sampled_from(DEVICES), seed=st.integers(0, 1_000_000))
 def test_answers_are_plain_onnx_runtimes(
     read: Reader, model: onnx.ModelProto, text: str, seed: int

@@ -15,7 +15,7 @@ def makespan(problem, name):
 
 
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_is_as_short_as_the_shortest(seed, count):
     problem = small_random(seed, count, 2)
     assert makespan(problem, "best") == min(makespan(problem, name) for name in ASKED)

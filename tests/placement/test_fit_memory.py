@@ -41,7 +41,7 @@ def embedding_model(tables=8):
     devices=st.integers(1, 3),
     share=st.floats(0, 1),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_policy_fits_or_says_that_it_cannot(name, seed, count, devices, share):
     problem = with_weights(small_random(seed, count, devices), seed)
     placed = make_policy("single").place(problem)
@@ -57,7 +57,7 @@ def test_every_policy_fits_or_says_that_it_cannot(name, seed, count, devices, sh
 
 @everywhere
 @given(seed=st.integers(0, 2**32), limit=st.integers(0, 500))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_where_the_host_can_run_everything_something_always_fits(name, seed, limit):
     problem = with_weights(small_random(seed, 12, 2), seed)
     tasks = tuple(

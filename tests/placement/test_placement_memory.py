@@ -82,7 +82,7 @@ def test_of_devices_that_share_a_memory_the_least_capacity_counts():
 
 
 @given(seed=st.integers(0, 2**32), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_peak_is_that_of_the_worst_instant(seed, data):
     problem = with_weights(small_random(seed, 12, 3), seed)
     able = [[d for d, t in enumerate(k.service_ns) if t is not None] for k in problem.tasks]

@@ -34,7 +34,7 @@ def test_the_policies_of_the_paper_are_there():
 
 @everywhere
 @given(problem=problems, order=st.sampled_from(["fifo", "priority"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_placements_run_validly_and_not_below_the_bound(name, problem, order):
     placement = make_policy(name).place(problem)
     timeline = simulate(problem, placement, SimulatorParams(order))

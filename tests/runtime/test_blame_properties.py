@@ -64,7 +64,7 @@ def _adds_up(found: Blame, start_ns: int, end_ns: int) -> bool:
     query=st.integers(0, 1),
     lanes=st.dictionaries(st.sampled_from(["cpu", "gpu", "npu"]), st.integers(1, 4)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_spans_add_up(
     rows: list[Span],
     call: CallTimes,
@@ -108,7 +108,7 @@ def _causes(problem: Problem, placement: Placement) -> dict[SpanKey, set[SpanKey
     order=st.sampled_from(["priority", "fifo"]),
 )
 @example(seed=7, task_count=25, device_count=3, order="priority")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_simulated_time_is_service_copies_and_waiting_for_lanes(
     seed: int, task_count: int, device_count: int, order: str
 ) -> None:

@@ -25,7 +25,7 @@ def _best(graph: GroupGraph, service: ServiceTimes, kind: str) -> int:
     return min(predict(m, service).makespan_ns for m in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_graphs(), st.integers(0, 5))
 def test_every_move_keeps_every_task(case: tuple[Problem, list[int]], choice: int) -> None:
     problem, device_of = case
@@ -90,7 +90,7 @@ def test_slabs_cut_after_so_many_levels() -> None:
     assert [(c.phase, c.tasks) for c in cut] == [(0, (0, 2)), (0, (1, 3)), (1, (4, 6)), (1, (5, 7))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_graphs(), st.integers(1, 5))
 def test_slabs_may_be_merged_within_a_phase(case: tuple[Problem, list[int]], depth: int) -> None:
     problem, device_of = case

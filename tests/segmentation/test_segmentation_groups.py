@@ -58,7 +58,7 @@ def random_graphs(draw: st.DrawFn) -> tuple[Problem, list[int]]:
     return problem, [rng.randrange(devices) for _ in range(count)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(random_graphs(), st.integers(2, 9), st.integers(1, 3))
 def test_clusters_partition_the_tasks_and_stay_acyclic(
     case: tuple[Problem, list[int]], fan: int, per_lane: int
@@ -73,7 +73,7 @@ def test_clusters_partition_the_tasks_and_stay_acyclic(
     assert sorted(t for g in chosen.groups for t in g.tasks) == list(range(len(problem.tasks)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_graphs())
 def test_every_candidate_prediction_is_a_valid_schedule(case: tuple[Problem, list[int]]) -> None:
     problem, device_of = case
