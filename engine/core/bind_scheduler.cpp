@@ -19,6 +19,7 @@
 #include "ort_cuda.hpp"
 #include "ort_kernel.hpp"
 #include "ort_plugin.hpp"
+#include "ort_source.hpp"
 #include "plan_builder.hpp"
 #include "run.hpp"
 #include "work_kernel.hpp"
@@ -74,6 +75,21 @@ ort::Plugin* plugin_of(Machine& machine, int device) {
   return provider.empty() ? nullptr : &ort::Plugin::get(provider);
 }
 
+/// Open, or as its device wants it.
+std::shared_ptr<const Kernel> make_kernel(Machine& machine, int device, ort::SessionParams params,
+                                          std::vector<std::string> input_names,
+                                          std::vector<std::string> output_names) {
+  const bool known = device >= 0 && device < machine.device_count();
+  if (known && machine.device(device).opens_sessions()) {
+    params.width = 1;  // lanes of a GPU are no threads
+    return std::make_shared<ort::SessionSource>(std::move(params), std::move(input_names),
+                                                std::move(output_names));
+  }
+  return make_ort_kernel(params.model, params.is_bytes, std::move(input_names),
+                         std::move(output_names), params.width, params.level, params.config,
+                         plugin_of(machine, device));
+}
+
 int add_session(PyPlanBuilder& self, std::string name, int device, const nb::object& model,
                 const nb::sequence& inputs, const nb::sequence& outputs, int width,
                 std::int64_t rank, std::int64_t service_ns, std::int64_t launch_ns,
@@ -105,8 +121,13 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
     spec.outputs.push_back(value);
   }
   const nb::gil_scoped_release release;
-  spec.kernel = make_ort_kernel(source, is_bytes, std::move(input_names), std::move(output_names),
-                                width, level, config, plugin_of(*self.owner->get(), device));
+  spec.kernel = make_kernel(*self.owner->get(), device,
+                            {.model = std::move(source),
+                             .is_bytes = is_bytes,
+                             .width = width,
+                             .level = level,
+                             .config = config},
+                            std::move(input_names), std::move(output_names));
   self.builder.set_token_maker(make_ort_cancel_token);
   return self.builder.add_node(std::move(spec));
 }
@@ -197,10 +218,8 @@ nb::dict stats(const PyMachine& self) {
 }
 
 void bind_machine(nb::module_& m) {
-  nb::class_<CudaParams>(m, "CudaOptions", R"(What only a device of kind "cuda" has.
-
-Its kernels are computed by the host for now: sessions on ONNX Runtime's CUDA provider do not
-exist yet.)")
+  m.attr("has_cuda_sessions") = true;
+  nb::class_<CudaParams>(m, "CudaOptions", "What only a device of kind \"cuda\" has.")
       .def(nb::init<>())
       .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
       .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
@@ -254,7 +273,8 @@ exist yet.)")
           [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
              int thread_budget) {
             for (DeviceParams& device : devices)
-              if (device.kind == "cuda") device.cuda.backend = make_ort_host_backend();
+              if (device.kind == "cuda")
+                device.cuda.backend = make_ort_cuda_backend(device.cuda.ordinal);
             const MachineParams params{std::move(devices), spin_ns, thread_budget};
             new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
           },

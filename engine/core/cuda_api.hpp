@@ -109,6 +109,7 @@ class Api {
   Function<std::size_t*, std::size_t*> memory_info{library_, "cudaMemGetInfo"};
   Function<StreamHandle*, unsigned, int> stream_create{library_, "cudaStreamCreateWithPriority"};
   Function<StreamHandle> stream_destroy{library_, "cudaStreamDestroy"};
+  Function<StreamHandle> stream_query{library_, "cudaStreamQuery"};
   Function<StreamHandle> stream_synchronize{library_, "cudaStreamSynchronize"};
   Function<StreamHandle, EventHandle, unsigned> stream_wait_event{library_, "cudaStreamWaitEvent"};
   Function<EventHandle*, unsigned> event_create{library_, "cudaEventCreateWithFlags"};
@@ -129,6 +130,7 @@ class Api {
   Function<ExecutableHandle, StreamHandle> graph_launch{library_, "cudaGraphLaunch"};
   Function<GraphHandle> graph_destroy{library_, "cudaGraphDestroy"};
   Function<ExecutableHandle> executable_destroy{library_, "cudaGraphExecDestroy"};
+  Function<> last_error{library_, "cudaGetLastError"};
   Function<> device_reset{library_, "cudaDeviceReset"};
 };
 

@@ -35,7 +35,10 @@ class KernelSlot final : public CudaKernel {
     kernel_->enqueue(launch, inputs, outputs);
   }
   [[nodiscard]] const std::shared_ptr<const CudaKernel>& kernel() const noexcept { return kernel_; }
-  void clear() noexcept { kernel_.reset(); }
+  void clear(bool is_lost) noexcept {
+    if (is_lost && kernel_ != nullptr) kernel_->abandon();
+    kernel_.reset();
+  }
 
  private:
   std::shared_ptr<const CudaKernel> kernel_;  ///< the submitting thread's own
@@ -71,7 +74,8 @@ class CudaDevice final : public Device {
   void kick() noexcept override;
   /// It copies by itself, and what is charged instead of burnt elsewhere is not burnt here.
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
-  /// Adapts a host's kernel, on the submitting thread, where it will also be destroyed.
+  [[nodiscard]] bool opens_sessions() const noexcept override { return true; }
+  /// Adapts a kernel, on the submitting thread of an idle GPU; that thread will also destroy it.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
       std::shared_ptr<const Kernel> kernel) override {
     return prepare_on(0, std::move(kernel));
@@ -124,8 +128,10 @@ class CudaDevice final : public Device {
     NodeValues values;
   };
 
-  [[nodiscard]] std::shared_ptr<const Kernel> make(
-      const std::function<std::shared_ptr<const CudaKernel>()>& maker);
+  using KernelMaker = std::function<std::shared_ptr<const CudaKernel>()>;
+
+  [[nodiscard]] std::shared_ptr<const Kernel> make(const KernelMaker& maker);
+  [[nodiscard]] std::shared_ptr<const Kernel> make_when_idle(const KernelMaker& maker);
   void drop(const std::shared_ptr<KernelSlot>& slot);
   void mark_lanes() noexcept;
   void settle();
@@ -215,6 +221,7 @@ class CudaPartition final : public Device {
   void stop() noexcept override {}
   void push(const Task& task) override { gpu_.push(task); }
   void push_all(std::span<const Task> tasks) override { gpu_.push_all(tasks); }
+  [[nodiscard]] bool opens_sessions() const noexcept override { return true; }
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(
       std::shared_ptr<const Kernel> kernel) override {

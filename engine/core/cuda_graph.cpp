@@ -2,29 +2,15 @@
 
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace engine::cuda {
 
 namespace {
 
-/// Of the process: calls that one capture may make are forbidden during another.
-std::mutex& capturing() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 void copy(Launch& launch, void* target, const void* source, std::size_t bytes) {
   if (bytes > 0 && target != source)
     launch.api().copy_async(target, source, bytes, device_to_device, launch.stream());
-}
-
-/// Waits for the warm-up: the next lane captures on an idle GPU.
-void settle(Streams& streams, std::uint32_t lane) {
-  const Stamp end = streams.record(lane);
-  while (streams.passed(lane) < end.position)
-    if (!streams.poll()) std::this_thread::yield();
 }
 
 /// The graph of one kernel, on memory of its own.
@@ -61,16 +47,29 @@ class KernelReplay final : public Replay {
 
 }  // namespace
 
+std::unique_lock<std::mutex> capture_turn() {
+  static std::mutex mutex;
+  return std::unique_lock(mutex);
+}
+
+void end_capture(const Api& api, StreamHandle stream) noexcept {
+  int status = 0;
+  GraphHandle graph = nullptr;
+  if (api.stream_is_capturing.code(stream, &status) != 0 || status == 0) return;
+  api.stream_end_capture.code(stream, &graph);
+  if (graph != nullptr) api.graph_destroy.code(graph);
+}
+
 Graph::Graph(ApiPtr api, StreamHandle stream, const std::function<void()>& submit)
     : api_(std::move(api)), stream_(stream) {
-  const std::lock_guard lock(capturing());
+  const auto turn = capture_turn();
   api_->stream_begin_capture(stream_, capture_thread_local);
   GraphHandle graph = nullptr;
   try {
     submit();
     api_->stream_end_capture(stream_, &graph);
   } catch (...) {
-    if (GraphHandle left = end_capture()) api_->graph_destroy.code(left);
+    end_capture(*api_, stream_);
     throw;
   }
   const int code = api_->graph_instantiate.code(&executable_, graph, 0);
@@ -79,15 +78,6 @@ Graph::Graph(ApiPtr api, StreamHandle stream, const std::function<void()>& submi
 }
 
 Graph::~Graph() { api_->executable_destroy.code(executable_); }
-
-/// A capture that failed leaves the stream capturing: ends it.
-GraphHandle Graph::end_capture() const noexcept {
-  int status = 0;
-  GraphHandle graph = nullptr;
-  if (api_->stream_is_capturing.code(stream_, &status) == 0 && status != 0)
-    api_->stream_end_capture.code(stream_, &graph);
-  return graph;
-}
 
 std::unique_ptr<Replay> capture_enqueue(const CudaKernel& kernel, Launch& launch,
                                         std::span<const TensorInfo> inputs, std::size_t outputs) {
@@ -105,8 +95,15 @@ CapturedKernel::CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const D
     Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
     launch.use(std::make_shared<PrivatePool>(device.memory, device.streams, lane));
     replays_.push_back(kernel_->capture(launch));
-    settle(device.streams, lane);
+    // Behind the warm-up: the next lane captures on an idle GPU.
+    static_cast<void>(device.streams.record(lane));
+    device.streams.settle();
   }
+}
+
+void CapturedKernel::abandon() const noexcept {
+  for (const auto& replay : replays_) replay->abandon();
+  kernel_->abandon();
 }
 
 void CapturedKernel::enqueue(Launch& launch, std::span<const ValuePtr> inputs,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -10,11 +11,17 @@
 
 namespace engine::cuda {
 
+/// Captures take turns in the process: calls that one may make are forbidden during another.
+[[nodiscard]] std::unique_lock<std::mutex> capture_turn();
+
+/// Ends what a failed capture may have left on a stream; it captures no more then.
+void end_capture(const Api& api, StreamHandle stream) noexcept;
+
 /// A graph that can be launched. One thread; its launches must have ended when it goes.
 class Graph {
  public:
-  /// Captures what `submit` submits to the stream, which does not run then. One capture at a time
-  /// in the process. Throws what `submit` throws, or Error; the stream captures no more then.
+  /// Captures what `submit` submits to the stream, which does not run then, in its turn. Throws
+  /// what `submit` throws, or Error; the stream captures no more then.
   Graph(ApiPtr api, StreamHandle stream, const std::function<void()>& submit);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -24,8 +31,6 @@ class Graph {
   void launch() const { api_->graph_launch(executable_, stream_); }
 
  private:
-  [[nodiscard]] GraphHandle end_capture() const noexcept;
-
   const ApiPtr api_;
   const StreamHandle stream_;
   ExecutableHandle executable_ = nullptr;
@@ -50,6 +55,7 @@ class CapturedKernel final : public CudaKernel {
   /// could not be launched.
   void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
                std::span<ValuePtr> outputs) const override;
+  void abandon() const noexcept override;
 
  private:
   const std::shared_ptr<const CudaKernel> kernel_;

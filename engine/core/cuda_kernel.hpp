@@ -15,14 +15,17 @@ namespace engine::cuda {
 /// for all inputs.
 class Launch {
  public:
-  /// All outlive it.
-  Launch(const ApiPtr& api, Streams& streams, DevicePool& memory, PinnedPool& pinned,
-         std::uint32_t lane)
-      : api_(api), streams_(streams), memory_(memory), pinned_(pinned), lane_(lane) {}
+  /// All but `api` outlive it.
+  Launch(ApiPtr api, Streams& streams, DevicePool& memory, PinnedPool& pinned, std::uint32_t lane)
+      : api_(std::move(api)), streams_(streams), memory_(memory), pinned_(pinned), lane_(lane) {}
   [[nodiscard]] const Api& api() const noexcept { return *api_; }
   [[nodiscard]] const ApiPtr& api_pointer() const noexcept { return api_; }
   [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return streams_.handle(lane_); }
+  /// Whether no other lane is at work: nobody waits if this one keeps the submitting thread.
+  [[nodiscard]] bool is_alone() const noexcept {
+    return streams_.is_idle_beside(lane_, streams_.count() - copy_streams);
+  }
   /// Throws Error of code out_of_memory.
   [[nodiscard]] Memory allocate(std::size_t bytes) {
     return private_ ? private_->allocate(bytes) : memory_.allocate(lane_, bytes);
@@ -36,7 +39,7 @@ class Launch {
   [[nodiscard]] bool is_replay() const noexcept { return is_replay_; }
 
  private:
-  const ApiPtr& api_;
+  const ApiPtr api_;
   Streams& streams_;
   DevicePool& memory_;
   PinnedPool& pinned_;
@@ -59,6 +62,8 @@ class Replay {
   [[nodiscard]] virtual const Values& outputs() const noexcept = 0;
   /// Submits it to the stream that it was captured on. Throws Error.
   virtual void launch() = 0;
+  /// As CudaKernel::abandon.
+  virtual void abandon() noexcept {}
 };
 
 /// What a device has for its kernels. Used by its submitting thread only; lives as long as they.
@@ -82,6 +87,9 @@ class CudaKernel : public Kernel {
   /// Captures the work on the launch's stream, for inputs of the only sizes that it takes. The
   /// device is idle. Throws std::exception saying why that cannot be.
   [[nodiscard]] virtual std::unique_ptr<Replay> capture(Launch& launch) const;
+  /// The device is lost, the kernel will be destroyed: it keeps for good what could only be freed
+  /// by calls that fail now.
+  virtual void abandon() const noexcept {}
   /// Always throws: a GPU's kernel has no meaning without a stream.
   void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
                CancelToken* token) const final;

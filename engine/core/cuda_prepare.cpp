@@ -11,19 +11,27 @@ std::shared_ptr<const Kernel> CudaDevice::prepare_on(std::size_t partition,
                                                      std::shared_ptr<const Kernel> kernel) {
   if (auto made = std::dynamic_pointer_cast<const CudaKernel>(kernel))
     return make([&] { return made; });
-  return make([&] { return params_.cuda.backend->adapt(std::move(kernel), parts(partition)); });
+  return make_when_idle(
+      [&] { return params_.cuda.backend->adapt(std::move(kernel), parts(partition)); });
 }
 
 std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
                                                      std::shared_ptr<const Kernel> prepared) {
   const auto* slot = dynamic_cast<const KernelSlot*>(prepared.get());
   if (slot == nullptr) return prepared;  // nothing to execute
-  return make([&]() -> std::shared_ptr<const CudaKernel> {
+  return make_when_idle([&]() -> std::shared_ptr<const CudaKernel> {
+    return std::make_shared<const CapturedKernel>(slot->kernel(), parts(partition));
+  });
+}
+
+/// Captures, and sessions that open and fill memory without a stream, allow nothing beside them.
+std::shared_ptr<const Kernel> CudaDevice::make_when_idle(const KernelMaker& maker) {
+  return make([&] {
     settle();
     try {
-      auto captured = std::make_shared<const CapturedKernel>(slot->kernel(), parts(partition));
+      auto made = maker();
       mark_lanes();
-      return captured;
+      return made;
     } catch (const Error& error) {
       if (error.is_fatal()) fatal_ = error.what();
       mark_lanes();
@@ -36,8 +44,7 @@ std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
 }
 
 /// Makes a kernel on the submitting thread, which also destroys it.
-std::shared_ptr<const Kernel> CudaDevice::make(
-    const std::function<std::shared_ptr<const CudaKernel>()>& maker) {
+std::shared_ptr<const Kernel> CudaDevice::make(const KernelMaker& maker) {
   // The text and not the exception: two threads would hold and free one.
   std::promise<std::pair<std::shared_ptr<KernelSlot>, std::string>> made;
   const auto call = [&] {
@@ -61,7 +68,7 @@ std::shared_ptr<const Kernel> CudaDevice::make(
 }
 
 void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
-  slot->clear();
+  slot->clear(!lost_.empty());
   kernels_.erase(slot);
   mark_lanes();
   returns_memory_ = true;

@@ -1,6 +1,7 @@
 #include "cuda_streams.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace engine::cuda {
@@ -57,6 +58,17 @@ void Streams::wait(std::uint32_t stream, const Uses& uses) {
 
 bool Streams::is_idle() const noexcept {
   return std::ranges::all_of(rows_, [](const Row& row) { return row.outstanding.empty(); });
+}
+
+bool Streams::is_idle_beside(std::uint32_t stream, std::uint32_t end) const noexcept {
+  for (std::uint32_t other = 0; other < end; ++other)
+    if (other != stream && !rows_[other].outstanding.empty()) return false;
+  return true;
+}
+
+void Streams::settle() {
+  while (!is_idle())
+    if (!poll()) std::this_thread::yield();
 }
 
 bool Streams::poll() {

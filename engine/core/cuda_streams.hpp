@@ -11,8 +11,9 @@
 
 namespace engine::cuda {
 
-/// Most streams of a device: 16 lanes and one for copies in each direction.
+/// Most streams of a device: 16 lanes and one for copies in each direction, which come last.
 inline constexpr std::uint32_t max_streams = 18;
+inline constexpr std::uint32_t copy_streams = 2;
 
 /// A point in a stream: after its `position`-th event. Position 0 is before everything.
 struct Stamp {
@@ -67,6 +68,11 @@ class Streams {
   }
   /// Whether the host has seen all recorded points pass.
   [[nodiscard]] bool is_idle() const noexcept;
+  /// The same of all streams but one and those from `end` on.
+  [[nodiscard]] bool is_idle_beside(std::uint32_t stream, std::uint32_t end) const noexcept;
+  /// Polls until all recorded points have passed: for what may not happen beside other work.
+  /// Throws Error.
+  void settle();
   /// The last point recorded in the stream.
   [[nodiscard]] Stamp last(std::uint32_t stream) const noexcept {
     return {stream, rows_[stream].recorded};

@@ -43,6 +43,8 @@ class Device {
   virtual void kick() noexcept {}
   /// Whether tasks need `ready_ns`: the device has a clock of its own.
   [[nodiscard]] virtual bool is_timed() const noexcept { return false; }
+  /// Whether prepare() wants sessions that are not open yet: it opens them itself.
+  [[nodiscard]] virtual bool opens_sessions() const noexcept { return false; }
   /// Gives the device the chance to wrap or refuse a kernel when a plan is built. Throws
   /// std::runtime_error when it refuses.
   [[nodiscard]] virtual std::shared_ptr<const Kernel> prepare(

@@ -10,10 +10,12 @@
 #include <stdexcept>
 #include <string>
 
+struct OrtCUDAProviderOptionsV2;
 struct OrtEnv;
 struct OrtEpDevice;
 struct OrtHardwareDevice;
 struct OrtKeyValuePairs;
+struct OrtIoBinding;
 struct OrtMemoryInfo;
 struct OrtOptionalTypeInfo;
 struct OrtRunOptions;
@@ -21,6 +23,7 @@ struct OrtSequenceTypeInfo;
 struct OrtSession;
 struct OrtSessionOptions;
 struct OrtStatus;
+struct OrtSyncStream;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtThreadingOptions;
 struct OrtTypeInfo;
@@ -29,12 +32,15 @@ struct OrtValue;
 /// An allocator as the C API lays it out, up to what we use; one of ours says so by its version.
 struct OrtAllocator {
   static constexpr std::uint32_t kVersion = 18;  ///< the first with Reserve, before later fields
+  static constexpr std::uint32_t kStreamVersion = 23;  ///< the first with all of these
 
   std::uint32_t version;
   void* (*Alloc)(OrtAllocator* self, std::size_t bytes);
   void (*Free)(OrtAllocator* self, void* bytes);
   const OrtMemoryInfo* (*Info)(const OrtAllocator* self);
   void* (*Reserve)(OrtAllocator* self, std::size_t bytes);
+  OrtStatus* (*GetStats)(const OrtAllocator* self, void** pairs) = nullptr;  ///< null: it has none
+  void* (*AllocOnStream)(OrtAllocator* self, std::size_t bytes, OrtSyncStream* stream) = nullptr;
 };
 
 namespace engine::ort {
@@ -101,6 +107,8 @@ class Api {
       set_global_create_thread{table_};
   StatusFn<201, OrtThreadingOptions*, void (*)(void*)> set_global_join_thread{table_};
   StatusFn<69, int, int, OrtMemoryInfo**> create_cpu_memory_info{table_};
+  StatusFn<68, const char*, int, int, int, OrtMemoryInfo**> create_memory_info{table_};
+  Fn<94, void(OrtMemoryInfo*)> release_memory_info{table_};
   StatusFn<78, OrtAllocator**> get_default_allocator{table_};
   StatusFn<76, OrtAllocator*, void*> allocator_free{table_};
   StatusFn<131, const OrtSession*, const OrtMemoryInfo*, OrtAllocator**> create_allocator{table_};
@@ -116,6 +124,7 @@ class Api {
       table_};
   StatusFn<197, OrtSessionOptions*, void*> set_thread_creation_options{table_};
   StatusFn<198, OrtSessionOptions*, void (*)(void*)> set_join_thread{table_};
+  StatusFn<150, OrtSessionOptions*, const char*, const OrtValue*> add_initializer{table_};
   Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
 
   StatusFn<301, OrtEnv*, const char*, const char*> register_provider_library{table_};
@@ -133,6 +142,13 @@ class Api {
   Fn<310, std::uint32_t(const OrtHardwareDevice*)> hardware_device_id{table_};
   Fn<298, void(const OrtKeyValuePairs*, const char* const**, const char* const**, std::size_t*)>
       key_value_pairs{table_};
+
+  StatusFn<205, OrtCUDAProviderOptionsV2**> create_cuda_options{table_};
+  StatusFn<206, OrtCUDAProviderOptionsV2*, const char* const*, const char* const*, std::size_t>
+      update_cuda_options{table_};
+  StatusFn<263, OrtCUDAProviderOptionsV2*, const char*, void*> set_cuda_pointer{table_};
+  StatusFn<204, OrtSessionOptions*, const OrtCUDAProviderOptionsV2*> append_cuda{table_};
+  Fn<208, void(OrtCUDAProviderOptionsV2*)> release_cuda_options{table_};
 
   StatusFn<7, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> create_session{
       table_};
@@ -153,7 +169,19 @@ class Api {
            std::size_t, const char* const*, std::size_t, OrtValue**>
       run{table_};
 
+  StatusFn<134, OrtSession*, OrtIoBinding**> create_binding{table_};
+  StatusFn<136, OrtIoBinding*, const char*, const OrtValue*> bind_input{table_};
+  StatusFn<137, OrtIoBinding*, const char*, const OrtValue*> bind_output{table_};
+  StatusFn<138, OrtIoBinding*, const char*, const OrtMemoryInfo*> bind_output_to_device{table_};
+  StatusFn<133, OrtSession*, const OrtRunOptions*, const OrtIoBinding*> run_with_binding{table_};
+  StatusFn<140, const OrtIoBinding*, OrtAllocator*, OrtValue***, std::size_t*> bound_output_values{
+      table_};
+  Fn<141, void(OrtIoBinding*)> clear_bound_inputs{table_};
+  Fn<142, void(OrtIoBinding*)> clear_bound_outputs{table_};
+  Fn<135, void(OrtIoBinding*)> release_binding{table_};
+
   StatusFn<39, OrtRunOptions**> create_run_options{table_};
+  StatusFn<165, OrtRunOptions*, const char*, const char*> add_run_config_entry{table_};
   StatusFn<46, OrtRunOptions*> set_terminate{table_};
   StatusFn<47, OrtRunOptions*> unset_terminate{table_};
   Fn<97, void(OrtRunOptions*)> release_run_options{table_};
@@ -175,6 +203,9 @@ class Api {
 
   StatusFn<48, OrtAllocator*, const std::int64_t*, std::size_t, int, OrtValue**> create_tensor{
       table_};
+  StatusFn<49, const OrtMemoryInfo*, void*, std::size_t, const std::int64_t*, std::size_t, int,
+           OrtValue**>
+      create_tensor_over{table_};
   StatusFn<292, OrtAllocator*, void*, std::size_t, const std::int64_t*, std::size_t, int,
            OrtValue**>
       create_tensor_with_deleter{table_};

@@ -1,9 +1,11 @@
 #include "ort_cuda.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "cuda_host_kernel.hpp"
+#include "ort_cuda_kernel.hpp"
 #include "ort_types.hpp"
 #include "ort_value.hpp"
 
@@ -11,8 +13,10 @@ namespace engine {
 
 namespace {
 
-class OrtHostBackend final : public cuda::Backend {
+class OrtCudaBackend final : public cuda::Backend {
  public:
+  explicit OrtCudaBackend(int ordinal) : ordinal_(ordinal) {}
+
   [[nodiscard]] HostTensor read(const Value& host) const override {
     const auto& value = static_cast<const ort::OnnxValue&>(host);
     if (value.kind() != ort::ValueKind::kTensor || ort::element_bits(value.elem_type()) == 0)
@@ -32,16 +36,25 @@ class OrtHostBackend final : public cuda::Backend {
   }
 
   [[nodiscard]] std::shared_ptr<const cuda::CudaKernel> adapt(
-      std::shared_ptr<const Kernel> kernel, const cuda::DeviceParts&) const override {
-    return std::make_shared<cuda::HostKernel>(std::move(kernel), *this);
+      std::shared_ptr<const Kernel> kernel, const cuda::DeviceParts& device) const override {
+    auto source = std::dynamic_pointer_cast<const ort::SessionSource>(kernel);
+    if (source == nullptr) return std::make_shared<cuda::HostKernel>(std::move(kernel), *this);
+    auto& allocator = ort::CudaAllocator::of(ordinal_);
+    if (!weights_) weights_.emplace(allocator.info());
+    auto weights = weights_->of(source->params(), device);
+    return std::make_shared<ort::CudaSessionKernel>(
+        ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights)}, device);
   }
+
+ private:
+  const int ordinal_;
+  mutable std::optional<ort::CudaWeights> weights_;  ///< the submitting thread's own
 };
 
 }  // namespace
 
-std::shared_ptr<const cuda::Backend> make_ort_host_backend() {
-  static const auto backend = std::make_shared<const OrtHostBackend>();
-  return backend;
+std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal) {
+  return std::make_shared<const OrtCudaBackend>(ordinal);
 }
 
 }  // namespace engine

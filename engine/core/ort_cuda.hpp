@@ -7,8 +7,9 @@
 
 namespace engine {
 
-/// Values are ONNX Runtime's tensors of fixed-size elements. Kernels are computed by the host
-/// (cuda_host_kernel.hpp): sessions on ONNX Runtime's CUDA provider do not exist yet.
-[[nodiscard]] std::shared_ptr<const cuda::Backend> make_ort_host_backend();
+/// For one device, on the GPU of that number. Values are ONNX Runtime's tensors of fixed-size
+/// elements. Sessions that are not open yet (ort_source.hpp) are opened on ONNX Runtime's CUDA
+/// provider, one for each lane; other kernels are computed by the host (cuda_host_kernel.hpp).
+[[nodiscard]] std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal);
 
 }  // namespace engine

@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "ort_output_pool.hpp"
@@ -131,21 +130,13 @@ class OrtKernel final : public Kernel {
       std::ranges::move(set, outputs.begin());
       return true;
     }
-    if (!blames_output(status)) ort::check(status);  // a failure of its own: throws
+    const auto& api = ort::Runtime::get().api();
+    // A failure of its own throws.
+    if (!ort::blames_output(api.get_error_message(status))) ort::check(status);
     // A wrong shape fails here and would not without the pool: run again before it is an error.
-    ort::Runtime::get().api().release_status(status);
+    api.release_status(status);
     refused = true;
     return false;
-  }
-
-  /// Whether a run failed at the tensors that it was given to write to; only the text tells.
-  static bool blames_output(const OrtStatus* status) noexcept {
-    static constexpr std::array<std::string_view, 4> kTexts = {"pre-allocated output", "for output",
-                                                               "shape verification failed",
-                                                               "Unexpected output data type"};
-    const std::string_view why = ort::Runtime::get().api().get_error_message(status);
-    return std::ranges::any_of(kTexts,
-                               [&](std::string_view text) { return why.find(text) != why.npos; });
   }
 
   /// Whether an output may share memory with an input (pass-through, sequences). Pooled inputs

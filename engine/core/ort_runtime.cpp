@@ -103,6 +103,15 @@ void check(OrtStatus* status) {
   if (status != nullptr) check_with(Runtime::get().api(), status);
 }
 
+void Release::operator()(OrtCUDAProviderOptionsV2* options) const noexcept {
+  Runtime::get().api().release_cuda_options(options);
+}
+void Release::operator()(OrtIoBinding* binding) const noexcept {
+  Runtime::get().api().release_binding(binding);
+}
+void Release::operator()(OrtMemoryInfo* info) const noexcept {
+  Runtime::get().api().release_memory_info(info);
+}
 void Release::operator()(OrtRunOptions* options) const noexcept {
   Runtime::get().api().release_run_options(options);
 }

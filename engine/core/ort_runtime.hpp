@@ -42,6 +42,9 @@ class Runtime {
 
 /// Frees ONNX Runtime objects; one deleter for all handles.
 struct Release {
+  void operator()(OrtCUDAProviderOptionsV2* options) const noexcept;
+  void operator()(OrtIoBinding* binding) const noexcept;
+  void operator()(OrtMemoryInfo* info) const noexcept;
   void operator()(OrtRunOptions* options) const noexcept;
   void operator()(OrtSession* session) const noexcept;
   void operator()(OrtSessionOptions* options) const noexcept;

@@ -53,8 +53,10 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* wor
   return options;
 }
 
-Handle<OrtSession> make_session(const SessionParams& params, Workers* workers) {
+Handle<OrtSession> make_session(const SessionParams& params, Workers* workers,
+                                const std::function<void(OrtSessionOptions*)>& extend) {
   const auto options = make_options(params, workers);
+  if (extend) extend(options.get());
   const OrtEnv* env = Runtime::get().env();
   if (!params.is_bytes) {
     return create<OrtSession>(api().create_session, env, params.model.c_str(), options.get());
@@ -128,8 +130,11 @@ const ValueInfo* find(const std::vector<ValueInfo>& infos, const std::string& na
 
 }  // namespace
 
-InferenceSession::InferenceSession(const SessionParams& params)
-    : api_(api()), workers_(make_workers(params)), session_(make_session(params, workers_.get())) {
+InferenceSession::InferenceSession(const SessionParams& params,
+                                   const std::function<void(OrtSessionOptions*)>& extend)
+    : api_(api()),
+      workers_(make_workers(params)),
+      session_(make_session(params, workers_.get(), extend)) {
   inputs_ = read_infos(session_.get(), api_.session_input_count, api_.session_input_name,
                        api_.session_input_type);
   overridable_ = read_infos(session_.get(), api_.session_overridable_count,
@@ -147,6 +152,14 @@ const ValueInfo& InferenceSession::input(const std::string& name) const {
 const ValueInfo& InferenceSession::output(const std::string& name) const {
   if (const ValueInfo* info = find(outputs_, name)) return *info;
   throw_unknown(outputs_, name, "output");
+}
+
+bool blames_output(std::string_view error) noexcept {
+  static constexpr std::array<std::string_view, 4> kTexts = {"pre-allocated output", "for output",
+                                                             "shape verification failed",
+                                                             "Unexpected output data type"};
+  return std::ranges::any_of(kTexts,
+                             [&](std::string_view text) { return error.find(text) != error.npos; });
 }
 
 }  // namespace engine::ort

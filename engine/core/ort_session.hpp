@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ort_runtime.hpp"
@@ -43,8 +45,10 @@ struct ValueInfo {
 class InferenceSession {
  public:
   /// Reads and optimises the model; takes milliseconds to seconds. Throws std::runtime_error
-  /// with ONNX Runtime's message, std::invalid_argument for a bad width or level.
-  explicit InferenceSession(const SessionParams& params);
+  /// with ONNX Runtime's message, std::invalid_argument for a bad width or level. `extend` adds to
+  /// the options what `params` has no word for: providers, initializers.
+  explicit InferenceSession(const SessionParams& params,
+                            const std::function<void(OrtSessionOptions*)>& extend = {});
 
   /// What every run must be given (optional types aside).
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const noexcept { return inputs_; }
@@ -54,6 +58,9 @@ class InferenceSession {
   [[nodiscard]] const ValueInfo& output(const std::string& name) const;
   /// The same of an input, or of an initializer that an input may override.
   [[nodiscard]] const ValueInfo& input(const std::string& name) const;
+
+  /// For bindings and their runs.
+  [[nodiscard]] OrtSession* get() const noexcept { return session_.get(); }
 
   /// Fills `outputs` (null on entry) with values that the caller owns. `options` may be null.
   [[nodiscard]] OrtStatus* run(std::span<const char* const> input_names,
@@ -73,5 +80,9 @@ class InferenceSession {
   std::vector<ValueInfo> overridable_;
   std::vector<ValueInfo> outputs_;
 };
+
+/// Whether a run failed at the tensors that it was given to write to; only ONNX Runtime's text
+/// says.
+[[nodiscard]] bool blames_output(std::string_view error) noexcept;
 
 }  // namespace engine::ort

@@ -30,7 +30,6 @@ from engine.pipeline.tuning import Entrant, Tuner
 from engine.pipeline.tuning_report import TuningReport
 from engine.runtime import in_place
 from engine.runtime.contest import Contest, ContestParams, Turn
-from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.runtime.selection import ModelContender
 from engine.segmentation.plan import Plan
@@ -60,7 +59,7 @@ class CandidateBuilder:
         self._graph = graph
         self._costs = costs
         self._policy = policy
-        self._machine = machine_for(params.specs(), params.emulation)
+        self._machine = params.machine()
         self._inputs = inputs
         self._recovery = params.recovery()
         self.refused: EngineError | None = None

@@ -37,7 +37,6 @@ from engine.pipeline.tuning_report import TuningReport
 from engine.profiling.profile import Profile
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.lowering import lay_out_plan
-from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
 
@@ -242,5 +241,5 @@ def _from_stored(
 def _laid_out(graph: Graph, plan: Plan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
     lay_out_plan(graph, plan)
-    machine = machine_for(params.specs(), params.emulation)
+    machine = params.machine()
     return Model(graph.unread(), plan, machine, params.second_plan(), params.recovery())

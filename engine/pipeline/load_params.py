@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine import _core
 from engine.errors import ConfigError
 from engine.pipeline.stages import check_policy
 from engine.pipeline.tune_params import TuneParams
@@ -117,6 +118,11 @@ class LoadParams:
             return SecondPlan.SAME_CUTS
         return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
 
+    def machine(self) -> _core.Machine:
+        """The process's machine with these devices, started on first use."""
+        reopens = self.on_device_loss == OnDeviceLoss.RECREATE
+        return machine_for(self.specs(), self.emulation, reopens=reopens)
+
     def recovery(self) -> Recovery | None:
         """How a model on these devices goes on after a loss; None where it does not."""
         specs = self.specs()
@@ -124,7 +130,7 @@ class LoadParams:
             return None
         return Recovery(
             OnDeviceLoss(self.on_device_loss),
-            recreate=lambda: machine_for(specs, self.emulation),
+            recreate=self.machine,
             without=lambda: machine_for(specs[:1]),
         )
 

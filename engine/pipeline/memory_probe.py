@@ -19,7 +19,6 @@ from engine import native
 from engine.errors import ExecutionError
 from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
-from engine.runtime.machines import machine_for
 from engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
 from engine.values import to_value
 
@@ -80,7 +79,7 @@ def probe(params: ProbeParams) -> dict[str, Any]:
     """
     native.load_runtime()
     if params.load is not None:
-        machine_for(params.load.specs(), params.load.emulation)
+        params.load.machine()
     base = _base()
     query, folder = _plain(params) if params.load is None else _planned(params, params.load)
     loaded = ProcessMemory.now().minus(base)

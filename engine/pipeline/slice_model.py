@@ -8,7 +8,6 @@ from typing import Any
 
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.stages import Costs, plan_of
-from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.runtime.selection import refit
 from engine.segmentation.coarse import predict
@@ -42,7 +41,7 @@ def slice_model(
         f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
     )
     plan = plan_of(model.graph, costs, candidate, policy)
-    machine = machine_for(params.specs(), params.emulation)
+    machine = params.machine()
     made = Model(model.graph, plan, machine, params.second_plan(), params.recovery())
     made.plan = refit(made, graph, costs.service, inputs)
     return made

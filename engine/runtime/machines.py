@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine import _core
+from engine.cuda_libraries import preload
 from engine.errors import DeviceError
 from engine.native import find_cuda_library, load_runtime
 from engine.profiling.devices import DeviceSpec
@@ -58,7 +59,7 @@ class EmulationParams:
     fail_prepare: bool = False
 
 
-_Key = tuple[tuple[DeviceSpec, ...], EmulationParams]
+_Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
 
 @dataclass
@@ -71,25 +72,38 @@ _MACHINES = _Machines()
 
 
 def machine_for(
-    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None
+    specs: Sequence[DeviceSpec],
+    emulation: EmulationParams | None = None,
+    *,
+    reopens: bool = False,
 ) -> _core.Machine:
     """The process's machine with these devices, started on first use, and anew if one was lost.
 
     A machine that has lost a device is closed then: a GPU cannot be opened beside what is left.
+
+    Parameters
+    ----------
+    reopens : bool
+        Whether closing a lost GPU resets CUDA, without which it cannot be opened again. Answers
+        are copied out of pinned memory then, which a reset frees.
     """
-    key = (tuple(specs), emulation or EmulationParams())
+    reopens = reopens and any(spec.kind == "cuda" for spec in specs)
+    key = (tuple(specs), emulation or EmulationParams(), reopens)
     with _MACHINES.lock:
         if key in _MACHINES.by_key and _MACHINES.by_key[key].is_lost:
             _MACHINES.by_key.pop(key).close()
         if key not in _MACHINES.by_key:
-            _MACHINES.by_key[key] = open_machine(*key)
+            _MACHINES.by_key[key] = open_machine(specs, emulation, reopens=reopens)
         return _MACHINES.by_key[key]
 
 
 def open_machine(
-    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None
+    specs: Sequence[DeviceSpec],
+    emulation: EmulationParams | None = None,
+    *,
+    reopens: bool = False,
 ) -> _core.Machine:
-    """A machine of its own, which the caller closes.
+    """A machine of its own, which the caller closes; ``reopens`` as of ``machine_for``.
 
     Raises
     ------
@@ -99,8 +113,11 @@ def open_machine(
     for spec in specs:
         check_present(spec)
     load_runtime()
+    if any(spec.kind == "cuda" for spec in specs):
+        preload()
+    options = [_options(spec, emulation or EmulationParams(), reopens) for spec in specs]
     try:
-        machine = _core.Machine([_options(spec, emulation or EmulationParams()) for spec in specs])
+        machine = _core.Machine(options)
     except (RuntimeError, ValueError) as error:
         names = ", ".join(spec.text for spec in specs)
         raise DeviceError(f"devices {names}: {error}") from error
@@ -123,7 +140,7 @@ def close_machines() -> None:
         _MACHINES.by_key.clear()
 
 
-def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOptions:
+def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _core.DeviceOptions:
     options = _core.DeviceOptions()
     options.kind = spec.kind
     options.name = spec.name
@@ -134,6 +151,7 @@ def _options(spec: DeviceSpec, emulation: EmulationParams) -> _core.DeviceOption
         cuda.sms = spec.sms
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
+        cuda.resets_when_lost = reopens
         options.cuda = cuda
     if spec.kind == "plugin":
         options.provider = spec.name.removeprefix(PREFIX)

@@ -1,6 +1,6 @@
 """Small models of a few nodes, for the tests of sessions in plans."""
 
-from onnx import helper
+from onnx import TensorProto, helper
 
 
 def model(nodes, inputs, outputs):
@@ -12,3 +12,7 @@ def model(nodes, inputs, outputs):
     )
     opsets = [helper.make_opsetid("", 18)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+FLOAT = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+ADD = model([helper.make_node("Add", ["x", "x"], ["y"])], [("x", FLOAT)], [("y", FLOAT)])

@@ -22,6 +22,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -175,6 +176,14 @@ int trouble(const char* function) {
   return code;
 }
 
+thread_local int last_error = 0;
+
+/// What a call returns, kept as CUDA keeps it for cudaGetLastError.
+int said(int code) {
+  if (code != 0) last_error = code;
+  return code;
+}
+
 void forbid_when_sealed(const char* function) {
   if (fake()->sealed) violation(std::string(function) + " after warm-up");
 }
@@ -308,14 +317,15 @@ void submit(Stream& stream, CapturedWork work) {
   stream.queue.push_back({Operation::work, std::move(work.run), nullptr, 0});
 }
 
-/// Memory of a graph is its own as long as it can be launched: others may copy, nothing else.
-void check_graphs(const void* begin, std::size_t bytes) {
+/// Memory of a graph is its own as long as it can be launched: others may copy, or read what the
+/// graph only reads, too.
+void check_graphs(const void* begin, std::size_t bytes, bool writes) {
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
   for (const auto& [handle, executable] : fake()->executables)
     for (const CapturedWork& work : executable->graph.works)
       for (const Access& a : work.accesses) {
         const auto at = reinterpret_cast<std::uintptr_t>(a.begin);
-        if (at < from + bytes && from < at + a.bytes) {
+        if ((writes || a.writes) && at < from + bytes && from < at + a.bytes) {
           violation("a kernel uses " + hex(from) + ", which belongs to a graph");
           return;
         }
@@ -373,7 +383,7 @@ int release(void* memory, const char* function) {
 #define ENTER(name)                      \
   const Lock lock(fake()->mutex);        \
   if (fake()->ignored == name) return 0; \
-  if (const int code = trouble(name); code != 0) return code
+  if (const int code = trouble(name); code != 0) return said(code)
 
 EXPORT int cudaRuntimeGetVersion(int* version) {
   *version = 13000;
@@ -555,6 +565,19 @@ EXPORT int cudaStreamSynchronize(void* stream) {
   return fake()->fatal;
 }
 
+EXPORT int cudaStreamQuery(void* stream) {
+  ENTER("cudaStreamQuery");
+  Stream* found = find_stream(stream, "cudaStreamQuery");
+  if (found == nullptr) return 400;
+  return said(found->queue.empty() ? 0 : 600);
+}
+
+EXPORT int cudaGetLastError() {
+  const Lock lock(fake()->mutex);
+  if (fake()->fatal != 0) return fake()->fatal;
+  return std::exchange(last_error, 0);
+}
+
 EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   ENTER("cudaStreamWaitEvent");
   check_submitter("cudaStreamWaitEvent");
@@ -606,7 +629,7 @@ EXPORT int cudaEventQuery(void* event) {
   if (fake()->fatal != 0) return fake()->fatal;
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (known == fake()->events.end()) return 400;
-  if (known->second->completed < known->second->recorded) return 600;
+  if (known->second->completed < known->second->recorded) return said(600);
   join(fake()->host, known->second->clock);
   return 0;
 }
@@ -620,7 +643,7 @@ EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
   ENTER("cudaMalloc");
   if (const int code = forbid_when_capturing("cudaMalloc")) return code;
   forbid_when_sealed("cudaMalloc");
-  return allocate(memory, bytes, false);
+  return said(allocate(memory, bytes, false));
 }
 
 EXPORT int cudaFree(void* memory) {
@@ -760,7 +783,7 @@ EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::siz
   for (std::size_t i = 0; i < count; ++i) {
     const Allocation* memory = find_allocation(accesses[i].begin, accesses[i].bytes);
     if (memory == nullptr || memory->pinned) violation("a kernel outside of device memory");
-    check_graphs(accesses[i].begin, accesses[i].bytes);
+    check_graphs(accesses[i].begin, accesses[i].bytes, accesses[i].writes);
     made.accesses.push_back({accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel"});
   }
   submit(*found, std::move(made));

@@ -1,47 +1,22 @@
-"""A CUDA device is profiled through the core, here on the fake CUDA library of its tests."""
+"""A CUDA device is profiled through the core; run by tests/fake_gpu/test_fake_gpu.py."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_driver import compiled
 
 import models
 from engine.errors import DeviceError
-from engine.native import load_runtime
 from engine.pipeline.stages import costs_of, measure, place, read_model
-from engine.profiling import cuda_driver, measured_gpu, presence
+from engine.profiling import cuda_driver
 from engine.profiling.devices import parse_devices
 from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
 
-FAKE = Path(__file__).parents[2] / "engine" / "core" / "tests" / "fake_cuda.cpp"
 SPECS = parse_devices("cpu:1,cuda:0:3")
-
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A driver and a runtime that are not there; what computes is the host."""
-    compiler = shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    load_runtime()
-    folder = tmp_path_factory.mktemp("cuda")
-    path = folder / "libfake_cuda.so"
-    command = [compiler, "-std=c++20", "-shared", "-fPIC", "-O1", str(FAKE), "-o", str(path)]
-    subprocess.run(command, check=True, timeout=300)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuda_driver, "LIBRARY", str(compiled(folder)))
-        patch.setenv("SURPLUS_CUDA_LIBRARY", str(path))
-        patch.setattr(presence, "cuda_parts", lambda: ())
-        patch.setattr(measured_gpu, "ON_DEVICE_ONLY", {})
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +27,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_a_profile_of_a_gpu_places_where_there_is_none(
-    libraries: None, graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = models.example_inputs("multi_task", tasks=2, width=8)
     profile = measure(graph, SPECS, inputs, tmp_path)
@@ -79,7 +54,7 @@ def test_a_profile_of_a_gpu_places_where_there_is_none(
     assert len(placement.device_of) == len(graph.tasks)
 
 
-def test_nothing_opens_a_gpu_unless_told_how(libraries: None, graph) -> None:
+def test_nothing_opens_a_gpu_unless_told_how(graph) -> None:
     inputs = {t: np.zeros(1, np.float32) for t in ("x",)}
     with pytest.raises(DeviceError, match="'cuda:0' cannot be profiled: nothing opens it"):
         profile_graph(graph, SPECS, inputs)

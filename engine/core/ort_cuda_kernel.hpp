@@ -1,0 +1,51 @@
+// A segment on a GPU: a session of ONNX Runtime's CUDA provider for each lane.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cuda_kernel.hpp"
+#include "ort_cuda_session.hpp"
+
+namespace engine::ort {
+
+/// As CudaKernel. Outputs of sizes that the model declares are bound to memory of the launch,
+/// others are allocated by the run.
+///
+/// Some of ONNX Runtime's kernels leave pinned memory behind at each run, which only a run with
+/// synchronisation gives back. So one in some hundreds waits for itself: the first after
+/// `drains_after` that finds no other lane at work, or else the one after `drains_at_last`.
+class CudaSessionKernel final : public cuda::CudaKernel {
+ public:
+  static constexpr std::uint32_t drains_after = 256, drains_at_last = 1024;
+
+  /// Opens the sessions, on an idle GPU. Throws std::runtime_error saying why one cannot be.
+  CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device);
+
+  void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
+               std::span<ValuePtr> outputs) const override;
+  /// By ONNX Runtime's own graphs, in a further session: its Run does not bear being captured by
+  /// its caller. Only of fixed sizes.
+  [[nodiscard]] std::unique_ptr<cuda::Replay> capture(cuda::Launch& launch) const override;
+  void abandon() const noexcept override;
+
+ private:
+  struct Lane {
+    std::unique_ptr<CudaSession> session;
+    std::uint32_t undrained = 0;  ///< runs since the last that waited
+  };
+
+  void run(Lane& lane, cuda::Launch& launch, std::span<const ValuePtr> inputs,
+           std::span<ValuePtr> outputs) const;
+  void take_open(const CudaSession& session, cuda::Launch& launch, std::span<const ValuePtr> inputs,
+                 std::span<ValuePtr> outputs) const;
+
+  const CudaSegment segment_;
+  const std::uint32_t first_lane_;
+  mutable std::vector<Lane> lanes_;
+  mutable std::vector<std::optional<cuda::TensorInfo>> outputs_;  ///< none: of open size
+};
+
+}  // namespace engine::ort

@@ -1,0 +1,62 @@
+"""CUDA's libraries that ONNX Runtime's provider needs, loaded before it: it does not find wheels."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+LIBRARIES = (
+    "libcudart.so.*",
+    "libnvrtc.so.*",
+    "libcublasLt.so.*",
+    "libcublas.so.*",
+    "libcurand.so.*",
+    "libcufft.so.*",
+    "libcudnn.so.*",
+)
+"""Patterns, each after those that it needs."""
+
+
+def preload(folders: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
+    """Load what NVIDIA's packages have of them, for all libraries of the process to see.
+
+    What is missing there is left to the dynamic linker; ONNX Runtime names what that does not find.
+
+    Parameters
+    ----------
+    folders : tuple of Path, optional
+        Where to look; by default the ``lib`` folders of NVIDIA's packages.
+
+    Returns
+    -------
+    tuple of Path
+        What was loaded, in that order.
+    """
+    where = tuple(_folders()) if folders is None else folders
+    found = (_newest(pattern, where) for pattern in LIBRARIES)
+    return tuple(path for path in found if path is not None and _load(path))
+
+
+def _folders() -> Iterator[Path]:
+    spec = importlib.util.find_spec("nvidia")
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        yield from sorted(Path(root).glob("*/lib"))
+
+
+def _newest(pattern: str, folders: tuple[Path, ...]) -> Path | None:
+    found = [path for folder in folders for path in sorted(folder.glob(pattern))]
+    return found[-1] if found else None
+
+
+def _load(path: Path) -> bool:
+    try:
+        ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        _log.warning("%s is not loaded: %s", path, error)
+        return False
+    return True

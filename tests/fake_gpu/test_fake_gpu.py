@@ -1,0 +1,47 @@
+"""What only a process with a GPU can test runs in processes of its own, with a fake one.
+
+ONNX Runtime is opened once in a process, and the others need the real one.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_gpu import FakeGpu, compiled
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> FakeGpu:
+    return compiled(tmp_path_factory.mktemp("fake_gpu"))
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        "core/cuda_on_fake_gpu.py",
+        "profiling/measured_on_fake_gpu.py",
+        "fake_gpu/models_on_fake_gpu.py",
+    ],
+)
+def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / cases)]
+    done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_verbs_reach_the_gpu(gpu: FakeGpu, tmp_path: Path) -> None:
+    def engine(*words: str) -> str:
+        command = [sys.executable, "-m", "engine.cli.main", *words]
+        environment = {**gpu.environment, "SURPLUS_CACHE": str(tmp_path / "cache")}
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    assert "Fake GPU 0" in engine("devices")
