@@ -211,13 +211,10 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
-class CudaOptions:
-    """
-    What only a device of kind "cuda" has.
+has_cuda_sessions: bool = True
 
-    Its kernels are computed by the host for now: sessions on ONNX Runtime's CUDA provider do not
-    exist yet.
-    """
+class CudaOptions:
+    """What only a device of kind "cuda" has."""
 
     def __init__(self) -> None: ...
     @property

@@ -1,4 +1,4 @@
-"""CUDA's libraries that ONNX Runtime's provider needs, loaded before it: it does not find wheels."""
+"""CUDA's libraries that ONNX Runtime's provider needs, loaded first: it finds no packages."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ StreamHandle CudaDevice::make_stream(std::uint32_t stream) {
 void CudaDevice::close() {
   calls_->close();
   settle();
-  for (const auto& slot : kernels_) slot->clear(!lost_.empty());
+  for (const auto& slot : kernels_) slot->clear(!lost_.empty() || !fatal_.empty());
   kernels_.clear();
   const bool resets = params_.cuda.resets_when_lost && !lost_.empty();
   if (resets) {

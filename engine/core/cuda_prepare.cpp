@@ -68,7 +68,7 @@ std::shared_ptr<const Kernel> CudaDevice::make(const KernelMaker& maker) {
 }
 
 void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
-  slot->clear(!lost_.empty());
+  slot->clear(!lost_.empty() || !fatal_.empty());
   kernels_.erase(slot);
   mark_lanes();
   returns_memory_ = true;

@@ -14,6 +14,8 @@ using cuda::CudaValue;
 
 const CudaValue& on_device(const ValuePtr& value) { return static_cast<const CudaValue&>(*value); }
 
+using Infos = std::vector<std::optional<cuda::TensorInfo>>;
+
 bool is_fixed(const std::optional<cuda::TensorInfo>& info) { return info.has_value(); }
 
 /// Sessions of lost devices, for good: ending one calls CUDA, which fails, and some of ONNX
@@ -43,16 +45,18 @@ ValuePtr aliased(const void* address, std::span<const ValuePtr> inputs) {
 /// A segment's graph on one lane, with the session that holds it.
 class SessionReplay final : public cuda::Replay {
  public:
-  SessionReplay(const CudaSegment& segment, cuda::Launch& launch)
-      : launch_(launch),
-        session_(std::make_unique<CudaSession>(segment, launch_, CudaSession::Mode::capture)) {
-    inputs_ = make(session_->input_infos());
-    outputs_ = make(session_->output_infos());
+  SessionReplay(const CudaSegment& segment, const cuda::Launch& launch, const Infos& inputs,
+                const Infos& outputs)
+      : launch_(launch), inputs_(make(inputs)), outputs_(make(outputs)) {
+    session_ = std::make_unique<CudaSession>(segment, launch_, CudaSession::Mode::capture);
     for (std::size_t i = 0; i < inputs_.size(); ++i) session_->bind_input(i, *inputs_[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) session_->bind_output(i, *outputs_[i]);
     const auto turn = cuda::capture_turn();
     try {
       session_->run(launch_);  // warms up, captures and replays
+    } catch (const cuda::Error&) {
+      abandon();
+      throw;
     } catch (...) {
       // Before the session goes, which may not while its stream captures.
       cuda::end_capture(launch_.api(), launch_.stream());
@@ -66,7 +70,7 @@ class SessionReplay final : public cuda::Replay {
   void abandon() noexcept override { keep_for_good(std::move(session_)); }
 
  private:
-  [[nodiscard]] Values make(const std::vector<std::optional<cuda::TensorInfo>>& infos) {
+  [[nodiscard]] Values make(const Infos& infos) {
     Values values;
     for (const auto& info : infos) {
       if (!info) throw std::runtime_error("its sizes are open");
@@ -84,11 +88,16 @@ class SessionReplay final : public cuda::Replay {
 
 CudaSessionKernel::CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device)
     : segment_(std::move(segment)), first_lane_(device.first_lane) {
-  for (std::uint32_t i = 0; i < device.lanes; ++i) {
-    cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, first_lane_ + i);
-    lanes_.push_back({.session = std::make_unique<CudaSession>(segment_, launch)});
+  try {
+    for (std::uint32_t lane = first_lane_; lane < first_lane_ + device.lanes; ++lane) {
+      cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
+      lanes_.push_back({.session = std::make_unique<CudaSession>(segment_, launch)});
+    }
+  } catch (const cuda::Error&) {
+    abandon();
+    throw;
   }
-  static_cast<void>(lanes_.front().session->input_infos());  // refuses what is no tensor
+  inputs_ = lanes_.front().session->input_infos();
   outputs_ = lanes_.front().session->output_infos();
 }
 
@@ -158,7 +167,7 @@ void CudaSessionKernel::take_open(const CudaSession& session, cuda::Launch& laun
 }
 
 std::unique_ptr<cuda::Replay> CudaSessionKernel::capture(cuda::Launch& launch) const {
-  return std::make_unique<SessionReplay>(segment_, launch);
+  return std::make_unique<SessionReplay>(segment_, launch, inputs_, outputs_);
 }
 
 void CudaSessionKernel::abandon() const noexcept {

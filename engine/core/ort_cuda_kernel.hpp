@@ -45,7 +45,8 @@ class CudaSessionKernel final : public cuda::CudaKernel {
   const CudaSegment segment_;
   const std::uint32_t first_lane_;
   mutable std::vector<Lane> lanes_;
-  mutable std::vector<std::optional<cuda::TensorInfo>> outputs_;  ///< none: of open size
+  std::vector<std::optional<cuda::TensorInfo>> inputs_;  ///< none: of open size; as below
+  mutable std::vector<std::optional<cuda::TensorInfo>> outputs_;
 };
 
 }  // namespace engine::ort

@@ -49,6 +49,14 @@ Handle<OrtRunOptions> run_options(bool drains) {
   return options;
 }
 
+/// Only CUDA itself knows whether the device goes on after a failure.
+void throw_if_lost(const cuda::Launch& launch, const std::string& why) {
+  const int code = launch.api().stream_query.code(launch.stream());
+  if (cuda::severity_of(code) != cuda::Severity::fatal) return;
+  const cuda::Error error = launch.api().library().error(code, "ONNX Runtime");
+  throw cuda::Error(code, std::string(error.what()) + ": " + why);
+}
+
 std::optional<cuda::TensorInfo> fixed_info(const ValueInfo& info) {
   const std::size_t bits = element_bits(info.elem_type);
   if (info.kind != "tensor" || bits == 0)
@@ -131,12 +139,7 @@ void CudaSession::run(cuda::Launch& launch, bool drains) {
   if (status == nullptr) return;
   const std::string why = api_.get_error_message(status);
   api_.release_status(status);
-  // Only CUDA itself knows whether the device goes on.
-  const int code = launch.api().stream_query.code(launch.stream());
-  if (cuda::severity_of(code) == cuda::Severity::fatal && code != 0) {
-    const cuda::Error error = launch.api().library().error(code, "a run of ONNX Runtime");
-    throw cuda::Error(code, std::string(error.what()) + ": " + why);
-  }
+  throw_if_lost(launch, why);
   if (blames_output(why)) throw ShapeError(why);
   throw std::runtime_error(why);
 }

@@ -40,7 +40,8 @@ class CudaSession {
   enum class Mode { launch, capture };
 
   /// On an idle GPU; the session's own memory is of `launch`, its stream that one's. `segment`
-  /// outlives it. Throws std::runtime_error with ONNX Runtime's reason.
+  /// outlives it. Throws cuda::Error if the device is lost, std::runtime_error with ONNX Runtime's
+  /// reason.
   CudaSession(const CudaSegment& segment, cuda::Launch& launch, Mode mode = Mode::launch);
 
   /// What the inputs and outputs of the node are, in its order; none where a size is open. Throws
@@ -62,6 +63,7 @@ class CudaSession {
   [[nodiscard]] std::vector<std::shared_ptr<const OnnxValue>> outputs() const;
 
  private:
+  void open(cuda::Launch& launch, Mode mode);
   [[nodiscard]] Handle<OrtValue> tensor_over(const cuda::CudaValue& value) const;
 
   const CudaSegment& segment_;

@@ -34,7 +34,9 @@ def test_an_onnx_runtime_without_cuda_is_named_with_what_it_lacks(tmp_path):
     machine = Machine([DeviceOptions(), cuda(path)])
     builder = PlanBuilder(machine)
     x, y = builder.add_value("x"), builder.add_value("y")
-    with pytest.raises(RuntimeError, match=r"no CUDA provider.*not enabled in this build") as caught:
+    with pytest.raises(
+        RuntimeError, match=r"no CUDA provider.*not enabled in this build"
+    ) as caught:
         builder.add_session("double", 1, ADD, [("x", x)], [("y", y)])
     assert "libonnxruntime_providers_cuda.so" in str(caught.value)
     machine.close()

@@ -1,10 +1,12 @@
 // ONNX Runtime with a CUDA provider that is none: a library of the tests, which opens the real
-// ONNX Runtime (named in CPU_AS_CUDA_RUNTIME) and hands out its C API with a few functions replaced.
-// Sessions on "CUDA" are sessions of the CPU provider over the memory of a fake CUDA library, which
-// is the host's. So real models compute right numbers through all that is there for a GPU.
+// ONNX Runtime (named in CPU_AS_CUDA_RUNTIME) and hands out its C API with a few functions
+// replaced. Sessions on "CUDA" are sessions of the CPU provider over the memory of a fake CUDA
+// library, which is the host's. So real models compute right numbers through all that is there for
+// a GPU.
 //
-// A run first waits for its stream, since the host computes at once what a GPU would when the stream
-// comes to it. Outputs that a run allocates go to the registered GPU allocator, as the real provider's.
+// A run first waits for its stream, since the host computes at once what a GPU would when the
+// stream comes to it. Outputs that a run allocates go to the registered GPU allocator, as the real
+// provider's.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -57,9 +59,7 @@ auto* original() {
   return reinterpret_cast<Signature*>(const_cast<void*>(shim().real_table[kSlot]));
 }
 
-OrtStatus* fail(const char* text) {
-  return original<0, OrtStatus*(int, const char*)>()(1, text);
-}
+OrtStatus* fail(const char* text) { return original<0, OrtStatus*(int, const char*)>()(1, text); }
 
 OrtStatus* make_options(OrtCUDAProviderOptionsV2** out) {
   *out = new OrtCUDAProviderOptionsV2;
@@ -103,23 +103,24 @@ OrtStatus* add_config_entry(OrtSessionOptions* options, const char* key, const c
   return real().add_config_entry(options, key, value);
 }
 
-OrtStatus* note_session(OrtStatus* status, const OrtSessionOptions* options, OrtSession* session) {
+void note_session(OrtSession* session, const OrtSessionOptions* options) {
   const std::lock_guard lock(shim().mutex);
   const auto found = shim().streams_of_options.find(const_cast<OrtSessionOptions*>(options));
-  if (status == nullptr && found != shim().streams_of_options.end())
-    shim().streams[session] = found->second;
-  return status;
+  if (found != shim().streams_of_options.end()) shim().streams[session] = found->second;
 }
 
 OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                           OrtSession** out) {
-  return note_session(real().create_session(env, path, options, out), options, *out);
+  OrtStatus* const status = real().create_session(env, path, options, out);
+  if (status == nullptr) note_session(*out, options);
+  return status;
 }
 
 OrtStatus* create_session_from_array(const OrtEnv* env, const void* data, std::size_t bytes,
                                      const OrtSessionOptions* options, OrtSession** out) {
-  return note_session(real().create_session_from_array(env, data, bytes, options, out), options,
-                      *out);
+  OrtStatus* const status = real().create_session_from_array(env, data, bytes, options, out);
+  if (status == nullptr) note_session(*out, options);
+  return status;
 }
 
 void release_session(OrtSession* session) {
@@ -274,11 +275,10 @@ const ApiBase& real_base() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const ApiBase* OrtGetApiBase() {
-  static const ApiBase base{
-      [](std::uint32_t version) -> Table {
-        const Table table = real_base().get_api(version);
-        return table == nullptr ? nullptr : replaced(table);
-      },
-      [] { return real_base().get_version_string(); }};
+  static const ApiBase base{[](std::uint32_t version) -> Table {
+                              const Table table = real_base().get_api(version);
+                              return table == nullptr ? nullptr : replaced(table);
+                            },
+                            [] { return real_base().get_version_string(); }};
   return &base;
 }

@@ -41,7 +41,7 @@ class FakeGpu:
         """Variables of a process that has this GPU; it has no other one."""
         return {
             **os.environ,
-            "LD_LIBRARY_PATH": str(self.folder),
+            "LD_LIBRARY_PATH": f"{self.folder}:{os.environ.get('LD_LIBRARY_PATH', '')}",
             "SURPLUS_CUDA_LIBRARY": str(self.cuda),
             "SURPLUS_ORT_LIBRARY": str(self.folder / "libonnxruntime.so"),
             "CPU_AS_CUDA_RUNTIME": str(find_library()),

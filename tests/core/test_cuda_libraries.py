@@ -1,0 +1,34 @@
+"""CUDA's libraries are loaded for the provider, the newest of each, whatever else is missing."""
+
+import ctypes
+import logging
+import shutil
+import subprocess
+
+import pytest
+
+from engine.cuda_libraries import preload
+
+
+def test_what_is_there_is_loaded_for_all_to_see(tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = tmp_path / "blas.c"
+    source.write_text("int surplus_preloaded(void) { return 7; }")
+    old, new = tmp_path / "libcublas.so.12", tmp_path / "libcublas.so.13"
+    old.touch()
+    subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(new)], check=True)
+    assert preload((tmp_path,)) == (new,)
+    assert ctypes.CDLL(None).surplus_preloaded() == 7
+
+
+def test_what_cannot_be_loaded_is_said_and_left_to_the_linker(tmp_path, caplog):
+    (tmp_path / "libcudnn.so.9").touch()
+    with caplog.at_level(logging.WARNING):
+        assert preload((tmp_path,)) == ()
+    assert "libcudnn.so.9 is not loaded" in caplog.text
+
+
+def test_nothing_there_is_no_error(tmp_path):
+    assert preload((tmp_path,)) == ()
