@@ -131,7 +131,7 @@ def test_a_plan_says_why_a_segment_is_not_captured(machine):
     builder.set_outputs([y])
     plan = builder.build()
     assert plan.captured_nodes == []
-    assert "the CPU in the place of CUDA has no graphs" in plan.uncaptured[1]
+    assert plan.uncaptured == {1: "its sizes are open"}
     (value,) = plan.run([to_value(np.array([-1.0, 2.0], np.float32))])
     np.testing.assert_array_equal(from_value(value), [0.0, 2.0])
     assert machine.stats()["devices"][GPU]["replayed"] == 0
