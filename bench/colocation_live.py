@@ -6,12 +6,13 @@ scenario is served by the engine in real time, and simulated. A row is a policy;
 goes on where it was stopped.
 
 The machine's speed wanders by a quarter within seconds. So the simulation beside a live run takes
-its speed, second by second, from the run itself (``bench/pace.py``: time of groups over that of the
-profile; ``pace`` is the mean); planners and predictors keep the profile, simulated as live. What
-such a simulation cannot see is a driver that slows every group alike: so every service is timed
-alone right before and after each run, too. ``alone`` is the mean of those times over the profile's,
-and a driver's cost would show as a pace above it. On an emulated device, whose times are charged,
-the pace is 1.
+its speed from the run itself (``bench/pace.py``: time of groups over that of the profile, by
+service and by second; ``pace`` is the mean), and what neighbours cost with it; planners and
+predictors keep the profile, simulated as live. What such a simulation cannot see is a driver that
+slows every group alike: so every service is timed alone right before and after each run, too.
+``alone`` is the mean of those times over the profile's, and a driver's cost would show as a pace
+above it. On an emulated device times are charged: there the simulation has the profile's times and
+its interference, and no pace.
 
 ``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
 point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
@@ -33,7 +34,7 @@ from typing import Any, NamedTuple
 from bench import result_file
 from bench.budget import add_budget, fill_within
 from bench.bystanders import Bystanders
-from bench.pace import WINDOW_NS, pace_of
+from bench.pace import pace_of
 from bench.resumable import Key, Row, Table
 from colocation import Scenario, compare, policy_names, read_scenario
 from colocation.comparison import Compared
@@ -42,7 +43,7 @@ from colocation.load import Load
 from colocation.policies import PolicySpec
 from colocation.simulator import Run, Setting, simulate
 from colocation.starvation import longest_waits_ns
-from colocation.truth import PacedTruth
+from colocation.truth import Pace, PacedTruth
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.measure import MeasureParams, query_times_ns
@@ -79,9 +80,9 @@ class Bench(NamedTuple):
             time_ns / demand.latency_ns(k, items[k], lane) for k, time_ns in enumerate(times_ns)
         )
 
-    def pace(self, run: Run) -> tuple[float, ...]:
-        """Of the machine, by window of the run."""
-        return (1.0,) if self.backend.is_emulated else pace_of(self.scenario, run)
+    def pace(self, run: Run) -> Pace | None:
+        """Of the machine; None where times are charged."""
+        return None if self.backend.is_emulated else pace_of(self.scenario, run)
 
 
 def measured(bench: Bench, policy: str) -> Row:
@@ -98,22 +99,30 @@ def measured(bench: Bench, policy: str) -> Row:
             return _refused(policy, str(error))
         pace = bench.pace(live.run)
         row = _row(bench.scenario, load, live, simulated_at(bench.scenario, policy, pace))
-        row |= {"pace": round(fmean(pace), 3), "alone": round((before + after) / 2, 3)}
+        row |= {"pace": _mean(pace), "alone": round((before + after) / 2, 3)}
         rows.append(row | {"others %": _percent(watch.share), "note": ""})
         if watch.share <= bench.quiet:
             break
     return min(rows, key=lambda row: float(row["others %"]))
 
 
-def simulated_at(scenario: Scenario, policy: str, pace: Sequence[float]) -> Compared:
-    """Simulate on a machine that takes so many times what the profile says, by window."""
+def simulated_at(scenario: Scenario, policy: str, pace: Pace | None) -> Compared:
+    """Simulate on a machine of that pace; of the profile's, with interference, without one."""
 
     def runner(setting: Setting, spec: PolicySpec) -> Run:
-        truth = PacedTruth(setting.truth, WINDOW_NS, pace)
-        return simulate(replace(setting, truth=truth), spec)
+        if pace is not None:
+            truth = PacedTruth(setting.truth, pace)
+            setting = replace(setting, truth=truth, interference=None)
+        return simulate(setting, spec)
 
     (found,) = compare(scenario, [policy], runner)[1]
     return found
+
+
+def _mean(pace: Pace | None) -> float:
+    if pace is None:
+        return 1.0
+    return round(fmean(pace.windows) * fmean(pace.services), 3)
 
 
 def _row(scenario: Scenario, load: Load, live: Compared, simulated: Compared) -> Row:
@@ -211,7 +220,7 @@ def run(path: Path, args: argparse.Namespace) -> None:
     """Measure rows of one scenario's table that are missing, and store it when it is complete."""
     config = {"scenario": path.name, "rounds": args.rounds, "probes": args.probes}
     table = Table(f"colocation_live_{path.stem}", config, ("policy",), anew=args.anew)
-    keys: list[Key] = [(name,) for name in policy_names()]
+    keys: list[Key] = [(name,) for name in args.policies or policy_names()]
     asked = read_to_measure(path)
     assert asked.path is not None, "its services read measured profiles"
     if args.anew or not asked.path.exists():
@@ -221,6 +230,8 @@ def run(path: Path, args: argparse.Namespace) -> None:
         scenario = read_scenario(path)
         bench = Bench(scenario, backend_of(scenario, CACHE), args.probes, args.tries, args.quiet)
         fill_within(table, keys, lambda key: _told(measured(bench, key[0])), args.seconds)
+    else:
+        table.finish(keys)
     result_file.show(path.stem, table.rows)
 
 
@@ -245,6 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("scenarios", nargs="*", metavar="SCENARIO", help="names of files, without suffix")
+    add("--policies", type=lambda text: text.split(","), metavar="NAME,...", help="only these")
     add("--rounds", type=int, default=ROUNDS, help="samples of each time in the profile")
     add("--probes", type=int, default=PROBES, help="samples before and after each run")
     add("--tries", type=int, default=TRIES, help="runs of a policy until one is quiet")

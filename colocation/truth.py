@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from statistics import fmean
+from typing import NamedTuple, Protocol
 
 from colocation.draws import stream_of, uniform
 from colocation.noise import Noise
@@ -80,33 +80,49 @@ class ProfileTruth:
         return max(1, round(mean_ns * self._noise(draw, known[1])))
 
 
+class Pace(NamedTuple):
+    """How many times as long as elsewhere groups take on a machine; factors > 0.
+
+    Parameters
+    ----------
+    window_ns : int
+        > 0.
+    windows : tuple of float
+        By window of starts, from 0 on; the last one holds on.
+    services : tuple of float
+        By service, besides.
+    """
+
+    window_ns: int
+    windows: tuple[float, ...]
+    services: tuple[float, ...]
+
+
 class PacedTruth:
     """A truth on a machine whose speed changes.
 
     Parameters
     ----------
     truth : Truth
-    window_ns : int
-        > 0.
-    factors : sequence of float
-        By window, from 0 on: how many times as long groups take that start in it; > 0. The last
-        one holds on.
+    pace : Pace
 
     Raises
     ------
     ValueError
-        If there is no factor, or a number is not > 0.
+        If there is no window, or a number is not > 0.
     """
 
-    def __init__(self, truth: Truth, window_ns: int, factors: Sequence[float]) -> None:
-        if window_ns < 1 or not factors or not all(0 < own < float("inf") for own in factors):
-            raise ValueError(f"window and factors must be > 0, got {window_ns}, {list(factors)}")
+    def __init__(self, truth: Truth, pace: Pace) -> None:
+        factors = (*pace.windows, *pace.services)
+        if pace.window_ns < 1 or not pace.windows or not all(0 < f < float("inf") for f in factors):
+            raise ValueError(f"windows and factors must be > 0, got {pace}")
         self._truth = truth
-        self._window_ns = window_ns
-        self._factors = tuple(factors)
+        self._pace = pace
 
     def group_ns(self, group: Group, share_percent: int) -> int:
-        """Scale by the factor of the window in which it starts."""
-        window = min(group.start_ns // self._window_ns, len(self._factors) - 1)
+        """Scale by the factors of its start and of its services, on the mean."""
+        pace = self._pace
+        window = min(group.start_ns // pace.window_ns, len(pace.windows) - 1)
+        own = fmean(pace.services[piece.service] for piece in group.pieces)
         truth_ns = self._truth.group_ns(group, share_percent)
-        return max(1, round(truth_ns * self._factors[window]))
+        return max(1, round(truth_ns * pace.windows[window] * own))

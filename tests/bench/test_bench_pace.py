@@ -11,7 +11,7 @@ from bench.pace import pace_of
 from colocation import policy_spec, read_scenario
 from colocation.scenario import Scenario
 from colocation.simulator import Run, simulate
-from colocation.truth import PacedTruth, ProfileTruth
+from colocation.truth import Pace, PacedTruth, ProfileTruth
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/two_services.toml"
 WINDOW_NS = 500_000_000
@@ -22,28 +22,35 @@ def scenario() -> Scenario:
     return replace(read_scenario(SCENARIO), duration_ns=2_000_000_000)
 
 
-def run_at(scenario: Scenario, factors: tuple[float, ...], policy: str = "fcfs") -> Run:
+def run_at(scenario: Scenario, pace: Pace, policy: str = "fcfs") -> Run:
     """A run without noise on a machine of that pace."""
     setting = scenario.setting()
     demand = setting.demand
     truth = ProfileTruth(demand.services, demand.profiles, lambda draw, spread: 1.0, 1)
-    setting = replace(setting, truth=PacedTruth(truth, WINDOW_NS, factors), interference=None)
+    setting = replace(setting, truth=PacedTruth(truth, pace), interference=None)
     return simulate(setting, policy_spec(policy))
 
 
 def test_the_pace_of_a_machine_is_found_again(scenario: Scenario) -> None:
-    factors = (1.0, 1.5, 0.8)
-    found = pace_of(scenario, run_at(scenario, factors), WINDOW_NS)
-    assert found[:3] == pytest.approx(factors, rel=1e-3)
+    windows = (1.0, 1.5, 0.8)
+    found = pace_of(scenario, run_at(scenario, Pace(WINDOW_NS, windows, (1.0, 1.0))), WINDOW_NS)
+    ratios = [window / found.windows[0] for window in found.windows[:3]]
+    assert ratios == pytest.approx(windows, rel=0.05)  # of a load whose mix changes
+
+
+def test_services_have_factors_of_their_own(scenario: Scenario) -> None:
+    found = pace_of(scenario, run_at(scenario, Pace(WINDOW_NS, (1.0,), (0.7, 1.4))), WINDOW_NS)
+    assert found.services == pytest.approx((0.7, 1.4), rel=1e-3)
+    assert found.windows == pytest.approx([1.0] * len(found.windows), rel=1e-3)
 
 
 def test_pieces_of_models_count_as_what_they_are(scenario: Scenario) -> None:
-    found = pace_of(scenario, run_at(scenario, (1.25,), "abacus"), WINDOW_NS)
-    assert found == pytest.approx([1.25] * len(found), rel=1e-3)
+    pace = Pace(WINDOW_NS, (1.25,), (1.0, 1.0))
+    found = pace_of(scenario, run_at(scenario, pace, "abacus"), WINDOW_NS)
+    assert found.services == pytest.approx((1.25, 1.25), rel=1e-3)
 
 
-def test_a_pace_is_positive() -> None:
+@pytest.mark.parametrize("pace", [Pace(1, (1.0, 0.0), (1.0,)), Pace(1, (), (1.0,))])
+def test_a_pace_is_positive(pace: Pace) -> None:
     with pytest.raises(ValueError, match="must be > 0"):
-        PacedTruth(None, WINDOW_NS, (1.0, 0.0))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="must be > 0"):
-        PacedTruth(None, WINDOW_NS, ())  # type: ignore[arg-type]
+        PacedTruth(None, pace)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from bench.colocation_live import FOLDER as SCENARIOS
 from bench.colocation_live import _agrees, _ratio, _refused, bars, simulated_at
 from colocation import read_scenario
 from colocation.live_file import read_to_measure
+from colocation.truth import Pace
 
 
 def test_what_others_do_is_one() -> None:
@@ -57,7 +58,8 @@ def test_what_agrees(ratio: float, ours: float, theirs: float, word: str) -> Non
 def test_a_slower_machine_is_slower_in_the_simulation_beside_it() -> None:
     scenario = read_scenario(SCENARIOS / "two_cpu.toml")
     ends_ns = [
-        simulated_at(scenario, "fcfs", (speed,)).summary.total.p99_ns for speed in (0.5, 1.0, 2.0)
+        simulated_at(scenario, "fcfs", Pace(10**9, (speed,), (1.0, 1.0))).summary.total.p99_ns
+        for speed in (0.5, 1.0, 2.0)
     ]
     assert ends_ns[0] < ends_ns[1] < ends_ns[2]
 
