@@ -45,6 +45,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="cut models into so many groups, for policies that run parts of them (default 1)",
     )
     add(
+        "--shares",
+        default="",
+        metavar="P,...,100",
+        help="partitions are shares of an emulated GPU's processors, measured at these percents",
+    )
+    add(
         "--profile",
         type=Path,
         metavar="P.json",
@@ -99,6 +105,7 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
         groups=1 if args.groups is None else args.groups,
         profile=args.profile,
         cache=args.cache,
+        shares=_shares(args.shares),
     )
     done = asyncio.run(serve_by_policy(server, find_models(args.model), params))
     return 0 if done else 1
@@ -109,6 +116,13 @@ def _rate(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"--rate {name}: expected queries a second, got {text!r}") from None
+
+
+def _shares(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(",") if text)
+    except ValueError:
+        raise ValueError(f"--shares: expected percents such as 20,40,100, got {text!r}") from None
 
 
 def duration_ns(text: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from colocation.live_file import batches_of
+from colocation.live_file import batches_of, checked_shares
 from colocation.measured_profile import MeasuredProfile, load_measured_profile
 from colocation.planner import Demand
 from colocation.policies import PolicySpec, policy_spec, with_options
@@ -49,6 +49,9 @@ class PolicyParams:
     rounds : int
         Samples of each batch, where it is measured.
     cache : Path, optional
+    shares : tuple of int
+        If there are any, partitions are shares of an emulated GPU's processors, and these are
+        measured; ascending to 100. Without them partitions are lanes.
     """
 
     policy: str
@@ -61,8 +64,10 @@ class PolicyParams:
     profile: Path | None = None
     rounds: int = 10
     cache: Path | None = None
+    shares: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        checked_shares(self.shares, "shares")
         if self.most_items < 1 or self.groups < 1:
             text = f"got {self.most_items} and {self.groups}"
             raise ConfigError(f"the largest batch and the groups must be at least 1, {text}")
@@ -139,8 +144,9 @@ def prepare(
     load_runtime()
     specs = parse_devices(params.devices or "cpu")
     meant = [spec for spec in specs if spec.kind != "cpu"] or [specs[0]]
-    lanes = [spec.lanes for spec in meant]
-    stages = places(params.devices or "cpu", lanes)
+    by_share = bool(params.shares)
+    lanes = [1 if by_share else spec.lanes for spec in meant]
+    stages = places(params.devices or "cpu", lanes, by_share=by_share)
     models = tuple(
         load_live_model(name, path, params.groups, stages[0].spec, params.cache)
         for name, path in files.items()
@@ -158,7 +164,9 @@ def prepare(
         rates_per_s=tuple(params.rates_per_s.get(name, 1.0) for name in names),
         items=(1,) * len(names),
         sequences=(0,) * len(names),
-        devices=tuple(Device(spec.name, lanes=spec.lanes) for spec in meant),
+        devices=tuple(
+            Device(spec.name, lanes=count) for spec, count in zip(meant, lanes, strict=True)
+        ),
     )
     _check_targets(demand)
     return Prepared(demand, policy, models, stages)
@@ -177,8 +185,12 @@ def _measured(
         backend = replay_backend(models, stages)
         one, own = (1,) * len(models), [batches_of((1,), items) for items in most]
         text = params.devices or "cpu"
-        return measure(backend, models, one, own, lanes, text, rounds, progress)
+        return measure(backend, models, one, own, lanes, text, rounds, progress, params.shares)
     known = load_measured_profile(params.profile)
+    if known.by_share != bool(params.shares):
+        kinds = ("lanes", "shares of processors")
+        text = f"is of {kinds[known.by_share]}, partitions are to be {kinds[not known.by_share]}"
+        raise ConfigError(f"{params.profile}: {text}")
     for model, items in zip(models, most, strict=True):
         if model.name not in known.models:
             raise ConfigError(f"{params.profile}: model {model.name!r} was not measured")

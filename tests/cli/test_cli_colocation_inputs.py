@@ -147,8 +147,20 @@ def served(repository: Path, folder: Path, *words: str, policy: str = "edf") -> 
             "edf",
             "model 'a': no time for 25 %: its lanes are 50 %, 100 %",
         ),
+        ("ab", ["--slo", "a=1s", "--slo", "b=1s", "--shares", "20,x"], "edf", "--shares: expected"),
+        ("ab", ["--slo", "a=1s", "--slo", "b=1s", "--shares", "40,20"], "edf", "must ascend"),
+        ("ab", ["--slo", "a=1s", "--slo", "b=1s", "--shares", "50,100"], "edf", "only emulated"),
+        (
+            "ab",
+            [*("--slo", "a=1s", "--slo", "b=1s"), "--devices", "emulated:gpu", "--shares", "100"],
+            "edf",
+            "is of lanes, partitions are to be shares of processors",
+        ),
     ],
-    ids=["unknown target", "unknown rate", "not measured", "target", "policy", "batch", "lanes"],
+    ids=[
+        *("unknown target", "unknown rate", "not measured", "target", "policy", "batch", "lanes"),
+        *("no share", "unordered", "shares of a CPU", "profile of lanes"),
+    ],
 )
 def test_what_cannot_be_served_is_said_at_the_start(
     engine: Any,
