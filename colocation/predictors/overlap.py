@@ -70,7 +70,9 @@ class Overlap:
         self._models = KnownModels(services, self._model.layout)
         slots = self._model.layout.slots
         if slots < len(services):
-            text = f"{path} knows groups of at most {slots} models, {len(services)} may run together"
+            text = (
+                f"{path} knows groups of at most {slots} models, {len(services)} may run together"
+            )
             raise ValueError(f"{text}: engine colocate sample --together {len(services)}")
         self._operators = tuple(service.operators for service in services)
         self._serial = Serial(services, profiles)
