@@ -18,6 +18,7 @@ from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.plugins import PREFIX
 from engine.profiling.presence import check_present
 from engine.profiling.roofline import GPUS, SLOWDOWN
+from engine.runtime import after_fork
 
 _log = logging.getLogger(__name__)
 
@@ -62,13 +63,19 @@ class EmulationParams:
 _Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Machines:
     by_key: dict[_Key, _core.Machine] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    left: tuple[_core.Machine, ...] = ()
+
+    def leave_behind(self) -> None:
+        """Begin anew in a forked child (after_fork.py)."""
+        self.left, self.by_key, self.lock = tuple(self.by_key.values()), {}, threading.Lock()
 
 
 _MACHINES = _Machines()
+after_fork.watch(_MACHINES)
 
 
 def machine_for(

@@ -10,6 +10,8 @@ from dataclasses import replace
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import DeadlineError, EngineError
+from engine.runtime import after_fork
+from engine.runtime.after_fork import LeftBehind
 from engine.runtime.blame import Blame, blame
 from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
@@ -50,7 +52,10 @@ class Model:
         self._prepared: Prepared
         self._busy: BusyPlan | None
         self._adopt(plan, machine)
-        self._guard = None if recovery is None else LossGuard(machine, recovery)
+        self._guard: LossGuard | LeftBehind | None = None
+        if recovery is not None:
+            self._guard = LossGuard(machine, recovery)
+        after_fork.watch(self)
 
     @property
     def plan(self) -> Plan:
@@ -81,6 +86,10 @@ class Model:
         if narrow is None:
             return None
         return BusyPlan(self.graph, narrow, machine, lanes, self._ports)
+
+    def leave_behind(self) -> None:
+        """Refuse queries from now on, in a forked child (after_fork.py)."""
+        self._guard = LeftBehind()
 
     def _check_devices(self) -> None:
         """Go on as the user chose if a device is lost (device_loss.py)."""

@@ -1,0 +1,49 @@
+"""What a forked child finds: models and machines whose threads stayed behind in the parent.
+
+Closing them would wait for these threads for ever, so they are never destroyed, and a query of such
+a model says what happened.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from typing import Any, NoReturn
+
+from engine.errors import DeviceError
+
+_SUBJECTS: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class LeftBehind:
+    """In the place of a model's guard: recovery is due at each query, and there is none."""
+
+    is_due = True
+
+    def recover(self, *_: object) -> NoReturn:
+        """Refuse the query.
+
+        Raises
+        ------
+        DeviceError
+        """
+        raise DeviceError(
+            "this process was forked after the model was loaded, and its devices' threads stayed"
+            " behind: load models after the fork, or start processes by spawn"
+        )
+
+
+def watch(subject: Any) -> None:
+    """Call its ``leave_behind`` in each forked child, and never destroy it there."""
+    _SUBJECTS.add(subject)
+
+
+def _in_child() -> None:
+    for subject in tuple(_SUBJECTS):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(subject))
+        subject.leave_behind()
+    _SUBJECTS.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)
