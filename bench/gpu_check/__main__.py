@@ -10,7 +10,7 @@ from bench import gpu_check, result_file
 from bench.built_models import FOLDER
 from bench.gpu_check.check import Check, CheckParams
 from bench.gpu_check.parts import full, short
-from bench.gpu_check.setting import Setting, folder_name, gpu_title
+from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
 from bench.gpu_check.summary import summary
 from engine.atomic_file import write_atomic
 from engine.errors import EngineError
@@ -39,8 +39,9 @@ def main() -> int:
     except EngineError as error:
         print(f"gpu-check: {error}", file=sys.stderr)
         return 2
-    setting = Setting(args.devices, args.work, args.results / folder_name(title), 0.0)
-    machine = {**result_file.machine(), "gpu": title, "devices": args.devices}
+    devices = timed_devices(args.devices)
+    setting = Setting(devices, args.work, args.results / folder_name(title), 0.0)
+    machine = {**result_file.machine(), "gpu": title, "devices": devices}
     parts = (short if args.short else full)(max(1, available_cores() // 2))
     params = CheckParams(setting, args.seconds, args.anew)
     check = Check(parts, params, machine, lambda line: print(f"{_mark(title)}{line}", flush=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.errors import DeviceError
@@ -65,6 +65,16 @@ def gpu_index(specs: tuple[DeviceSpec, ...]) -> int:
     if len(found) != 1:
         raise DeviceError(f"the check needs one GPU beside the CPU, got {len(found)}")
     return found[0]
+
+
+def timed_devices(text: str) -> str:
+    """The devices as they are measured: an emulated GPU answers from what it recorded.
+
+    Else it would compute on the host's cores, for longer than it charges, and nothing of what the
+    figures are about could be seen.
+    """
+    specs = parse_devices(text)
+    return ",".join(replace(spec, replay=spec.kind == "emulated").text for spec in specs)
 
 
 def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:

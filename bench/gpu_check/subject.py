@@ -15,7 +15,8 @@ from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from engine.dfg.graph import Graph
-from engine.pipeline.stages import Costs, candidates, costs_of, measure, place, plan_of, read_model
+from engine.pipeline.all_plans import all_candidates
+from engine.pipeline.stages import Costs, costs_of, measure, place, plan_of, read_model
 from engine.profiling.profile import Profile
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import machine_for
@@ -25,6 +26,8 @@ from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
+from placement.placement import Placement
+from placement.problem import Problem
 
 POLICY = "best"
 """The shorter, by simulation, of Comm+SD and HEFT."""
@@ -78,9 +81,13 @@ class Subject:
 
     def predicted_at_first_ns(self, plan: str) -> int | None:
         """The makespan of the plan of that name as predicted before anything of it ran."""
-        placement = place(self.costs.problem, POLICY)
-        found = (c for c in candidates(self.costs, placement) if c.name == plan)
-        return next((c.predicted.makespan_ns for c in found), None)
+
+        def policy(problem: Problem) -> Placement:
+            return place(problem, POLICY)
+
+        placement = policy(self.costs.problem)
+        found = all_candidates(self.graph, self.costs, placement, policy)
+        return next((c.predicted.makespan_ns for c in found if c.name == plan), None)
 
     def why_not_captured(self) -> str:
         """Why the whole model cannot be a captured graph; empty if it can."""

@@ -28,6 +28,7 @@ def add_parser(verbs: Any) -> None:
     options.add_inputs(parser)
     options.add_devices(parser)
     options.add_policy(parser)
+    options.add_gpu_memory(parser)
     parser.add_argument(
         "--time",
         type=float,
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)
-    params = asked_params(args, tune_s=args.time)
+    params = asked_params(args, tune_s=args.time, gpu_memory=args.gpu_memory)
     params.specs()
     inputs = asked_inputs(args)
     with progress_bar() as progress:

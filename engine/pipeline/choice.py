@@ -9,13 +9,8 @@ from typing import Any
 
 from engine.dfg.graph import Graph
 from engine.errors import EngineError, ExecutionError
-from engine.pipeline.first_plans import (
-    affordable,
-    first_plans,
-    split_plans,
-    stored_plan,
-    whole_models,
-)
+from engine.pipeline.all_plans import Place, all_candidates
+from engine.pipeline.first_plans import affordable, first_plans, stored_plan
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.stages import (
     Costs,
@@ -85,11 +80,18 @@ def choose(
     params: LoadParams,
     inputs: Mapping[str, Any],
     progress: ProgressCallback = no_progress,
+    *,
+    is_given: bool = False,
 ) -> Model:
     """Build the best predicted segmentations, run them, keep the fastest with its real times.
 
     The whole model as one segment is always among them where one device can run it; several
     segments must be shown to be faster, so the result is no slower than the session that it is.
+
+    Parameters
+    ----------
+    is_given : bool
+        Whether the placement is the user's own, and nothing may be placed otherwise.
 
     Raises
     ------
@@ -97,7 +99,7 @@ def choose(
         If the devices refuse all of them, or a query fails.
     """
     build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
-    found = [*candidates(costs, placement), *split_plans(graph, costs, placement)]
+    found = all_candidates(graph, costs, placement, None if is_given else _policy(params))
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
     finalists = affordable(ranked, 2 * params.selection_ns)
@@ -147,13 +149,16 @@ def tune(
         return candidates(learned, anew)
 
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
-    cuts = [c for c in candidates(costs, placement) if not c.is_trivial]
-    ranked = [*whole_models(costs), *cuts, *split_plans(graph, costs, placement)]
-    first = affordable(first_plans(ranked, 1 + params.finalists), round(params.tune_s * 5e8))
+    found = all_candidates(graph, costs, placement, _policy(params))
+    first = affordable(first_plans(found, 1 + params.finalists), round(params.tune_s * 5e8))
     tuned = tuner.run([*first, *stored_plan(costs, known)])
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
+
+
+def _policy(params: LoadParams) -> Place:
+    return lambda problem: place(problem, params.policy, params.options)
 
 
 def _fastest(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from engine.dfg.graph import Graph
-from engine.pipeline.stages import Costs, holds_constants
+from engine.pipeline.stages import Costs, fits_memory
 from engine.runtime.contest import ContestParams
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
@@ -20,27 +20,39 @@ _STORED = " (stored)"
 
 _MAY_BE_BEST = 1.5
 """A one-segment plan that is predicted to take so much longer than the best one is not run where
-time is short: a profile is not that wrong about whole models, which it has measured."""
+time is short, nor on another device at all: a profile is not that wrong about whole models, which
+it has measured."""
 
 
 def whole_models(costs: Costs) -> list[Candidate]:
-    """The whole model as one segment, on each device that can run all of it, at each width."""
-    found: list[Candidate] = []
+    """The whole model as one segment, at each width, of each device that may do it best."""
+    found: list[list[Candidate]] = []
     for index, device in enumerate(costs.problem.devices):
         if None in costs.service.task_ns[index, 1] or not costs.problem.tasks:
             continue
-        for name, graph in single_segments(costs.problem, index, costs.service):
-            title = name if index == 0 else f"{name} on {device.name}"
-            if not holds_constants(graph):
-                continue
-            found.append(Candidate(title, graph, predict(graph, costs.service)))
-    return found
+        suffix = "" if index == 0 else f" on {device.name}"
+        graphs = single_segments(costs.problem, index, costs.service)
+        plans = [Candidate(f"{n}{suffix}", g, predict(g, costs.service)) for n, g in graphs]
+        fitting = [plan for plan in plans if fits_memory(costs, plan)]
+        if fitting:
+            found.append(fitting)
+    least_ns = [min(plan.predicted.makespan_ns for plan in plans) for plans in found]
+    limit_ns = _MAY_BE_BEST * min(least_ns, default=0)
+    return [
+        plan for plans, ns in zip(found, least_ns, strict=True) if ns <= limit_ns for plan in plans
+    ]
 
 
 def split_plans(graph: Graph, costs: Costs, placement: Placement) -> list[Candidate]:
     """The batch in shards, where it can be split and the devices can hold them."""
     found = split_batches(graph, costs.problem, placement, costs.service)
-    return [candidate for candidate in found if holds_constants(candidate.graph)]
+    return [candidate for candidate in found if _split_fits(candidate)]
+
+
+def _split_fits(candidate: Candidate) -> bool:
+    shards = candidate.shards
+    assert shards is not None, "it is of a split batch"
+    return fits_memory(Costs(shards.problem, shards.service), candidate)
 
 
 def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:

@@ -171,7 +171,7 @@ def load_placed(
         profile = measure(graph, params.specs(), given, params.cache, progress)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = load_placement(placement_path, graph, costs.problem)
-    return choose(graph, costs, placement, params, given, progress)
+    return choose(graph, costs, placement, params, given, progress, is_given=True)
 
 
 def _given(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.dfg.graph import Graph, Tensor
+from engine.dfg.graph import Graph, Tensor, ValueKind
 from engine.dfg.shared_constants import shared_constants
 from engine.errors import ProfileError
 from engine.profiling.devices import DeviceSpec
@@ -107,10 +107,15 @@ def _tensor(tensor: Tensor, profile: Profile) -> p.Tensor:
     size = profile.tensors.get(tensor.name)
     if size is None and tensor.producer >= 0:
         raise ProfileError(f"the profile has no tensor {tensor.name!r}")
+    size_bytes = 0
+    if size is not None and not tensor.metadata_only:
+        # An empty tensor is copied like any other, which takes a copy's fixed time; no bytes at
+        # all would mean that nothing is copied.
+        size_bytes = max(size.size_bytes, 1 if tensor.kind is ValueKind.TENSOR else 0)
     return p.Tensor(
         name=tensor.name,
         producer=tensor.producer,
         consumers=tensor.consumers,
-        size_bytes=0 if size is None or tensor.metadata_only else size.size_bytes,
+        size_bytes=size_bytes,
         is_output=tensor.is_output,
     )

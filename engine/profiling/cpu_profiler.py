@@ -26,6 +26,10 @@ _OPERATOR_NS = 150
 """What a trivial operator costs within a session; the rest of a one-operator session's time is the
 session's own (0.65 microseconds where both were measured)."""
 
+OVERHEAD_TRIES = 16
+"""How often the session's own time is measured. The least counts: it is taken from every operator's
+time, and a slow moment of the machine would make all small operators look free."""
+
 
 @dataclass(frozen=True)
 class ProfilingParams:
@@ -90,7 +94,7 @@ class CpuProfiler:
         self._params = params
         self._timer = timer
         self._fingerprint = machine_fingerprint()
-        overhead = self._remembered("session overhead", 1, self._trivial)
+        overhead = self._remembered("least session overhead", 1, self._trivial)
         self.session_overhead_ns = max(0, overhead.ns - _OPERATOR_NS)
 
     def task_time(self, step: Step, signature: str, width: int) -> Timing:
@@ -168,7 +172,10 @@ class CpuProfiler:
         )
         session = self._open(model.SerializeToString(), 1)
         feed = {"x": to_value(np.ones(1, np.float32), TensorProto.FLOAT)}
-        return self._measure(session, feed, self._params.budget_ns)
+        tries = (
+            self._measure(session, feed, self._params.budget_ns) for _ in range(OVERHEAD_TRIES)
+        )
+        return min(tries, key=lambda timing: timing.ns)
 
 
 _UNLIMITED_NS = 1 << 62

@@ -102,6 +102,34 @@ def merged(groups: Sequence[Group], width: int = 1) -> Group:
     return Group(tuple(tasks), groups[0].device, width)
 
 
+def crossing(problem: Problem, tasks: Sequence[int]) -> int:
+    """How many tensors ``tasks`` as one segment take over and hand on.
+
+    What only one Concat elsewhere reads counts once for that Concat: a segment joins such tensors
+    itself where they are neighbours (joins.py).
+    """
+    inside = set(tasks)
+    found: set[tuple[str, int]] = set()
+    for task in tasks:
+        for index in problem.inputs_of[task]:
+            if problem.tensors[index].producer not in inside:
+                found.add(("tensor", index))
+        for index in problem.outputs_of[task]:
+            tensor = problem.tensors[index]
+            if tensor.is_output or not inside.issuperset(tensor.consumers):
+                found.add(_handed_on(problem, index))
+    return len(found)
+
+
+def _handed_on(problem: Problem, index: int) -> tuple[str, int]:
+    tensor = problem.tensors[index]
+    if len(tensor.consumers) == 1 and not tensor.is_output:
+        (reader,) = tensor.consumers
+        if problem.tasks[reader].kind == "Concat":
+            return "join", reader
+    return "tensor", index
+
+
 def _group_of(problem: Problem, groups: Sequence[Group]) -> list[int]:
     group_of = [-1] * len(problem.tasks)
     for index, group in enumerate(groups):

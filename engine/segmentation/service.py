@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.segmentation.groups import Group
+from engine.segmentation.groups import Group, crossing
 from placement.problem import Problem
 
 
@@ -41,6 +41,10 @@ class ServiceTimes:
     captured_ns : mapping of int to sequence of (int or None)
         Service time of each task in a captured graph of operators; by device, of those that
         capture. None where a task cannot be captured (capture.py).
+    tensor_ns : mapping of int to int
+        What each tensor costs that a segment takes over or hands on; by device, where known.
+    problem : Problem, optional
+        Whose tensors these are.
     """
 
     task_ns: Mapping[tuple[int, int], Sequence[int | None]]
@@ -51,6 +55,8 @@ class ServiceTimes:
     submit_ns: Mapping[int, int] = field(default_factory=dict)
     launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
     captured_ns: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
+    tensor_ns: Mapping[int, int] = field(default_factory=dict)
+    problem: Problem | None = None
 
     @staticmethod
     def of(problem: Problem) -> ServiceTimes:
@@ -74,6 +80,13 @@ class ServiceTimes:
     def start_ns(self, width: int) -> int:
         """What starting a segment of this width costs."""
         return self.boundary_ns if width == 1 else self.wide_boundary_ns
+
+    def crossing_ns(self, tasks: Sequence[int], device: int) -> int:
+        """What the tensors cost that ``tasks`` as one segment take over and hand on."""
+        each_ns = self.tensor_ns.get(device, 0)
+        if self.problem is None or each_ns == 0:
+            return 0
+        return each_ns * crossing(self.problem, tasks)
 
     def is_captured(self, tasks: Sequence[int], device: int) -> bool:
         """Whether ``tasks`` as one segment are submitted as one captured graph."""
@@ -112,7 +125,8 @@ class ServiceTimes:
             if time_ns is None:
                 raise ValueError(f"task {task} cannot run on device {device}")
             total += time_ns
-        return round(total * self.fusion.get((device, width), 1.0)) + self.start_ns(width)
+        own_ns = round(total * self.fusion.get((device, width), 1.0))
+        return own_ns + self.start_ns(width) + self.crossing_ns(tasks, device)
 
     def of_group(self, group: Group) -> int:
         """Time of a group at its own width, measured where it was."""

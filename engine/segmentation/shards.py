@@ -81,11 +81,16 @@ def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int)
     }
     tasks = tuple(_task(split, index, problem, rows) for index in range(len(part)))
     name = f"{problem.name} in {count} shards"
-    return Shards(
-        split,
-        replace(problem, name=name, tasks=tasks, tensors=tensors),
-        replace(service, task_ns=rows, measured={}, launch_ns=launches, captured_ns=captured),
+    split_problem = replace(problem, name=name, tasks=tasks, tensors=tensors)
+    times = replace(
+        service,
+        task_ns=rows,
+        measured={},
+        launch_ns=launches,
+        captured_ns=captured,
+        problem=None if service.problem is None else split_problem,
     )
+    return Shards(split, split_problem, times)
 
 
 def planned_graph(graph: Graph, plan: Plan) -> Graph:

@@ -36,6 +36,18 @@ def test_tune_as_json(engine: Command) -> None:
     assert Path(report["path"]).is_file()
 
 
+def test_tune_within_a_limit_of_memory(engine: Command) -> None:
+    words = ("--devices", "cpu:1,emulated:gpu", "--time", "0.3", "--policy", "single")
+    limited = (*words, "--gpu-memory", "20kB")
+    report = engine("tune", engine.path("lenet.onnx"), *limited, "--json").json()
+    plan = Path(report["path"]).read_text().partition("\n")[2]
+    again = engine(
+        "run", engine.path("lenet.onnx"), *words[:2], *words[4:], *limited[-2:], "--json"
+    )
+    assert f'"name": "{report["chosen"]}"' in plan
+    assert again.json()["segmentation"] == report["chosen"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -44,6 +56,7 @@ def test_tune_as_json(engine: Command) -> None:
         (("--time", "long"), "invalid float value: 'long'"),
         (("--devices", "tpu:1"), "unknown kind 'tpu'"),
         (("--option", "alpha=1"), "has no option 'alpha'"),
+        (("--gpu-memory", "20 gb"), "size '20 gb' is not understood"),
         (("--inputs", "missing.npz"), "missing.npz"),
     ],
 )

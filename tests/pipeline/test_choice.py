@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-import pytest
-from tuning_world import GUESS, PROBLEM, cut
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from tuning_world import BRANCH_NS, GUESS, PROBLEM, cut
+
+import models
+from engine.dfg.graph import Graph
+from engine.dfg.onnx_reader import read
+from engine.pipeline.all_plans import all_candidates
 from engine.pipeline.first_plans import affordable, first_plans, whole_models
 from engine.pipeline.stages import Costs
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
+from placement.placement import Placement
+from placement.policy import make_policy
+from placement.problem import Device, Link
 
 MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def lenet_graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    """Stands for any graph whose batch is not split: the placement uses two devices."""
+    folder: Path = tmp_path_factory.mktemp("lenet")
+    return read(models.save(models.build("lenet"), folder / "lenet.onnx"), folder / "cache")
 
 
 def _names(plans: list[Candidate]) -> list[str]:
@@ -46,18 +63,50 @@ def test_whole_models_of_about_equal_times_are_all_compared() -> None:
     assert _names(affordable(first_plans(cut(even), 3), 0)) == ["whole x1", "whole x2"]
 
 
-def test_whole_models_of_devices_that_can_run_everything() -> None:
-    two = type(PROBLEM)(
-        PROBLEM.name,
-        (*PROBLEM.devices, type(PROBLEM.devices[0])("gpu", 1)),
-        (),
-        tuple(
-            type(t)(t.name, t.kind, (t.service_ns[0], 7 if i else None))
-            for i, t in enumerate(PROBLEM.tasks)
-        ),
-        PROBLEM.tensors,
+def _beside_a_gpu(gpu_ns: int | None, first_ns: int | None) -> Costs:
+    """The world's problem with a GPU that takes so long for each task, and for the first one."""
+    tasks = tuple(
+        replace(t, service_ns=(*t.service_ns, gpu_ns if i else first_ns))
+        for i, t in enumerate(PROBLEM.tasks)
     )
-    costs = Costs(two, ServiceTimes.of(two))
-    assert _names(whole_models(costs)) == ["whole x1"]
-    able = ServiceTimes({**costs.service.task_ns, (1, 1): [7] * len(two.tasks)})
-    assert _names(whole_models(Costs(two, able))) == ["whole x1", "whole x1 on gpu"]
+    links = (Link("host", "gpu", 1_000), Link("gpu", "host", 1_000))
+    devices = (*PROBLEM.devices, Device("gpu", 1, "gpu"))
+    two = replace(PROBLEM, devices=devices, links=links, tasks=tasks)
+    return Costs(two, ServiceTimes.of(two))
+
+
+@pytest.mark.parametrize(
+    ("gpu_ns", "first_ns", "expected"),
+    [
+        (7, None, ["whole x1"]),  # the first task cannot run there
+        (700_000, 700_000, ["whole x1", "whole x1 on gpu"]),
+        (7, 7, ["whole x1 on gpu"]),  # all of it on the CPU would take far longer
+        (BRANCH_NS * 9, 1, ["whole x1"]),
+    ],
+)
+def test_whole_models_of_devices_that_may_do_best(
+    gpu_ns: int, first_ns: int | None, expected: list[str]
+) -> None:
+    assert _names(whole_models(_beside_a_gpu(gpu_ns, first_ns))) == expected
+
+
+def _on_both(costs: Costs) -> Placement:
+    count = len(costs.problem.tasks)
+    return Placement(tuple(i % 2 for i in range(count)), tuple(range(count)), "by hand")
+
+
+def test_a_bad_placement_competes_with_whole_models_and_placed_clusters(
+    lenet_graph: Graph,
+) -> None:
+    costs = _beside_a_gpu(700_000, 700_000)
+    placement = _on_both(costs)
+    given = all_candidates(lenet_graph, costs, placement)
+    assert {tuple(sorted({g.device for g in c.graph.groups})) for c in given} == {(0, 1)}
+    found = all_candidates(lenet_graph, costs, placement, make_policy("heft").place)
+    assert _names(found)[:2] == ["whole x1", "whole x1 on gpu"]
+    assert any("placed" in name for name in _names(found))
+    first = affordable(first_plans(found, 3), 1_000 * MS)
+    best_whole = min(c.predicted.makespan_ns for c in first if c.is_trivial)
+    best = min(c.predicted.makespan_ns for c in first)
+    assert best < best_whole
+    assert best < min(c.predicted.makespan_ns for c in given)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ from engine.dfg.onnx_reader import read
 from engine.errors import ExecutionError, InputError, ProfileError
 from engine.profiling.calibrate import calibrate, random_inputs
 from engine.profiling.costs import problem_of
-from engine.profiling.cpu_profiler import ProfilingParams
+from engine.profiling.cpu_profiler import OVERHEAD_TRIES, ProfilingParams
 from engine.profiling.devices import parse_devices
-from engine.profiling.profile import Profile
+from engine.profiling.profile import Profile, TensorProfile
 from engine.profiling.profiler import profile_graph
 from engine.profiling.store import TimingStore, cache_folder
 from engine.profiling.timing import Timing
@@ -102,7 +103,7 @@ def test_equal_signatures_are_measured_once(graph) -> None:
     made = profile_graph(graph, DEVICES[:1], INPUTS, timer=timer)
     signatures = {t.signature for t in made.tasks if t.op not in ("Reshape", "Identity")}
     assert len(signatures) < len(made.tasks)
-    overhead_and_whole_model = 1 + 2
+    overhead_and_whole_model = OVERHEAD_TRIES + 2
     assert timer.calls == overhead_and_whole_model + 2 * len(signatures)
 
 
@@ -204,6 +205,14 @@ def test_unknown_names(profile: Profile) -> None:
         profile.service_ns(profile.tasks[0].name, "cpu", 3)
     with pytest.raises(ProfileError, match="no device 'npu'"):
         profile.service_ns(profile.tasks[0].name, "npu")
+
+
+def test_an_empty_tensor_is_copied_like_any_other(graph, profile: Profile) -> None:
+    empty = replace(profile, tensors={**profile.tensors, "where": TensorProfile(0, (2, 0))})
+    problem = problem_of(graph, empty)
+    size_bytes = next(t.size_bytes for t in problem.tensors if t.name == "where")
+    assert size_bytes > 0
+    assert problem.copy_ns(1, 0, size_bytes) >= problem.copy_ns(1, 0, 1)
 
 
 def test_problem(graph, profile: Profile) -> None:

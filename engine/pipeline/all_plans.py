@@ -1,0 +1,113 @@
+"""All plans that are thought of for a model, of several sources, each with a prediction.
+
+No prediction alone decides: the whole model as one segment of each device is always among them,
+since it is what must be beaten when the best are run (first_plans.py, choice.py).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.dfg.graph import Graph
+from engine.errors import PlacementError
+from engine.pipeline.first_plans import split_plans, whole_models
+from engine.pipeline.stages import Costs, candidates, excess_of, finest_cut
+from engine.segmentation.clusters import clusters
+from engine.segmentation.segmenter import Candidate, SegmentationParams
+from engine.segmentation.slabs import slabs
+from engine.segmentation.wholesale import labels, placed
+from placement.placement import Placement
+from placement.problem import Problem
+
+_log = logging.getLogger(__name__)
+
+_HUB = 4
+_LEVELS = 6
+"""Where the graph is cut to place clusters: at hubs of this degree, and after so many levels."""
+
+_TIGHTER = (0.95, 0.9, 0.8)
+"""Shares of the memory within which to place again where cuts of a placement need too much."""
+
+_CUTS_OF_CLUSTERS = SegmentationParams(fans=(2, 4, 8), thickness=(2,))
+
+Place = Callable[[Problem], Placement]
+"""A placement policy with its options."""
+
+
+def all_candidates(
+    graph: Graph, costs: Costs, placement: Placement, place: Place | None = None
+) -> list[Candidate]:
+    """Whole models, cuts of the placement, of placements of clusters, the batch in shards.
+
+    Parameters
+    ----------
+    place : callable, optional
+        The policy that made the placement. Without it the placement stands: nothing is placed
+        otherwise, neither clusters nor whole models.
+
+    Raises
+    ------
+    PlacementError
+        If a memory does not hold what is placed there, however it is cut.
+    """
+    several = len(costs.problem.devices) > 1
+    cuts = _fitting_cuts(costs, placement, place)
+    if place is not None and several:
+        cuts = [c for c in cuts if not c.is_trivial] + by_clusters(costs, place)
+        cuts = [*whole_models(costs), *sorted(cuts, key=_promise)]
+    found = [*cuts, *split_plans(graph, costs, placement)]
+    if not found and costs.problem.tasks:
+        raise PlacementError(excess_of(costs, finest_cut(costs, placement)))
+    return found
+
+
+def _fitting_cuts(costs: Costs, placement: Placement, place: Place | None) -> list[Candidate]:
+    """Cuts of the placement; of one within a tighter limit, where no cut of it fits.
+
+    A policy counts tasks one by one: segments hold more at once, and others at a time.
+    """
+    cuts = candidates(costs, placement)
+    for share in _TIGHTER:
+        if cuts or place is None:
+            break
+        try:
+            cuts = candidates(costs, place(_within(costs.problem, share)))
+        except PlacementError as error:
+            _log.debug("no placement within %g of the memory: %s", share, error)
+    return cuts
+
+
+def _within(problem: Problem, share: float) -> Problem:
+    """The problem with so much of each limited memory."""
+    devices = tuple(
+        replace(d, memory_bytes=None if d.memory_bytes is None else int(d.memory_bytes * share))
+        for d in problem.devices
+    )
+    return replace(problem, devices=devices)
+
+
+def by_clusters(costs: Costs, place: Place) -> list[Candidate]:
+    """The best cut of each placement of clusters (engine/segmentation/wholesale.py)."""
+    problem, service = costs.problem, costs.service
+    kinds = labels(problem, service)
+    found = []
+    for name, cut in (
+        (f"fan {_HUB}", clusters(problem, kinds, _HUB)),
+        (f"slab {_LEVELS}", slabs(problem, kinds, _LEVELS)),
+    ):
+        try:
+            placement = placed(problem, cut, service, place)
+        except PlacementError as error:
+            _log.debug("no placement of clusters, %s: %s", name, error)
+            continue
+        for best in candidates(costs, placement, _CUTS_OF_CLUSTERS)[:1]:
+            if not best.is_trivial:
+                found.append(replace(best, name=f"{name} placed, {best.name}"))
+    return found
+
+
+def _promise(candidate: Candidate) -> tuple[int, int, str]:
+    """Sorts the best predicted first, as ``segment`` does."""
+    return candidate.predicted.makespan_ns, len(candidate.graph.groups), candidate.name
