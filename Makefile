@@ -43,7 +43,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test lint sanitize bench bench-check gpu-check serve stub clean
+.PHONY: help install build test test-gpu-emulated lint sanitize bench bench-check gpu-check serve stub clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -67,6 +67,9 @@ $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
 
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-gpu-emulated: install  ## all tests beside an emulated GPU, where they name no devices
+	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

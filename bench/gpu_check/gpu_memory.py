@@ -52,8 +52,10 @@ def beside_each_other(spec: ModelSpec, setting: Setting, gpu_memory: str = "") -
     subprocess.CalledProcessError
         If one of the two fails; what it printed went to our standard error.
     """
+    # What plans need is counted; only what a GPU holds needs a process that held nothing before.
+    count = used_bytes if setting.is_emulated else _in_a_process
     used = {
-        name: _in_a_process(spec, setting, name, gpu_memory if name == ENGINE else "")
+        name: count(spec, setting, name, gpu_memory if name == ENGINE else "")
         for name in (ENGINE, WHOLE)
     }
     note = "constants of the plan, EMULATED" if setting.is_emulated else "after queries in parallel"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict, replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +17,16 @@ import pytest
 import models
 from bench.gpu_check import __main__ as command
 from bench.gpu_check import check as check_module
+from bench.gpu_check import gpu_memory
 from bench.gpu_check.check import Check, CheckParams
+from bench.gpu_check.contender import WHOLE
 from bench.gpu_check.figures import LATENCY, THROUGHPUT, figure
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.onnxruntime_cuda import CPU, CUDA, captured_runner, runner, session
 from bench.gpu_check.overlap_share import overlap_share
 from bench.gpu_check.parts import OVERHEAD_S, ModelSpec, Part, full, model_of, short
 from bench.gpu_check.relative_error import relative_error
-from bench.gpu_check.setting import Setting, folder_name, gpu_title
+from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
 from bench.gpu_check.unit import run_unit
 from engine.errors import DeviceError
 from engine.profiling.devices import parse_devices
@@ -42,6 +47,19 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:
     return command.main()
 
 
+def quick(workers: int) -> tuple[Part, ...]:
+    """The short check, each unit measured for a moment."""
+    return tuple(replace(part, unit_s=0.2) for part in short(workers))
+
+
+def in_this_process(part: Part, unit: str, setting: Setting, left_s: float) -> dict[str, Any]:
+    """What ``run_unit`` does, without a new process for each unit; failures are raised."""
+    assert left_s > 0
+    measure = import_module(f"bench.gpu_check.units.{part.name}").measure
+    found: dict[str, Any] = measure(model_of(unit), setting).to_dict()
+    return found
+
+
 def stored(folder: Path, part: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / FOLDER / f"{part}.json").read_text())
     return found
@@ -50,6 +68,8 @@ def stored(folder: Path, part: str) -> dict[str, Any]:
 def test_a_rehearsal_runs_end_to_end_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(command, "short", quick)
+    monkeypatch.setattr(command, "Check", partial(Check, run=in_this_process))
     assert run(monkeypatch, tmp_path, "--short", "--devices", DEVICES) == 0
     lines = capsys.readouterr().out.splitlines()
     progress = lines[: lines.index("")]
@@ -143,6 +163,27 @@ def test_figures_of_another_machine_or_a_torn_file_are_dropped(tmp_path: Path) -
     (tmp_path / "g" / "two.json").write_text("{")
     again = play(tmp_path, 100, machine={**MACHINE, "gpu": "H"})[0]
     assert again.asked == ["one dlrm", "two moe"]
+
+
+def test_a_unit_measures_in_a_process_of_its_own(tmp_path: Path) -> None:
+    setting = Setting(timed_devices(DEVICES), tmp_path, tmp_path, 0.2)
+    found = run_unit(Part("outputs", (), 1), "lenet", setting, 60)
+    assert [row["met"] for row in found["figures"]] == [True, True]
+
+
+def test_a_contender_is_counted_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {**asdict(Setting(DEVICES, tmp_path, tmp_path, 0.2)), "work": str(tmp_path)}
+    words = ["lenet", json.dumps({**row, "results": str(tmp_path)}), WHOLE, ""]
+    monkeypatch.setattr("sys.argv", ["gpu_memory", *words])
+    gpu_memory.main()
+    assert int(capsys.readouterr().out) > 0
+
+
+def test_an_emulated_gpu_answers_from_what_it_recorded_where_times_count() -> None:
+    assert timed_devices(DEVICES) == "cpu:1,emulated:gpu[titan_rtx,replay]:4"
+    assert timed_devices("cpu:2,cuda:0:4") == "cpu:2,cuda:0:4"
 
 
 def test_a_unit_that_fails_says_why(tmp_path: Path) -> None:
