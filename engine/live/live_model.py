@@ -77,6 +77,12 @@ class LiveModel:
         weight = (items - below) / below
         return tuple(_between(a, b, weight) for a, b in zip(lower, upper, strict=True))
 
+    def know_charges(self, place: Place, most_items: int) -> None:
+        """Derive now what batches up to so many items will need: it takes seconds."""
+        if place.spec.kind == "emulated":
+            for power in range((most_items - 1).bit_length() + 1):
+                self._charged(place.spec, 1 << power)
+
     def _charged(self, spec: DeviceSpec, items: int) -> tuple[Charge, ...]:
         key = (spec, items)
         if key not in self._charges:

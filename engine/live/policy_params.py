@@ -152,6 +152,8 @@ def prepare(
         for name, path in files.items()
     )
     most = tuple(params.most_items if model.stackable else 1 for model in models)
+    for model, items in zip(models, most, strict=True):
+        model.know_charges(stages[0], items)
     measured = _measured(params, models, stages, most, lanes[0], progress)
     demand = Demand(
         services=tuple(

@@ -38,6 +38,8 @@ def backend_of(scenario: Scenario, cache: Path | None = None) -> EngineBackend:
     names = [service.name for service in scenario.services]
     operators = [service.operators for service in scenario.services]
     models = load_models(scenario.live, names, operators, devices[0], cache)
+    for model, service in zip(models, scenario.services, strict=True):
+        model.know_charges(devices[0], service.max_batch)
     return replay_backend(models, devices)
 
 

@@ -64,6 +64,18 @@ def test_a_smaller_share_takes_longer_but_not_for_memory(lenet: Path) -> None:
     assert total_ns(100, 256) < total_ns(20, 256) < 5 * total_ns(100, 256)
 
 
+def test_charges_that_are_known_are_not_derived_under_load(
+    lenet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
+    model = load_live_model("lenet", lenet, 2, GPU, lenet.parent / "cache")
+    model.know_charges(place, 6)
+    monkeypatch.setattr("engine.live.live_model.share_times", None)
+    for items in range(1, 7):
+        own = replace(place, spec=replace(place.spec, share_percent=10 * items))
+        assert model.charges(own, items) is not None
+
+
 def test_partitions_of_any_share_answer(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [CHAIN], [3], "emulated:gpu[t4]:2", by_share=True)
     stage.backend.prepare([Partition(0, 37), Partition(0, 63)])
