@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench.gpu_check import onnxruntime_cuda
+from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.subject import Subject
 from engine.runtime.model import Model
 
@@ -66,6 +67,6 @@ def peers(subject: Subject) -> list[Contender]:
     """ONNX Runtime without graphs: one segment in our core, and its own package where it can."""
     found = [of_model(WHOLE, subject.whole(captured=False), subject.inputs, is_bar=True)]
     if not subject.setting.is_emulated and onnxruntime_cuda.has(onnxruntime_cuda.CUDA):
-        run = onnxruntime_cuda.runner(subject.path, subject.inputs)
+        run = isolated_runner(subject.path, subject.inputs)
         found.append(of_call("ONNX Runtime, its own package", run, is_bar=True))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
@@ -23,6 +24,7 @@ from bench.gpu_check.contender import WHOLE
 from bench.gpu_check.figures import LATENCY, THROUGHPUT, figure
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.onnxruntime_cuda import CPU, CUDA, captured_runner, runner, session
+from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.overlap_share import overlap_share
 from bench.gpu_check.parts import OVERHEAD_S, ModelSpec, Part, full, model_of, short
 from bench.gpu_check.relative_error import relative_error
@@ -289,3 +291,14 @@ def test_open_sizes_are_fixed_once(tmp_path: Path) -> None:
 def test_each_part_has_its_file() -> None:
     folder = Path(check_module.__file__).parent / "units"
     assert {part.name for part in full(1)} <= {path.stem for path in folder.glob("*.py")}
+
+
+def test_onnx_runtimes_package_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    path = models.save(models.build("lenet"), tmp_path / "m.onnx")
+    inputs = models.example_inputs("lenet")
+    run = isolated_runner(path, inputs, CPU)
+    assert [run() for _ in range(3)] == [{}] * 3
+    with ThreadPoolExecutor(3) as callers:
+        assert list(callers.map(lambda _: run(), range(9))) == [{}] * 9
+    with pytest.raises(RuntimeError, match=r"cannot run it(.|\n)*missing.onnx"):
+        isolated_runner(tmp_path / "missing.onnx", inputs, CPU)

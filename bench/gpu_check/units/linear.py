@@ -12,6 +12,7 @@ from bench.gpu_check.contender import (
     peers,
 )
 from bench.gpu_check.figures import LINEAR, LINEAR_WITH_GRAPHS, Figure, Found, figure
+from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.side_by_side import side_by_side
@@ -42,7 +43,7 @@ def _graphs(subject: Subject, refused: str) -> list[Contender]:
     if not refused:
         found.append(of_model(WHOLE_CAPTURED, subject.whole(captured=True), subject.inputs))
     if not subject.setting.is_emulated and onnxruntime_cuda.has(onnxruntime_cuda.CUDA):
-        run = onnxruntime_cuda.captured_runner(subject.path, subject.inputs)
+        run = isolated_runner(subject.path, subject.inputs, captured=True)
         found.append(of_call("ONNX Runtime, its own package with a CUDA graph", run))
     return found
 

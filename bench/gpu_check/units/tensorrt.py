@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.gpu_check import onnxruntime_cuda
 from bench.gpu_check.contender import ENGINE, of_call, of_model, peers
 from bench.gpu_check.figures import Found, figure
+from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.side_by_side import side_by_side
@@ -20,7 +21,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
         return Found((figure(_WHAT, None, note="no TensorRT provider here"),))
     subject = Subject(spec, setting, fixed=True)
     try:
-        run = onnxruntime_cuda.runner(subject.path, subject.inputs, provider)
+        run = isolated_runner(subject.path, subject.inputs, provider)
     except RuntimeError as error:
         return Found((figure(_WHAT, None, note=" ".join(str(error).split())),))
     engine = of_model(ENGINE, subject.engine(), subject.inputs)
