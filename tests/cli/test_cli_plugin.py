@@ -33,13 +33,13 @@ def test_a_model_is_profiled_placed_and_run(
     engine: Command, fake: FakePlugin, tmp_path: Path
 ) -> None:
     model, profile = engine.path("lenet.onnx"), tmp_path / "p.json"
+    placement = tmp_path / "placement.json"
     assert engine("profile", model, "--devices", DEVICES, "-o", profile).status == 0
-    placed = engine("place", model, "--profile", profile, "--policy", "single", "--json")
-    assert placed.status == 0
+    how = ("--profile", profile, "--policy", "single", "-o", placement)
+    assert engine("place", model, *how).status == 0
     before = fake.runs()
-    ran = engine(
-        "run", model, "--devices", DEVICES, "--policy", "single", "--compare", "--json"
-    ).json()
+    how = ("--profile", profile, "--placement", placement, "--compare", "--json")
+    ran = engine("run", model, "--devices", DEVICES, *how).json()
     assert ran["largest_relative_difference"] == 0
     assert ran["segments"] > 1
     assert fake.runs() > before

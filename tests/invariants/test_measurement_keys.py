@@ -110,7 +110,7 @@ def test_a_measurement_is_of_one_width_shape_and_machine(
 ) -> None:
     first = _keys(dynamic, 1)
     assert _keys(dynamic, 1) == first
-    shared = {key for key in first if key.startswith("session overhead|cpu|1|")}
+    shared = {key for key in first if key.startswith("least session overhead|cpu|1|")}
     assert len(shared) == 1
     assert _keys(dynamic, 2) & first == shared
     assert _keys(dynamic, 1, rows=2) & first == shared

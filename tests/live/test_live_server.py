@@ -181,6 +181,6 @@ def test_what_is_wrong_is_said_before_anything_is_served(
     command = ["serve", str(repository_of(tmp_path)), "--policy", "edf", "--devices", "cpu:2"]
     command += ["--port", "0", "--cache", str(tmp_path / "cache")]
     if "--policy" not in words:
-        command += ["--profile", str(profile_of(tmp_path))]
+        command += ["--profile", str(profile_of(tmp_path)), "--max-batch", "4"]
     assert main([*command, *words]) == 1
     assert wanted in capsys.readouterr().err

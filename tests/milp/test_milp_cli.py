@@ -35,7 +35,7 @@ def test_json_on_request_and_to_a_file(problem_file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "problem is not JSON"),
+        (b"{", "problem: not JSON"),
         (b"{}", "field 'format' must be"),
         (b'{"format": "surplus-problem/1"}', "field 'name' is missing"),
         (b"\xff", "utf-8"),

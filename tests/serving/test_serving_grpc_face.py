@@ -273,8 +273,11 @@ def test_output_that_the_protocol_cannot_carry(served, client, fresh_name):
     assert "output 'y'" in details
 
 
+def test_a_server_that_keeps_its_models_loads_none(client):
+    assert _status(client.load_model, "identity")[0] == "UNAVAILABLE"
+
+
 def test_other_calls_are_unimplemented(client):
-    assert _status(client.load_model, "identity")[0] == "UNIMPLEMENTED"
     assert _status(client.get_system_shared_memory_status)[0] == "UNIMPLEMENTED"
 
 
