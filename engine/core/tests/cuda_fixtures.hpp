@@ -22,25 +22,31 @@ namespace engine::test {
 /// The fake CUDA library, begun anew. One at a time.
 class FakeCuda {
  public:
-  explicit FakeCuda(std::uint64_t seed = 1) { find(fakeCudaReset, "fakeCudaReset")(seed); }
+  explicit FakeCuda(std::uint64_t seed = 1) {
+    find<decltype(fakeCudaReset)>("fakeCudaReset")(seed);
+  }
 
-  void seal(bool sealed) const { find(fakeCudaSeal, "fakeCudaSeal")(sealed); }
+  void seal(bool sealed) const { find<decltype(fakeCudaSeal)>("fakeCudaSeal")(sealed); }
   void inject(const char* function, int nth, int code) const {
-    find(fakeCudaInject, "fakeCudaInject")(function, nth, code);
+    find<decltype(fakeCudaInject)>("fakeCudaInject")(function, nth, code);
   }
-  void limit(std::size_t bytes) const { find(fakeCudaMemory, "fakeCudaMemory")(bytes); }
-  void ignore(const char* function) const { find(fakeCudaIgnore, "fakeCudaIgnore")(function); }
+  void limit(std::size_t bytes) const { find<decltype(fakeCudaMemory)>("fakeCudaMemory")(bytes); }
+  void ignore(const char* function) const {
+    find<decltype(fakeCudaIgnore)>("fakeCudaIgnore")(function);
+  }
   [[nodiscard]] std::size_t launches(unsigned sms) const {
-    return find(fakeCudaLaunches, "fakeCudaLaunches")(sms);
+    return find<decltype(fakeCudaLaunches)>("fakeCudaLaunches")(sms);
   }
-  [[nodiscard]] std::size_t alive() const { return find(fakeCudaAlive, "fakeCudaAlive")(); }
+  [[nodiscard]] std::size_t alive() const {
+    return find<decltype(fakeCudaAlive)>("fakeCudaAlive")();
+  }
   [[nodiscard]] std::size_t violations() const {
-    return find(fakeCudaViolations, "fakeCudaViolations")(nullptr, 0);
+    return find<decltype(fakeCudaViolations)>("fakeCudaViolations")(nullptr, 0);
   }
   /// Of the first broken rules.
   [[nodiscard]] std::string text() const {
     std::array<char, 4096> text{};
-    find(fakeCudaViolations, "fakeCudaViolations")(text.data(), text.size());
+    find<decltype(fakeCudaViolations)>("fakeCudaViolations")(text.data(), text.size());
     return text.data();
   }
   void check_clean() const {
@@ -49,13 +55,13 @@ class FakeCuda {
   }
   static int launch(void* stream, const std::vector<FakeCudaAccess>& accesses, void (*work)(void*),
                     void* argument) {
-    static const auto function = find(fakeCudaLaunch, "fakeCudaLaunch");
+    static const auto function = find<decltype(fakeCudaLaunch)>("fakeCudaLaunch");
     return function(stream, accesses.data(), accesses.size(), work, argument);
   }
 
  private:
   template <typename Function>
-  static Function* find(Function&, const char* name) {
+  static Function* find(const char* name) {
     static void* const library = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
     return reinterpret_cast<Function*>(dlsym(library, name));
   }
@@ -90,6 +96,11 @@ inline std::int64_t numbers_of(const ValuePtr& value) {
   return static_cast<const HostNumbers&>(*value).number();
 }
 
+/// A sum that may overflow: with planted bugs, kernels read memory that nobody wrote.
+inline std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 /// On the host: one more than the sum of the inputs.
 class HostSum final : public Kernel {
  public:
@@ -97,7 +108,7 @@ class HostSum final : public Kernel {
   void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
                CancelToken*) const override {
     std::int64_t sum = 1;
-    for (const ValuePtr& input : inputs) sum += numbers_of(input);
+    for (const ValuePtr& input : inputs) sum = wrapping_sum(sum, numbers_of(input));
     outputs[0] = host_numbers(sum, count_);
   }
 
@@ -151,7 +162,7 @@ class GpuSum final : public cuda::CudaKernel {
   static void run(void* argument) {
     const Work& work = *static_cast<const Work*>(argument);
     std::int64_t sum = 1;
-    for (const std::int64_t* input : work.inputs) sum += *input;
+    for (const std::int64_t* input : work.inputs) sum = wrapping_sum(sum, *input);
     std::fill_n(work.scratch, work.count, -7);
     std::fill_n(work.output, work.count, sum);
   }

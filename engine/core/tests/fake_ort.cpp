@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -49,6 +50,7 @@ struct Fake {
   std::size_t objects = 0;
   bool has_cuda = true;
   std::map<int, OrtAllocator*> gpu_allocators;
+  std::set<const void*> of_process;  ///< found here, what lives as long as the process is no leak
 };
 
 Fake& fake() {
@@ -417,6 +419,10 @@ OrtStatus* open(const std::string& bytes, const OrtSessionOptions* options, OrtS
   session->model = parse(bytes);
   if (options->has_cuda)
     if (OrtStatus* status = open_on_gpu(*session, *options)) return status;
+  if (!session->on_gpu) {
+    const Lock lock(fake().mutex);
+    fake().of_process.insert(session.get());
+  }
   *out = session.release();
   return nullptr;
 } catch (const std::exception& error) {
@@ -444,6 +450,9 @@ void release_session(OrtSession* session) {
     if (session->executable != nullptr) cuda("cudaGraphExecDestroy", session->executable);
     const Lock lock(fake().mutex);
     --fake().counts.of["sessions"];
+  } else {
+    const Lock lock(fake().mutex);
+    fake().of_process.erase(session);
   }
   delete session;
 }
@@ -539,7 +548,12 @@ OrtStatus* make_memory_info(const char* name, int, int id, int, OrtMemoryInfo** 
   return nullptr;
 }
 
-OrtStatus* make_cpu_memory_info(int, int, OrtMemoryInfo** out) { return make(out); }
+OrtStatus* make_cpu_memory_info(int, int, OrtMemoryInfo** out) {
+  *out = new OrtMemoryInfo;
+  const Lock lock(fake().mutex);
+  fake().of_process.insert(*out);
+  return nullptr;
+}
 
 OrtAllocator* host_allocator() {
   static OrtMemoryInfo* const info = new OrtMemoryInfo;

@@ -27,15 +27,15 @@ class FakeOrt {
  public:
   FakeOrt() {
     ort::open_runtime(FAKE_ORT_LIBRARY);
-    find(fakeOrtReset, "fakeOrtReset")();
+    find<decltype(fakeOrtReset)>("fakeOrtReset")();
   }
   [[nodiscard]] std::size_t count(const char* what) const {
-    return find(fakeOrtCount, "fakeOrtCount")(what);
+    return find<decltype(fakeOrtCount)>("fakeOrtCount")(what);
   }
-  void has_cuda(bool has) const { find(fakeOrtHasCuda, "fakeOrtHasCuda")(has); }
+  void has_cuda(bool has) const { find<decltype(fakeOrtHasCuda)>("fakeOrtHasCuda")(has); }
   [[nodiscard]] std::string text() const {
     std::array<char, 4096> text{};
-    find(fakeOrtViolations, "fakeOrtViolations")(text.data(), text.size());
+    find<decltype(fakeOrtViolations)>("fakeOrtViolations")(text.data(), text.size());
     return text.data();
   }
   void check_clean() const {
@@ -45,7 +45,7 @@ class FakeOrt {
 
  private:
   template <typename Function>
-  static Function* find(Function&, const char* name) {
+  static Function* find(const char* name) {
     static void* const library = dlopen(FAKE_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<Function*>(dlsym(library, name));
   }
