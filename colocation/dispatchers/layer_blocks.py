@@ -18,7 +18,7 @@ from colocation.dispatcher import DISPATCHERS, Context
 from colocation.event import Event, EventKind
 from colocation.query import Query
 from colocation.state import State
-from colocation.veltair.block_choice import Block, BlockChoice, BlockParams, KnowsLayers
+from colocation.veltair.block_choice import Block, BlockChoice, BlockParams, layered
 from colocation.veltair.rooms import free_beside, largest, room_for
 from colocation.work import Group, piece_of
 
@@ -58,9 +58,7 @@ class LayerBlocks:
         if grow not in _GROWTHS or spawn_ns < 0:
             text = f"got {grow!r} and {spawn_ns}"
             raise ValueError(f"grow must be one of {_GROWTHS}, spawn_ns >= 0, {text}")
-        if not isinstance(context.predictor, KnowsLayers):
-            raise ValueError("needs a predictor that knows layers")
-        self._choice = BlockChoice(context.predictor, BlockParams(**options))
+        self._choice = BlockChoice(layered(context.predictor), BlockParams(**options))
         self._grow = grow
         self._spawn_ns = spawn_ns
         self._drop = drop

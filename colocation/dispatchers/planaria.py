@@ -19,7 +19,7 @@ from colocation.dispatcher import DISPATCHERS, Context
 from colocation.event import Event
 from colocation.query import Query
 from colocation.state import State
-from colocation.veltair.block_choice import KnowsLayers
+from colocation.veltair.block_choice import layered
 from colocation.veltair.layer_profile import LayerProfile
 from colocation.veltair.rooms import free_beside, largest, room_for
 from colocation.work import piece_of
@@ -59,9 +59,7 @@ class Planaria:
     def __init__(self, context: Context, spawn_ns: int = 220_000) -> None:
         if spawn_ns < 0:
             raise ValueError(f"spawn_ns must be >= 0, got {spawn_ns}")
-        if not isinstance(context.predictor, KnowsLayers):
-            raise ValueError("needs a predictor that knows layers")
-        self._model = context.predictor.model
+        self._model = layered(context.predictor).model
         self._spawn_ns = spawn_ns
         self._tasks: dict[int, _Task] = {}
 

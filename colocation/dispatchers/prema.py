@@ -20,7 +20,7 @@ from colocation.dispatcher import DISPATCHERS, Context
 from colocation.event import Event, EventKind
 from colocation.query import Query
 from colocation.state import State
-from colocation.veltair.block_choice import KnowsLayers
+from colocation.veltair.block_choice import layered
 from colocation.veltair.layer_profile import LayerProfile
 from colocation.veltair.rooms import Room, room_for
 from colocation.work import piece_of
@@ -56,9 +56,7 @@ class Prema:
     def __init__(self, context: Context, layers: int = 4) -> None:
         if layers < 1:
             raise ValueError(f"layers must be >= 1, got {layers}")
-        if not isinstance(context.predictor, KnowsLayers):
-            raise ValueError("needs a predictor that knows layers")
-        self._model = context.predictor.model
+        self._model = layered(context.predictor).model
         self._layers = layers
         self._used_ns: dict[int, int] = {}
 

@@ -34,6 +34,19 @@ class KnowsLayers(Protocol):
         ...
 
 
+def layered(predictor: object) -> KnowsLayers:
+    """The predictor, if it knows layers.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if not isinstance(predictor, KnowsLayers):
+        raise ValueError("needs a predictor that knows layers")
+    return predictor
+
+
 @dataclass(frozen=True)
 class BlockParams:
     """How blocks are chosen.

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
-from engine import _core
 from engine.dfg.graph import Graph
-from engine.errors import DeviceError, ExecutionError
 from engine.profiling.cuda_driver import GpuFacts, read_driver
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
 from engine.profiling.link_probe import SIZES, LinkProbe, measured_links
+from engine.profiling.opened_device import OpenMachine, opened_device
 from engine.profiling.profile import DeviceProfile
 from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
 from placement.problem import Link
-
-OpenMachine = Callable[[Sequence[DeviceSpec]], _core.Machine]
-"""Starts a machine with these devices, which the caller closes."""
 
 STAGING_BYTES = 64 << 20
 """Pinned memory that the core takes for copies of a GPU."""
@@ -65,13 +59,6 @@ class MeasuredGpu:
         """Both directions between the host's memory and its own."""
         return measured_links(self.copies, self.spec.memory, STAGING_BYTES, sizes)
 
-    def whole_model(self, inputs: Mapping[str, Any]) -> Timing | None:
-        """Time of the whole model in one session; None where the GPU does not take all of it."""
-        try:
-            return self.operators.whole_model_time(inputs)
-        except ExecutionError:
-            return None
-
 
 @contextmanager
 def measured_gpu(
@@ -88,15 +75,10 @@ def measured_gpu(
     DeviceError
         If nobody said how to open it.
     """
-    if open_machine is None:
-        raise DeviceError(f"device {spec.name!r} cannot be profiled: nothing opens it here")
-    facts = read_driver().gpus[int(spec.memory.partition(":")[2])]
     lanes = max(_LEAST_LANES, spec.lanes)
-    machine = open_machine((DeviceSpec("cpu", "cpu", 1), replace(spec, lanes=lanes)))
-    try:
+    with opened_device(replace(spec, lanes=lanes), open_machine) as machine:
+        facts = read_driver().gpus[int(spec.memory.partition(":")[2])]
         settings = params or GpuProfilingParams()
         config = ON_DEVICE_ONLY
         operators = GpuProfiler(graph, machine, facts.name, store, settings, config)
         yield MeasuredGpu(spec, facts, operators, LinkProbe(machine, 1, settings.probe))
-    finally:
-        machine.close()

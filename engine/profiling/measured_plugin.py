@@ -7,24 +7,21 @@ told apart by timing several copies of an operator in one segment, and operators
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import DeviceError, ExecutionError
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams
 from engine.profiling.links import HOST_MEMORY
-from engine.profiling.measured_gpu import OpenMachine
+from engine.profiling.opened_device import OpenMachine, opened_device
 from engine.profiling.operator_probe import OperatorProbe, negation
 from engine.profiling.plugin_profiler import PluginProfiler
 from engine.profiling.plugins import PREFIX, PluginFacts, read_plugin
 from engine.profiling.profile import DeviceProfile
 from engine.profiling.segment_probe import SegmentProbe
 from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
 from placement.problem import Link
 
 SIZES = (64 << 10, 4 << 20)
@@ -76,13 +73,6 @@ class MeasuredPlugin:
         up = Link(HOST_MEMORY, self.spec.memory, 0, bytes_per_s, 0, None, pageable=True)
         return up, replace(up, source=up.target, target=up.source)
 
-    def whole_model(self, inputs: Mapping[str, Any]) -> Timing | None:
-        """Time of the whole model in one session; None where the provider refuses it."""
-        try:
-            return self.operators.whole_model_time(inputs)
-        except ExecutionError:
-            return None
-
 
 @contextmanager
 def measured_plugin(
@@ -99,18 +89,13 @@ def measured_plugin(
     DeviceError
         If nobody said how to open it.
     """
-    if open_machine is None:
-        raise DeviceError(f"device {spec.name!r} cannot be profiled: nothing opens it here")
-    facts = read_plugin(spec.name.removeprefix(PREFIX))
-    settings = _for_plugins(params or GpuProfilingParams())
-    machine = open_machine((DeviceSpec("cpu", "cpu", 1), spec))
-    try:
+    with opened_device(spec, open_machine) as machine:
+        facts = read_plugin(spec.name.removeprefix(PREFIX))
+        settings = _for_plugins(params or GpuProfilingParams())
         operators = PluginProfiler(graph, machine, facts.title, store, settings)
         segments = SegmentProbe(machine, 1, settings.probe)
         probe = OperatorProbe(segments, ON_DEVICE_ONLY, params=settings.operators)
         yield MeasuredPlugin(spec, facts, operators, probe)
-    finally:
-        machine.close()
 
 
 def _for_plugins(params: GpuProfilingParams) -> GpuProfilingParams:

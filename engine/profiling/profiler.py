@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
+from engine.errors import ExecutionError
 from engine.profiling.calibrate import Step, calibrate
 from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures, through_host
 from engine.profiling.machine import this_machine
-from engine.profiling.measured_gpu import MeasuredGpu, OpenMachine, measured_gpu
+from engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
 from engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
+from engine.profiling.opened_device import OpenMachine
 from engine.profiling.operator_probe import OperatorCost
 from engine.profiling.presence import check_present
 from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
@@ -185,10 +187,18 @@ def _whole_model(
             whole[spec.name][width] = cpu.whole_model_time(inputs, width)
         progress("profile whole model", len(spec.widths), len(spec.widths))
     for name, measured in gpus.items():
-        time = measured.whole_model(inputs) if graph.tasks else None
+        time = _whole_time(measured, inputs) if graph.tasks else None
         if time is not None:
             whole[name] = {1: time}
     return whole
+
+
+def _whole_time(measured: Measured, inputs: Mapping[str, Any]) -> Timing | None:
+    """Time of the whole model in one session; None where the device does not take all of it."""
+    try:
+        return measured.operators.whole_model_time(inputs)
+    except ExecutionError:
+        return None
 
 
 def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
