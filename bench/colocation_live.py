@@ -12,7 +12,7 @@ predictors keep the profile, simulated as live. What such a simulation cannot se
 slows every group alike: so every service is timed alone right before and after each run, too.
 ``alone`` is the mean of those times over the profile's, and a driver's cost would show as a pace
 above it. On an emulated device times are charged: there the simulation has the profile's times and
-its interference, and no pace.
+its interference, no pace, and what the policy thought before it started a group.
 
 ``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
 point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
@@ -43,7 +43,7 @@ from colocation.load import Load
 from colocation.policies import PolicySpec
 from colocation.simulator import Run, Setting, simulate
 from colocation.starvation import longest_waits_ns
-from colocation.truth import Pace, PacedTruth
+from colocation.truth import HostedTruth, Pace, PacedTruth, Truth
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.measure import MeasureParams, query_times_ns
@@ -98,7 +98,7 @@ def measured(bench: Bench, policy: str) -> Row:
         except (ValueError, ConfigError) as error:
             return _refused(policy, str(error))
         pace = bench.pace(live.run)
-        row = _row(bench.scenario, load, live, simulated_at(bench.scenario, policy, pace))
+        row = _row(bench.scenario, load, live, simulated_at(bench.scenario, live.run, pace))
         row |= {"pace": _mean(pace), "alone": round((before + after) / 2, 3)}
         rows.append(row | {"others %": _percent(watch.share), "note": ""})
         if watch.share <= bench.quiet:
@@ -106,16 +106,21 @@ def measured(bench: Bench, policy: str) -> Row:
     return min(rows, key=lambda row: float(row["others %"]))
 
 
-def simulated_at(scenario: Scenario, policy: str, pace: Pace | None) -> Compared:
-    """Simulate on a machine of that pace; of the profile's, with interference, without one."""
+def simulated_at(scenario: Scenario, live: Run, pace: Pace | None) -> Compared:
+    """Simulate a live run's policy on a machine of that pace.
+
+    Without one it has the profile's times and interference, and what the policy thought live.
+    """
+    host_ns = live.record.starting_ns // max(1, len(live.record.group_start_ns))
 
     def runner(setting: Setting, spec: PolicySpec) -> Run:
+        truth: Truth = HostedTruth(setting.truth, host_ns)
         if pace is not None:
             truth = PacedTruth(setting.truth, pace)
-            setting = replace(setting, truth=truth, interference=None)
-        return simulate(setting, spec)
+        return simulate(replace(setting, truth=truth), spec)
 
-    (found,) = compare(scenario, [policy], runner)[1]
+    machine = scenario if pace is None else replace(scenario, interference=None)
+    (found,) = compare(machine, [live.policy], runner)[1]
     return found
 
 

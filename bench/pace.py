@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from dataclasses import replace
 from typing import NamedTuple
 
 from colocation import Scenario
 from colocation.clock import NS_PER_S
-from colocation.profile import part_ns
-from colocation.record import NEVER_NS
+from colocation.query import Query
+from colocation.record import NEVER_NS, Record
 from colocation.simulator import Run
 from colocation.truth import Pace
+from colocation.work import Group, Piece
 
 WINDOW_NS = NS_PER_S
 
 
 class Timed(NamedTuple):
-    """A group of one piece: its service, start and time, and what the profile says."""
+    """A group: the services of its pieces, its start and time, and what the profile says."""
 
-    service: int
+    services: tuple[int, ...]
     start_ns: int
     took_ns: int
     profiled_ns: float
+
+    def at(self, factor: float) -> Timed:
+        """The same with another profile."""
+        return self._replace(profiled_ns=self.profiled_ns * factor)
 
 
 def pace_of(scenario: Scenario, run: Run, window_ns: int = WINDOW_NS) -> Pace:
     """Time of groups over that of the profile: by service, and what is left by window of starts.
 
-    Groups of several pieces do not count; a window without others is like the one before it. What
-    neighbours cost each other is in it.
+    Groups of several pieces have a factor of their own, beside the mean of their services'. A
+    window without groups is like the one before it. What neighbours cost each other is in it.
     """
-    timed = list(_timed(scenario, run))
-    overall = _ratio(timed)
+    groups = list(_timed(scenario, run))
+    alone = [own for own in groups if len(own.services) == 1]
+    overall = _ratio(alone) or _ratio(groups) or 1.0
     services = tuple(
-        _ratio([own for own in timed if own.service == service]) or overall or 1.0
+        _ratio(own for own in alone if own.services == (service,)) or overall
         for service in range(len(scenario.services))
     )
-    left = [own._replace(profiled_ns=own.profiled_ns * services[own.service]) for own in timed]
+    groups = [own.at(_mean(services[k] for k in own.services)) for own in groups]
+    together = _ratio(own for own in groups if len(own.services) > 1) or 1.0
     by_window: dict[int, list[Timed]] = {}
-    for own in left:
-        by_window.setdefault(own.start_ns // window_ns, []).append(own)
+    for own in groups:
+        left = own.at(together) if len(own.services) > 1 else own
+        by_window.setdefault(own.start_ns // window_ns, []).append(left)
     factors = [1.0]
     for window in range(max(by_window, default=0) + 1):
         factors.append(_ratio(by_window.get(window, ())) or factors[-1])
-    return Pace(window_ns, tuple(factors[1:]), services)
+    return Pace(window_ns, tuple(factors[1:]), services, together)
 
 
 def _ratio(timed: Iterable[Timed]) -> float:
@@ -54,20 +62,45 @@ def _ratio(timed: Iterable[Timed]) -> float:
     return sum(own.took_ns for own in rows) / profiled_ns if rows else 0.0
 
 
+def _mean(factors: Iterable[float]) -> float:
+    rows = list(factors)
+    return sum(rows) / len(rows)
+
+
 def _timed(scenario: Scenario, run: Run) -> Iterator[Timed]:
-    record = run.record
-    several = {a for a, b in pairwise(record.piece_group) if a == b}
-    for piece, group in enumerate(record.piece_group):
-        start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
-        if group in several or end_ns == NEVER_NS:
+    """Groups that ended, beside what a truth without noise says of them."""
+    plain = replace(scenario, noise=lambda draw, spread: 1.0, interference=None)
+    truth = plain.setting().truth
+    for group in _groups(run.record):
+        end_ns = run.record.group_end_ns[group.id]
+        if end_ns == NEVER_NS:
             continue
-        service = record.piece_service[piece]
-        tenant = scenario.tenants[service]
-        partition = run.deployment.partitions[record.group_partition[group]]
+        partition = run.deployment.partitions[group.partition]
         share = partition.share_percent
         if partition.cores:
-            share = max(1, share * record.group_cores[group] // partition.cores)
-        whole_ns = tenant.profile.latency_ns(record.piece_items[piece], 0, share)
-        ends = (record.piece_start[piece], record.piece_end[piece])
-        profiled_ns = part_ns(whole_ns, *ends, tenant.service.operators)
-        yield Timed(service, start_ns, end_ns - start_ns, profiled_ns)
+            share = max(1, share * group.cores // partition.cores)
+        services = tuple(piece.service for piece in group.pieces)
+        took_ns = end_ns - group.start_ns
+        yield Timed(services, group.start_ns, took_ns, truth.group_ns(group, share))
+
+
+def _groups(record: Record) -> list[Group]:
+    """The groups of a run; all that is left of their queries is how many items they brought."""
+    pieces: list[list[Piece]] = [[] for _ in record.group_start_ns]
+    for k, group in enumerate(record.piece_group):
+        service, items = record.piece_service[k], record.piece_items[k]
+        queries = (Query(0, service, 0, 0, 0, items),)
+        ends = (record.piece_start[k], record.piece_end[k])
+        pieces[group].append(Piece(service, queries, *ends, items, 0))
+    return [
+        Group(
+            number,
+            record.group_partition[number],
+            tuple(own),
+            record.group_start_ns[number],
+            record.group_predicted_ns[number],
+            record.group_cores[number],
+            record.group_version[number],
+        )
+        for number, own in enumerate(pieces)
+    ]

@@ -103,7 +103,7 @@ class Controller:
             self._step(self._reorganiser, now_ns)
         stage = self._stage
         decide, timer = self._dispatcher.decide, self._record.timer
-        spent_ns = 0
+        spent_ns, groups = 0, self._groups
         while True:
             state = State(now_ns, self._queues, self._running, stage.view, self._progress)
             asked_ns = timer()
@@ -111,7 +111,7 @@ class Controller:
             spent_ns += timer() - asked_ns
             if not self._act(decision, now_ns):
                 break
-        self._record.decided(spent_ns)
+        self._record.decided(spent_ns, self._groups - groups)
 
     def _arrive(self, query: Query) -> None:
         service = self._services[query.service]

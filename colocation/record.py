@@ -41,6 +41,9 @@ class Record:
         Since when which partitions were open to which services; empty if that never changed.
     changes : list of (int, Change)
         When devices and services went and came.
+    decisions, deciding_ns, longest_decision_ns, starting_ns
+        Events that the dispatcher thought about, and the wall time that it took; in all, at most,
+        and where it started groups.
     plans, planning_ns, longest_plan_ns
         How often the planner was asked again, and the wall time that it took.
     """
@@ -67,6 +70,7 @@ class Record:
         self.piece_query = array("q")
         self.decisions = 0
         self.deciding_ns = 0
+        self.starting_ns = 0
         self.longest_decision_ns = 0
         self.views: list[tuple[int, Deployment]] = []
         self.changes: list[tuple[int, Change]] = []
@@ -118,10 +122,12 @@ class Record:
         """Book the end of a group."""
         self.group_end_ns[group.id] = when_ns
 
-    def decided(self, elapsed_ns: int) -> None:
-        """Book how long the dispatcher thought about an event."""
+    def decided(self, elapsed_ns: int, started: int) -> None:
+        """Book how long the dispatcher thought about an event, and how many groups it started."""
         self.decisions += 1
         self.deciding_ns += elapsed_ns
+        if started:
+            self.starting_ns += elapsed_ns
         if elapsed_ns > self.longest_decision_ns:
             self.longest_decision_ns = elapsed_ns
 

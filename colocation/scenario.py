@@ -12,6 +12,7 @@ from colocation.arrival import Arrivals
 from colocation.change import Change
 from colocation.draws import stream_of
 from colocation.interference_model import Interference
+from colocation.lanes_truth import LanesTruth
 from colocation.layer_truth import LayerTruth
 from colocation.load import Load, Stream, merge
 from colocation.noise import Noise
@@ -86,6 +87,9 @@ class Scenario:
         What a group of several services saves, 0 to 1.
     group_times : GroupTimes, optional
         The truth of groups, as measured; instead of profiles and ``overlap``.
+    side_by_side : bool
+        Whether pieces of a group run side by side on the lanes of the first device, as live on a
+        CPU; instead of ``overlap``.
     interference : Interference, optional
         Between the partitions of a device.
     drain_ns : int, optional
@@ -111,6 +115,7 @@ class Scenario:
     noise: Noise
     overlap: float = 0.0
     group_times: GroupTimes | None = None
+    side_by_side: bool = False
     interference: Interference | None = None
     drain_ns: int | None = None
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -159,9 +164,11 @@ class Scenario:
         if self.group_times is not None:
             return MeasuredTruth(services, self.group_times, self.noise, self.seed)
         values = (services, demand.profiles, self.noise, self.seed, self.overlap)
-        if any(isinstance(profile, LayeredProfile) for profile in demand.profiles):
-            return LayerTruth(*values)
-        return ProfileTruth(*values)
+        layered = any(isinstance(profile, LayeredProfile) for profile in demand.profiles)
+        truth = LayerTruth(*values) if layered else ProfileTruth(*values)
+        if not self.side_by_side:
+            return truth
+        return LanesTruth(truth, self.devices[0].lanes, self.interference)
 
     def _stream(self, tenant: Tenant) -> Stream:
         name = tenant.service.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class _Reader:
             noise=self._noise(truth),
             overlap=truth.take("overlap", float, 0.0),
             group_times=self._group_times(truth),
+            side_by_side=_side_by_side(truth, devices),
             interference=self._interference(truth, names),
             drain_ns=_drain_ns(table),
             policy_options=self._options(table, options),
@@ -206,6 +208,15 @@ def _drain_ns(table: Table) -> int | None:
     if not drain_s >= 0:
         raise ValueError(f"{table.where}: drain_s must be >= 0, got {drain_s}")
     return None if drain_s == float("inf") else round(drain_s * NS_PER_S)
+
+
+def _side_by_side(truth: Table, devices: Sequence[Device]) -> bool:
+    asked = truth.take("side_by_side", bool, False)
+    lanes = {device.lanes for device in devices}
+    if asked and (len(lanes) > 1 or min(lanes) < 2):
+        text = f"side_by_side needs devices of as many lanes each, two or more, got {sorted(lanes)}"
+        raise ValueError(f"{truth.where}: {text}")
+    return asked
 
 
 def _spawn_ns(truth: Table) -> int:

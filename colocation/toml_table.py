@@ -7,7 +7,14 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
-_WORDS = {int: "an integer", float: "a number", str: "a string", dict: "a table", list: "a list"}
+_WORDS = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    dict: "a table",
+    list: "a list",
+}
 _REQUIRED = object()
 
 
@@ -40,7 +47,7 @@ class Table:
         value = self._values.pop(key)
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {value!r}")
         return value
 

@@ -91,11 +91,14 @@ class Pace(NamedTuple):
         By window of starts, from 0 on; the last one holds on.
     services : tuple of float
         By service, besides.
+    together : float
+        Of groups of several pieces, besides.
     """
 
     window_ns: int
     windows: tuple[float, ...]
     services: tuple[float, ...]
+    together: float = 1.0
 
 
 class PacedTruth:
@@ -113,7 +116,7 @@ class PacedTruth:
     """
 
     def __init__(self, truth: Truth, pace: Pace) -> None:
-        factors = (*pace.windows, *pace.services)
+        factors = (*pace.windows, *pace.services, pace.together)
         if pace.window_ns < 1 or not pace.windows or not all(0 < f < float("inf") for f in factors):
             raise ValueError(f"windows and factors must be > 0, got {pace}")
         self._truth = truth
@@ -124,5 +127,28 @@ class PacedTruth:
         pace = self._pace
         window = min(group.start_ns // pace.window_ns, len(pace.windows) - 1)
         own = fmean(pace.services[piece.service] for piece in group.pieces)
+        if len(group.pieces) > 1:
+            own *= pace.together
         truth_ns = self._truth.group_ns(group, share_percent)
         return max(1, round(truth_ns * pace.windows[window] * own))
+
+
+class HostedTruth:
+    """A truth behind a host that thinks before it starts a group.
+
+    Parameters
+    ----------
+    truth : Truth
+    host_ns : int
+        What each group waits for it; >= 0.
+    """
+
+    def __init__(self, truth: Truth, host_ns: int) -> None:
+        if host_ns < 0:
+            raise ValueError(f"host_ns must be >= 0, got {host_ns}")
+        self._truth = truth
+        self._host_ns = host_ns
+
+    def group_ns(self, group: Group, share_percent: int) -> int:
+        """Add the host's time."""
+        return self._truth.group_ns(group, share_percent) + self._host_ns

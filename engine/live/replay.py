@@ -79,7 +79,8 @@ def compare_live(
 
     def runner(setting: Setting, policy: PolicySpec) -> Run:
         simulated = simulate(setting, policy)
-        parts = parts_of(simulated.record, setting.load)
+        operators = [service.operators for service in setting.demand.services]
+        parts = parts_of(simulated.record, setting.load, operators)
         rehearse(backend, simulated.deployment.partitions, parts)
         return serve_live(setting, policy, backend)
 

@@ -54,3 +54,10 @@ def test_pieces_of_models_count_as_what_they_are(scenario: Scenario) -> None:
 def test_a_pace_is_positive(pace: Pace) -> None:
     with pytest.raises(ValueError, match="must be > 0"):
         PacedTruth(None, pace)  # type: ignore[arg-type]
+
+
+def test_groups_of_several_pieces_have_a_factor_of_their_own(scenario: Scenario) -> None:
+    pace = Pace(WINDOW_NS, (1.0,), (1.2, 1.2), together=1.5)
+    found = pace_of(scenario, run_at(scenario, pace, "abacus"), WINDOW_NS)
+    assert found.services == pytest.approx((1.2, 1.2), rel=1e-3)
+    assert found.together == pytest.approx(1.5, rel=1e-3)

@@ -1,0 +1,51 @@
+"""Predicts groups on lanes: pieces run side by side, each on its part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colocation import lane_groups
+from colocation.predictor import PREDICTORS, Profiles, Services
+from colocation.predictors.serial import Serial
+from colocation.work import Piece
+
+
+@PREDICTORS.register("lanes")
+class Lanes:
+    """Profiles of the pieces on the lanes that each gets; what neighbours cost is not in it.
+
+    Parameters
+    ----------
+    services, profiles
+        By service; profiles have times on each number of lanes that a piece may get.
+    lanes : int
+        Of a device.
+    margin : float
+        As of ``serial``.
+
+    Raises
+    ------
+    ValueError
+        If there is no lane, or the margin is negative.
+    """
+
+    def __init__(
+        self, services: Services, profiles: Profiles, lanes: int, margin: float = 0.0
+    ) -> None:
+        if lanes < 1:
+            raise ValueError(f"lanes must be >= 1, got {lanes}")
+        self._serial = Serial(services, profiles, margin)
+        self._lanes = lanes
+
+    def group_ns(self, pieces: Sequence[Piece], share_percent: int) -> int:
+        """Time until the last piece has ended."""
+        lanes = max(1, self._lanes * share_percent // 100)
+
+        def alone(piece: Piece, width: int) -> int:
+            return self._serial.group_ns((piece,), share_percent * width // lanes)
+
+        return lane_groups.group_ns(pieces, lanes, alone)
+
+    def alone_ns(self, service: int, items: int, sequence: int, share_percent: int) -> int:
+        """The profile's time, and the margin."""
+        return self._serial.alone_ns(service, items, sequence, share_percent)
