@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from itertools import islice
+from math import inf, lcm
 
 from colocation.change import ChangeKind
 from colocation.deployment import Deployment
@@ -107,8 +107,9 @@ class _Judge:
 
     def devices(self) -> Iterator[Violation]:
         """Shares of the partitions in use, at every start and whenever cores are added."""
-        changes: dict[int, list[tuple[int, Fraction]]] = defaultdict(list)
+        changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
         partitions, record = self._deployment.partitions, self._record
+        parts = lcm(*(max(1, partition.cores) for partition in partitions))
         resizes: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for when_ns, group, cores in record.resizes:
             resizes[group].append((when_ns, cores))
@@ -116,14 +117,14 @@ class _Judge:
             if 0 <= index < len(partitions):
                 steps = [(record.group_start_ns[group], record.group_cores[group])]
                 steps += resizes.get(group, ())
-                held = _held(partitions[index], steps, record.group_end_ns[group])
+                held = _held(partitions[index], parts, steps, record.group_end_ns[group])
                 changes[partitions[index].device] += held
         for device, rows in sorted(changes.items()):
-            used = Fraction()
+            used = 0
             for when_ns, step in sorted(rows):
                 used += step
-                if used > 1:
-                    text = f"device {device} gives away {float(100 * used):g} % at {when_ns} ns"
+                if used > 100 * parts:
+                    text = f"device {device} gives away {used / parts:g} % at {when_ns} ns"
                     yield Violation(Rule.SHARE, text)
 
     def pieces(self) -> Iterator[Violation]:
@@ -152,16 +153,18 @@ class _Judge:
     def losses(self) -> Iterator[Violation]:
         """Nothing starts on a device that is away, and what ran there ended with it."""
         record, partitions = self._record, self._deployment.partitions
+        absences: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for device, lost_ns, back_ns in _absences(record):
-            for group, index in enumerate(record.group_partition):
-                if not 0 <= index < len(partitions) or partitions[index].device != device:
-                    continue
-                start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
-                outlives = start_ns <= lost_ns and (end_ns == NEVER_NS or end_ns > lost_ns)
-                began = lost_ns < start_ns and (back_ns is None or start_ns < back_ns)
-                if began or outlives:
-                    text = f"group {group}, {start_ns} to {end_ns} ns: device {device} is lost"
-                    yield Violation(Rule.LOST, f"{text} at {lost_ns} ns")
+            absences[device].append((lost_ns, inf if back_ns is None else back_ns))
+        for group, index in enumerate(record.group_partition):
+            if not 0 <= index < len(partitions):
+                continue
+            device = partitions[index].device
+            start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
+            until_ns = inf if end_ns == NEVER_NS else end_ns
+            for lost_ns in _lost_between(absences.get(device, ()), start_ns, until_ns):
+                text = f"group {group}, {start_ns} to {end_ns} ns: device {device} is lost"
+                yield Violation(Rule.LOST, f"{text} at {lost_ns} ns")
 
     def _batch(self, piece: int, queries: list[int]) -> Iterator[Violation]:
         service = self._record.piece_service[piece]
@@ -200,13 +203,16 @@ class _Judge:
 
 
 def _held(
-    partition: Partition, steps: Sequence[tuple[int, int]], end_ns: int
-) -> Iterator[tuple[int, Fraction]]:
-    """How the share that a group holds of its device changes with its cores, and ends."""
-    before = Fraction()
+    partition: Partition, parts: int, steps: Sequence[tuple[int, int]], end_ns: int
+) -> Iterator[tuple[int, int]]:
+    """How what a group holds of its device changes with its cores, and ends.
+
+    In parts of a percent, so many that cores divide them.
+    """
+    before = 0
+    whole = partition.share_percent * parts
     for when_ns, cores in steps:
-        part = Fraction(cores, partition.cores) if partition.cores else 1
-        held = Fraction(partition.share_percent, 100) * part
+        held = whole * cores // partition.cores if partition.cores else whole
         yield when_ns, held - before
         before = held
     if end_ns != NEVER_NS:
@@ -231,6 +237,21 @@ def _absences(record: Record) -> Iterator[tuple[int, int, int | None]]:
         elif change.kind is ChangeKind.DEVICE_BACK and change.subject in lost:
             yield change.subject, lost.pop(change.subject), when_ns
     yield from ((device, since_ns, None) for device, since_ns in lost.items())
+
+
+def _lost_between(
+    absences: Sequence[tuple[int, float]], start_ns: int, until_ns: float
+) -> Iterator[int]:
+    """When a device was lost, of its absences (in order) that a group began or went on in."""
+    following = bisect_left(absences, start_ns, key=lambda row: row[0])
+    for lost_ns, back_ns in islice(absences, max(0, following - 1), None):
+        if lost_ns < start_ns:
+            if start_ns < back_ns:
+                yield lost_ns
+        elif lost_ns < until_ns:
+            yield lost_ns
+        else:
+            return
 
 
 def _disagreement(

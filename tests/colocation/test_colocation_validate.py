@@ -8,6 +8,7 @@ import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
 from colocation import policy_spec, simulate
+from colocation.change import Change, ChangeKind
 from colocation.deployment import Assignment, Deployment, check_deployment
 from colocation.load import Load
 from colocation.query import Outcome
@@ -120,6 +121,32 @@ def test_shares_above_the_device_are_found() -> None:
     both = Deployment((Partition(0, 60), Partition(0, 60)), run.deployment.assignments)
     found = validate_run(load, SERVICES, both, run.record)
     assert {v.rule for v in found} == {Rule.SHARE}
+
+
+AWAY_MS = {
+    ((29, 30),): False,
+    ((29, 31),): True,
+    ((29, None),): True,
+    ((30, 31),): True,
+    ((33, 34),): True,
+    ((34, None),): False,
+    ((26, 27), (28, 29)): False,
+    ((26, 27), (31, 32)): True,
+    ((26, 27), (29, 31), (40, 41)): True,
+}
+"""When the device is away, and whether its last group, from 30 to 34 ms, cannot have run so."""
+
+
+@pytest.mark.parametrize("away", AWAY_MS, ids=str)
+def test_work_on_a_lost_device_is_found(away: tuple[tuple[int, int | None], ...]) -> None:
+    load, deployment, record = valid_run()
+    assert (record.group_start_ns[-1], record.group_end_ns[-1]) == (30 * MS, 34 * MS)
+    for lost_ms, back_ms in away:
+        record.changes.append((lost_ms * MS, Change(ChangeKind.DEVICE_LOST, 0)))
+        if back_ms is not None:
+            record.changes.append((back_ms * MS, Change(ChangeKind.DEVICE_BACK, 0)))
+    found = {violation.rule for violation in validate_run(load, SERVICES, deployment, record)}
+    assert found == ({Rule.LOST} if AWAY_MS[away] else set())
 
 
 ONE = (Assignment(0, 0, 1),)
