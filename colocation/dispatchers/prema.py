@@ -26,6 +26,15 @@ from colocation.veltair.rooms import Room, room_for
 from colocation.work import piece_of
 
 
+class _Alone(NamedTuple):
+    """A model on the number of cores where it is fastest."""
+
+    profile: LayerProfile
+    cores: int
+    layers: int
+    whole_ns: int
+
+
 class _Row(NamedTuple):
     """A query that could run now, and where."""
 
@@ -33,8 +42,7 @@ class _Row(NamedTuple):
     left_ns: int
     query: Query
     worker: int
-    profile: LayerProfile
-    cores: int
+    model: _Alone
     first: int
 
 
@@ -59,6 +67,7 @@ class Prema:
         self._model = layered(context.predictor).model
         self._layers = layers
         self._used_ns: dict[int, int] = {}
+        self._known: dict[tuple[int, int, int, int], _Alone] = {}
 
     def decide(self, state: State, event: Event) -> Decision:
         """Start the next layers on a device that runs nothing."""
@@ -84,23 +93,30 @@ class Prema:
                     yield self._row(state, query, room)
 
     def _row(self, state: State, query: Query, room: Room) -> _Row:
-        model = self._model(query.service, query.items, query.sequence, room.cores)
-        profile = model.needs(0).profile
-        cores = profile.fastest(0, model.layers)
+        model = self._alone(query, room.cores)
         first = state.progress.get(query.id, 0)
-        alone_ns = profile.block_ns(0, model.layers, cores)
         waited_ns = state.now_ns - query.arrival_ns - self._used_ns.get(query.id, 0)
-        left_ns = profile.block_ns(first, model.layers, cores)
-        return _Row(
-            max(0.0, waited_ns / alone_ns), left_ns, query, room.worker, profile, cores, first
-        )
+        left_ns = model.profile.block_ns(first, model.layers, model.cores)
+        tokens = max(0.0, waited_ns / model.whole_ns)
+        return _Row(tokens, left_ns, query, room.worker, model, first)
+
+    def _alone(self, query: Query, cores: int) -> _Alone:
+        """A query's model on a device of so many cores, looked up once."""
+        key = (query.service, query.items, query.sequence, cores)
+        if key not in self._known:
+            model = self._model(*key)
+            profile = model.needs(0).profile
+            fastest = profile.fastest(0, model.layers)
+            whole_ns = profile.block_ns(0, model.layers, fastest)
+            self._known[key] = _Alone(profile, fastest, model.layers, whole_ns)
+        return self._known[key]
 
     def _start(self, row: _Row) -> Decision:
-        layers = len(row.profile.times_ns)
-        end = min(layers, row.first + self._layers)
-        took_ns = row.profile.block_ns(row.first, end, row.cores)
+        model = row.model
+        end = min(model.layers, row.first + self._layers)
+        took_ns = model.profile.block_ns(row.first, end, model.cores)
         used_ns = self._used_ns.pop(row.query.id, 0) + took_ns
-        if end < layers:
+        if end < model.layers:
             self._used_ns[row.query.id] = used_ns
         piece = piece_of((row.query,), row.first, end)
-        return Decision(starts=(Start(row.worker, (piece,), took_ns, row.cores),))
+        return Decision(starts=(Start(row.worker, (piece,), took_ns, model.cores),))
