@@ -45,6 +45,11 @@ class Waiting:
         return self._queries[0] if self._in_order else min(self._queries)
 
     @property
+    def in_order(self) -> bool:
+        """Whether they came in the order of their deadlines."""
+        return self._in_order
+
+    @property
     def alike(self) -> bool:
         """Whether all queries so far had the same items and sequence length."""
         return self._alike

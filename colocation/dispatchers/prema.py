@@ -11,7 +11,7 @@ powers of two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import floor, log2
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from colocation.decision import NOTHING, Decision, Start
 from colocation.dispatcher import DISPATCHERS, Context
 from colocation.event import Event, EventKind
 from colocation.query import Query
-from colocation.state import State
+from colocation.state import State, Waiting
 from colocation.veltair.block_choice import layered
 from colocation.veltair.layer_profile import LayerProfile
 from colocation.veltair.rooms import Room, room_for
@@ -89,7 +89,7 @@ class Prema:
         for service, waiting in enumerate(state.waiting):
             room = room_for(state, service) if waiting else None
             if room is not None and room.free == room.cores:
-                for query in waiting:
+                for query in _worth_a_look(waiting, state.progress):
                     yield self._row(state, query, room)
 
     def _row(self, state: State, query: Query, room: Room) -> _Row:
@@ -120,3 +120,11 @@ class Prema:
             self._used_ns[row.query.id] = used_ns
         piece = piece_of((row.query,), row.first, end)
         return Decision(starts=(Start(row.worker, (piece,), took_ns, model.cores),))
+
+
+def _worth_a_look(waiting: Waiting, progress: Mapping[int, int]) -> Iterator[Query]:
+    """All but those that are like an older one that has not begun either: that one is preferred."""
+    for query in waiting:
+        yield query
+        if waiting.alike and waiting.in_order and query.id not in progress:
+            return

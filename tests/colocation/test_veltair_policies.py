@@ -10,6 +10,7 @@ from colocation_settings import MS, load_of
 
 from colocation import policy_spec, simulate
 from colocation.clairvoyant.cheapest_cores import CheapestCores
+from colocation.dispatchers import prema
 from colocation.draws import stream_of
 from colocation.layer_truth import LayerTruth
 from colocation.noise import NOISES
@@ -125,6 +126,16 @@ def test_prema_lets_a_short_rest_go_before_a_new_query() -> None:
     starts = [(record.piece_query[k], record.piece_start[k]) for k in range(8)]
     # All layers of the first one, as it is the one with less left; then the second one's.
     assert starts == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]
+
+
+def test_prema_passes_over_nobody_whom_it_would_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    def starts() -> list[tuple[int, int]]:
+        record = run("prema", setting([0.7 * k + k * k % 3 for k in range(60)]), layers=1)
+        return list(zip(record.piece_query, record.piece_start, strict=True))
+
+    some = starts()
+    monkeypatch.setattr(prema, "_worth_a_look", lambda waiting, progress: iter(waiting))
+    assert starts() == some
 
 
 def test_what_cannot_be_in_time_alone_is_dropped_if_asked_for() -> None:
