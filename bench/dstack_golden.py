@@ -34,7 +34,7 @@ def knee_rows() -> list[dict[str, Any]]:
         rows.append(
             {
                 "N1": parallelism,
-                "knee, processors": knee_by_derivative(model.time, 80),
+                "knee, processors": knee_by_derivative(model.time, range(1, 81)),
                 "paper": paper,
             }
         )

@@ -43,6 +43,26 @@ class Demand:
         """Profiled time of a batch of the longest sequences."""
         return self.profiles[service].latency_ns(items, self.sequences[service], share_percent)
 
+    def shares(self, service: int, items: int) -> tuple[int, ...]:
+        """Shares in percent on which a batch has a time, ascending: of a CPU, whole lanes.
+
+        Raises
+        ------
+        ValueError
+            If there is none; what the profile says of the whole device.
+        """
+        found = tuple(s for s in range(1, 101) if self._has_time(service, items, s))
+        if not found:
+            self.latency_ns(service, items)
+        return found
+
+    def _has_time(self, service: int, items: int, share_percent: int) -> bool:
+        try:
+            self.latency_ns(service, items, share_percent)
+        except ValueError:
+            return False
+        return True
+
 
 class Planner(Protocol):
     """A pure function of the demand."""

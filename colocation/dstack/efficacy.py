@@ -89,17 +89,21 @@ def point_of(latency: LatencyNs, items: int, share_percent: int) -> OperatingPoi
     return OperatingPoint(items, share_percent, latency_ns, items / seconds**2 / share_percent)
 
 
-def feasible(latency: LatencyNs, limits: Limits) -> Iterator[OperatingPoint]:
+def feasible(
+    latency: LatencyNs, limits: Limits, shares: Sequence[int] = range(1, 101)
+) -> Iterator[OperatingPoint]:
     """All points of whole numbers that keep the limits."""
-    for items, share in product(range(1, limits.max_batch + 1), range(1, 101)):
+    for items, share in product(range(1, limits.max_batch + 1), shares):
         point = point_of(latency, items, share)
         if limits.excess(items, point.latency_ns) <= 0:
             yield point
 
 
-def exhaustive(latency: LatencyNs, limits: Limits) -> OperatingPoint | None:
+def exhaustive(
+    latency: LatencyNs, limits: Limits, shares: Sequence[int] = range(1, 101)
+) -> OperatingPoint | None:
     """The best point by trying all of them; None if none keeps the limits."""
-    return max(feasible(latency, limits), key=_rank, default=None)
+    return max(feasible(latency, limits, shares), key=_rank, default=None)
 
 
 def optimise(latency: LatencyNs, limits: Limits) -> OperatingPoint | None:

@@ -10,7 +10,7 @@ the least share whose latency is within a tolerance of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 Latency = Callable[[int], float]
@@ -22,9 +22,9 @@ def derivative(latency: Latency, share: int) -> float:
     return 1.0 / (latency(share) ** 2 * share)
 
 
-def knee_by_derivative(latency: Latency, most: int = 100) -> int:
+def knee_by_derivative(latency: Latency, shares: Iterable[int] = range(1, 101)) -> int:
     """Share of the maximum of the derivative; the least one of equals."""
-    return max(range(1, most + 1), key=lambda share: (derivative(latency, share), -share))
+    return max(shares, key=lambda share: (derivative(latency, share), -share))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ equation 11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from colocation.clock import NS_PER_S
 from colocation.deployment import Assignment, Deployment, Shortfall
@@ -40,7 +41,7 @@ class DStackPlanner:
     ----------
     program : bool
         Solve equations 7 to 12 by a non-linear program on a fitted function, as the paper does,
-        instead of trying every whole number.
+        instead of trying every whole number; of profiles that have every share.
     batch : int, optional
         Items of a planned batch for every service, instead of the optimum; the share is then the
         knee by equation 6.
@@ -89,7 +90,7 @@ class DStackPlanner:
         Raises
         ------
         ValueError
-            If a profile lacks a share that is needed; the message names the service.
+            If a profile has no time at all; the message names the service.
         """
         points = []
         for service in range(len(demand.services)):
@@ -123,7 +124,8 @@ class DStackPlanner:
         for service, device, part in places:
             point = points[service]
             rate_per_s = demand.rates_per_s[service] * min(1.0, part / (needs[service] or 1.0))
-            for share_percent in self._shares(point.share_percent):
+            known = demand.shares(service, point.items)
+            for share_percent in self._shares(point.share_percent, known):
                 slo_ns = demand.services[service].slo_ns
                 took_ns = demand.latency_ns(service, point.items, share_percent)
                 place = (service, len(partitions), point.items)
@@ -136,44 +138,57 @@ class DStackPlanner:
         """Instances of a service on a device."""
         return 1 if self._reduced is None else 2
 
-    def _shares(self, share_percent: int) -> Iterator[int]:
+    def _shares(self, share_percent: int, known: Sequence[int]) -> Iterator[int]:
         yield share_percent
         if self._reduced is not None:
-            yield max(1, round(share_percent * self._reduced))
+            yield _next_above(known, max(1, round(share_percent * self._reduced)))
 
     def _point(self, demand: Demand, service: int) -> OperatingPoint:
         def latency_ns(items: int, share_percent: int) -> int:
             return demand.latency_ns(service, items, share_percent)
 
-        point = self._chosen(demand, service)
+        known = demand.shares(service, _least(demand, service))
+        point = self._chosen(demand, service, known)
         if point is None:
             batch = max(self._batch or 1, demand.items[service])
             batch = min(batch, demand.services[service].max_batch)
-            knee = knee_by_derivative(lambda share: latency_ns(batch, share))
+            knee = knee_by_derivative(lambda share: latency_ns(batch, share), known)
             point = point_of(latency_ns, batch, knee)
         share = point.share_percent
         if self._search:
-            share = search_knee(lambda share: latency_ns(point.items, share)).share
-        share = 100 if self._whole else min(100, share + self._spare_percent)
+            rounded = partial(_next_above, known)
+            share = search_knee(lambda share: latency_ns(point.items, rounded(share))).share
+        share = known[-1] if self._whole else _next_above(known, share + self._spare_percent)
         return point if share == point.share_percent else point_of(latency_ns, point.items, share)
 
-    def _chosen(self, demand: Demand, service: int) -> OperatingPoint | None:
+    def _chosen(self, demand: Demand, service: int, known: Sequence[int]) -> OperatingPoint | None:
         """The optimum under equations 10 to 12; None if a batch is given or none is feasible."""
         own = demand.services[service]
         rate_per_s = demand.rates_per_s[service] * demand.items[service]
         if self._batch is not None or rate_per_s <= 0:
             return None
-        search = optimise if self._program else exhaustive
 
         def latency_ns(items: int, share_percent: int) -> int:
             return demand.latency_ns(service, items, share_percent)
 
         limits = Limits(own.max_batch, own.slo_ns, rate_per_s)
+        fitted = self._program and len(known) == 100
+        search = optimise if fitted else partial(exhaustive, shares=known)
         found = search(latency_ns, limits) or search(latency_ns, replace(limits, halved=False))
-        least = min(demand.items[service], own.max_batch)
+        least = _least(demand, service)
         if found is not None and found.items < least:
             found = point_of(latency_ns, least, found.share_percent)
         return found
+
+
+def _least(demand: Demand, service: int) -> int:
+    """Items of the largest query that is served at all."""
+    return min(demand.items[service], demand.services[service].max_batch)
+
+
+def _next_above(known: Sequence[int], share_percent: int) -> int:
+    """The least share that the profile knows and that is enough; its largest if none is."""
+    return next((share for share in known if share >= share_percent), known[-1])
 
 
 @contextmanager

@@ -77,8 +77,8 @@ class KneeShares:
 def _at_knee(demand: Demand, service: int) -> _Place:
     """Knee of the largest batch that may follow another one like it within the target."""
     own = demand.services[service]
-    shares = _profiled(demand, service)
     batch = _least(demand, service)
+    shares = demand.shares(service, batch)
     for items in range(own.max_batch, batch, -1):
         if 2 * _latency_ns(demand, service, items, shares[-1]) <= own.slo_ns:
             batch = items
@@ -87,21 +87,12 @@ def _at_knee(demand: Demand, service: int) -> _Place:
     def latency_ns(share_percent: int) -> float:
         return _latency_ns(demand, service, batch, share_percent)
 
-    return _Place(service, 0, knee_by_derivative(latency_ns, shares[-1]), batch)
+    return _Place(service, 0, knee_by_derivative(latency_ns, shares), batch)
 
 
 def _least(demand: Demand, service: int) -> int:
     """Items of the largest query that is served at all."""
     return min(demand.items[service], demand.services[service].max_batch)
-
-
-def _profiled(demand: Demand, service: int) -> list[int]:
-    """Shares at which a query of a service has a time; the error of the whole device if none."""
-    items = _least(demand, service)
-    shares = [s for s in range(1, 101) if _latency_ns(demand, service, items, s) < float("inf")]
-    if not shares:
-        demand.latency_ns(service, items)
-    return shares
 
 
 def _latency_ns(demand: Demand, service: int, items: int, share_percent: int) -> float:
@@ -137,15 +128,21 @@ def _spread(own: Sequence[_Place], demand: Demand) -> list[_Place]:
 
 
 def _scaled(place: _Place, placed: Sequence[_Place], demand: Demand) -> _Place:
-    """Shrink a share in proportion if those of its device exceed it; keep its batch in time."""
+    """Shrink a share in proportion if those of its device exceed it; keep its batch in time.
+
+    Where the profile has a few shares only, as of whole lanes, it is the next one below.
+    """
     asked_percent = sum(other.share_percent for other in placed if other.device == place.device)
     share_percent = max(1, place.share_percent * 100 // max(100, asked_percent))
     name = demand.services[place.service].name
     least = _least(demand, place.service)
-    try:
-        demand.latency_ns(place.service, least, share_percent)
-    except ValueError as error:
-        raise ValueError(f"service {name!r} at {share_percent} %: {error}") from error
+    known = [share for share in demand.shares(place.service, least) if share <= share_percent]
+    if not known:
+        try:
+            demand.latency_ns(place.service, least, share_percent)
+        except ValueError as error:
+            raise ValueError(f"service {name!r} at {share_percent} %: {error}") from error
+    share_percent = known[-1]
     slo_ns = demand.services[place.service].slo_ns
     fitting = (
         items

@@ -10,10 +10,12 @@ from colocation_settings import MS, load_of, service, setting_of
 
 from colocation import PolicySpec, policy_spec, simulate
 from colocation.change import Change, ChangeKind
+from colocation.measured_profile import MeasuredModel
 from colocation.metrics import summarise
 from colocation.planner import Demand
 from colocation.planners.dstack import DStackPlanner
 from colocation.profiles.affine import Affine
+from colocation.profiles.measured import MeasuredTimes
 from colocation.profiles.table import Table
 from colocation.reorganiser import ReorganisationParams
 from colocation.service import Device, Service
@@ -53,13 +55,15 @@ def test_the_program_plans_the_same() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"batch": 4}, {"search": True}, {"program": True}])
-def test_a_profile_of_whole_devices_is_refused_by_the_services_name(
-    options: dict[str, Any],
-) -> None:
+def test_shares_are_those_that_the_profile_has(options: dict[str, Any]) -> None:
     whole = Table([1, 16], {"100": [9, 24]})
-    told = replace(demand([50, 50]), profiles=(Affine(8 * MS, MS, 20), whole))
-    with pytest.raises(ValueError, match=r"service 's1': no time for \d+ %; there are \[100\]"):
-        DStackPlanner(**options).plan(told)
+    lanes = MeasuredTimes(MeasuredModel(1, (1, 16), {"50": (9, 24), "100": (8, 23)}, (0, 0)), True)
+    told = replace(demand([50, 50, 50]), profiles=(Affine(8 * MS, MS, 20), whole, lanes))
+    found = DStackPlanner(**options, spare_percent=5, reduced=0.4).plan(told)
+    own = list(zip(found.partitions, found.assignments, strict=True))
+    shares = [[p.share_percent for p, a in own if a.service == k] for k in range(3)]
+    assert shares[1] == [100, 100]
+    assert shares[2] == [100, 50]  # 50 % and 5 to spare is more than a lane; of the second, 40 %
 
 
 def test_a_rate_above_a_device_goes_to_one_more_and_what_is_left_is_said() -> None:

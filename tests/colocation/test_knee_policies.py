@@ -9,11 +9,13 @@ from colocation_settings import MS, load_of, service, setting_of
 
 from colocation import PolicySpec, policy_spec, simulate
 from colocation.dispatchers.max_throughput import best_of
+from colocation.measured_profile import MeasuredModel
 from colocation.noise import NOISES
 from colocation.planner import Demand
 from colocation.planners.knee_shares import KneeShares
 from colocation.profile import Profile
 from colocation.profiles.affine import Affine
+from colocation.profiles.measured import MeasuredTimes
 from colocation.profiles.table import Table
 from colocation.query import Query
 from colocation.service import Device
@@ -91,6 +93,12 @@ def test_a_profile_of_whole_devices_has_its_knee_there() -> None:
     assert [p.share_percent for p in found.partitions] == [100, 20]
     with pytest.raises(ValueError, match="service 'a' at 83 %: no time for 83 %"):
         KneeShares(static=True).plan(demand_of([whole, law(20)], [50, 50], max_batch=8))
+
+
+def test_static_shares_of_a_cpu_are_whole_lanes() -> None:
+    lanes = MeasuredTimes(MeasuredModel(1, (1, 8), {"50": (4, 8), "100": (2, 4)}, (0, 0)), True)
+    found = KneeShares(static=True).plan(demand_of([lanes, law(50)], [50, 50], max_batch=8))
+    assert [p.share_percent for p in found.partitions] == [50, 33]  # 66 % is one lane of two
 
 
 def ready(partition: int, share_percent: int, queries: int, took_ms: float) -> Ready:
