@@ -23,14 +23,15 @@ from placement.problem import Problem
 
 _log = logging.getLogger(__name__)
 
-_HUB = 4
-_LEVELS = 6
-"""Where the graph is cut to place clusters: at hubs of this degree, and after so many levels."""
+_HUBS = (4, 8)
+_LEVELS = 3
+"""Where the graph is cut to place clusters: at hubs of these degrees, and after so many levels."""
 
 _TIGHTER = (0.95, 0.9, 0.8)
 """Shares of the memory within which to place again where cuts of a placement need too much."""
 
-_CUTS_OF_CLUSTERS = SegmentationParams(fans=(2, 4, 8), thickness=(2,))
+_CUTS_OF_CLUSTERS = SegmentationParams(fans=(2, 4, 8), thickness=(2,), per_lane=(1, 2, 4))
+"""Several groups a lane: one device begins with what another has done while that goes on."""
 
 Place = Callable[[Problem], Placement]
 """A placement policy with its options."""
@@ -93,10 +94,9 @@ def by_clusters(costs: Costs, place: Place) -> list[Candidate]:
     problem, service = costs.problem, costs.service
     kinds = labels(problem, service)
     found = []
-    for name, cut in (
-        (f"fan {_HUB}", clusters(problem, kinds, _HUB)),
-        (f"slab {_LEVELS}", slabs(problem, kinds, _LEVELS)),
-    ):
+    cuts = {f"fan {hub}": clusters(problem, kinds, hub) for hub in _HUBS}
+    cuts[f"slab {_LEVELS}"] = slabs(problem, kinds, _LEVELS)
+    for name, cut in cuts.items():
         try:
             placement = placed(problem, cut, service, place)
         except PlacementError as error:

@@ -43,6 +43,12 @@ _TENSOR_NS = 500
 """What a tensor costs that a segment of the CPU takes over or hands on: 0.2 µs in warm caches where
 sessions were repeated alone, 0.5 to 2 within plans."""
 
+_SEGMENT_BESIDE_GPU_NS = 15_000
+_OPERATOR_BESIDE_GPU_NS = 2_500
+"""What a segment of the CPU and each operator in it take longer where the CPU waits for a GPU in
+between: nothing of them is in the caches then. Least squares over 144 segments of Faster R-CNN in
+place (docs/PERFORMANCE.md); repeated alone, these took what their operators add up to."""
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -111,9 +117,18 @@ def costs_of(
         (index, width): _fusion(profile, specs[index].name, width, row)
         for (index, width), row in widths.items()
     }
-    crossing = {i: _TENSOR_NS for i, spec in enumerate(specs) if spec.kind == "cpu"}
-    service = ServiceTimes(widths, fusion, tensor_ns=crossing, problem=problem)
-    return Costs(problem, _with_submission(service, graph, profile, specs))
+    cpus = [i for i, spec in enumerate(specs) if spec.kind == "cpu"]
+    beside_gpu = cpus if len(cpus) < len(specs) else []
+    service = ServiceTimes(
+        widths,
+        fusion,
+        tensor_ns=dict.fromkeys(cpus, _TENSOR_NS),
+        segment_ns=dict.fromkeys(beside_gpu, _SEGMENT_BESIDE_GPU_NS),
+        operator_ns=dict.fromkeys(beside_gpu, _OPERATOR_BESIDE_GPU_NS),
+        problem=problem,
+    )
+    service = _with_submission(service, graph, profile, specs)
+    return Costs(replaced(problem, service), service)
 
 
 def _with_submission(
@@ -216,11 +231,9 @@ def excess_of(costs: Costs, candidate: Candidate) -> str:
 
 def replaced(problem: Problem, service: ServiceTimes) -> Problem:
     """The problem with other times of width 1, which are what policies look at."""
+    devices = range(len(problem.devices))
     tasks = tuple(
-        replace(
-            task,
-            service_ns=tuple(service.task_ns[d, 1][i] for d in range(len(problem.devices))),
-        )
+        replace(task, service_ns=tuple(service.operator_in_plan_ns(i, d) for d in devices))
         for i, task in enumerate(problem.tasks)
     )
     return replace(problem, tasks=tasks)

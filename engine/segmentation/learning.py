@@ -57,7 +57,7 @@ def learn(service: ServiceTimes, observed: Mapping[Group, int]) -> ServiceTimes:
     for _ in range(_SWEEPS):
         for group, time_ns in equations:
             row, tasks = rows[group.device, group.width], list(group.tasks)
-            fixed_ns = service.crossing_ns(tasks, group.device)
+            fixed_ns = service.in_plan_ns(tasks, group.device)
             predicted = float(row[tasks].sum()) + boundary[group.width > 1] + fixed_ns
             step = _step(time_ns, predicted)
             row[tasks] *= step

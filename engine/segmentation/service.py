@@ -43,6 +43,9 @@ class ServiceTimes:
         capture. None where a task cannot be captured (capture.py).
     tensor_ns : mapping of int to int
         What each tensor costs that a segment takes over or hands on; by device, where known.
+    segment_ns, operator_ns : mapping of int to int
+        What a segment of a plan, and each operator in it, takes beyond times that were measured by
+        repeating one thing, which is in the caches then; by device, where known.
     problem : Problem, optional
         Whose tensors these are.
     """
@@ -56,6 +59,8 @@ class ServiceTimes:
     launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
     captured_ns: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
     tensor_ns: Mapping[int, int] = field(default_factory=dict)
+    segment_ns: Mapping[int, int] = field(default_factory=dict)
+    operator_ns: Mapping[int, int] = field(default_factory=dict)
     problem: Problem | None = None
 
     @staticmethod
@@ -81,12 +86,18 @@ class ServiceTimes:
         """What starting a segment of this width costs."""
         return self.boundary_ns if width == 1 else self.wide_boundary_ns
 
-    def crossing_ns(self, tasks: Sequence[int], device: int) -> int:
-        """What the tensors cost that ``tasks`` as one segment take over and hand on."""
+    def in_plan_ns(self, tasks: Sequence[int], device: int) -> int:
+        """What ``tasks`` as one segment of a plan take beyond their own times and its start."""
+        cold_ns = self.segment_ns.get(device, 0) + len(tasks) * self.operator_ns.get(device, 0)
         each_ns = self.tensor_ns.get(device, 0)
         if self.problem is None or each_ns == 0:
-            return 0
-        return each_ns * crossing(self.problem, tasks)
+            return cold_ns
+        return cold_ns + each_ns * crossing(self.problem, tasks)
+
+    def operator_in_plan_ns(self, task: int, device: int) -> int | None:
+        """Time of a task at width 1 as part of a plan; None where the device cannot run it."""
+        own_ns = self.task_ns[device, 1][task]
+        return None if own_ns is None else own_ns + self.operator_ns.get(device, 0)
 
     def is_captured(self, tasks: Sequence[int], device: int) -> bool:
         """Whether ``tasks`` as one segment are submitted as one captured graph."""
@@ -126,7 +137,7 @@ class ServiceTimes:
                 raise ValueError(f"task {task} cannot run on device {device}")
             total += time_ns
         own_ns = round(total * self.fusion.get((device, width), 1.0))
-        return own_ns + self.start_ns(width) + self.crossing_ns(tasks, device)
+        return own_ns + self.start_ns(width) + self.in_plan_ns(tasks, device)
 
     def of_group(self, group: Group) -> int:
         """Time of a group at its own width, measured where it was."""

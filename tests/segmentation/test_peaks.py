@@ -92,3 +92,15 @@ def test_crossing_costs_what_the_device_says() -> None:
     dear = replace(plain, tensor_ns={CPU: 7}, problem=problem)
     assert dear.group_ns([1, 2], CPU, 1) == plain.group_ns([1, 2], CPU, 1) + 14
     assert dear.group_ns([1, 2], GPU, 1) == plain.group_ns([1, 2], GPU, 1)
+
+
+def test_segments_and_operators_cost_more_in_a_plan_where_the_device_says_so() -> None:
+    problem = chain([1, 1, 1, 1])
+    plain = ServiceTimes.of(problem)
+    cold = replace(plain, segment_ns={CPU: 100}, operator_ns={CPU: 3})
+    assert cold.group_ns([1, 2], CPU, 1) == plain.group_ns([1, 2], CPU, 1) + 106
+    assert cold.group_ns([1, 2], GPU, 1) == plain.group_ns([1, 2], GPU, 1)
+    alone_ns = plain.task_ns[CPU, 1][1]
+    assert alone_ns is not None
+    assert cold.operator_in_plan_ns(1, CPU) == alone_ns + 3
+    assert cold.operator_in_plan_ns(1, GPU) == plain.task_ns[GPU, 1][1]

@@ -1,0 +1,41 @@
+"""What operators cost in plans: more than repeated alone where a CPU waits for a GPU in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import models
+from engine.dfg.graph import Graph
+from engine.dfg.onnx_reader import read
+from engine.pipeline.stages import costs_of, measure
+from engine.profiling.devices import parse_devices
+from engine.profiling.profile import Profile
+
+SPECS = parse_devices("cpu:1,emulated:gpu")
+CPU, GPU = 0, 1
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, Profile]:
+    folder: Path = tmp_path_factory.mktemp("lenet")
+    graph = read(models.save(models.build("lenet"), folder / "model.onnx"), folder / "cache")
+    return graph, measure(graph, SPECS, models.example_inputs("lenet"), folder / "cache")
+
+
+def test_operators_of_the_cpu_cost_more_beside_a_gpu(profiled: tuple[Graph, Profile]) -> None:
+    graph, profile = profiled
+    alone, beside = costs_of(graph, profile, SPECS[:1]), costs_of(graph, profile, SPECS)
+    more = {
+        (b.service_ns[CPU] or 0) - (a.service_ns[CPU] or 0)
+        for a, b in zip(alone.problem.tasks, beside.problem.tasks, strict=True)
+    }
+    assert len(more) == 1
+    (operator_ns,) = more
+    assert operator_ns > 0
+    assert [t.service_ns[GPU] for t in beside.problem.tasks] == [
+        profile.service_ns(task.name, SPECS[GPU].name) for task in graph.tasks
+    ]
+    one = alone.service.group_ns([0], CPU, 1), beside.service.group_ns([0], CPU, 1)
+    assert one[1] > one[0] + operator_ns, "a segment costs more, too"
