@@ -25,14 +25,20 @@ def pack(
 ) -> list[Group]:
     """Merge clusters of equal phase and device into at most ``per_lane`` groups a lane.
 
+    What a GPU captures and what it does not are packed for themselves.
+
     Largest first into the least loaded group (LPT, Graham 1969); a cluster that is larger than
     a lane's share stays alone. Neighbours stay together where that balances as well: their
     results often meet in one Concat, of which each group can then do its part (joins.py).
     Merging within a phase keeps the graph acyclic (clusters.py).
     """
     groups: list[Group] = []
-    ordered = sorted(cut, key=lambda c: (c.phase, c.device, c.tasks[0]))
-    for (_, device), members in groupby(ordered, key=lambda c: (c.phase, c.device)):
+
+    def kind(c: Cluster) -> tuple[int, int, bool]:
+        return c.phase, c.device, service.is_captured(c.tasks, c.device)
+
+    ordered = sorted(cut, key=lambda c: (kind(c), c.tasks[0]))
+    for (_, device, _), members in groupby(ordered, key=kind):
         bins = problem.devices[device].lanes * per_lane
         groups += longest_first(list(members), device, bins, service)
     return groups

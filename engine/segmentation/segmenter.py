@@ -8,12 +8,12 @@ plain ONNX Runtime by more than the prediction's error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from engine.dfg.graph import Graph
 from engine.profiling.devices import device_kind
-from engine.segmentation.clusters import clusters
+from engine.segmentation.clusters import Cluster, clusters
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.packing import pack
@@ -126,10 +126,27 @@ def _graphs(
     used = set(placement.device_of)
     if len(used) == 1 and problem.tasks:
         yield from single_segments(problem, used.pop(), service)
-    device_of = placement.device_of
-    cuts = {f"fan {fan}": clusters(problem, device_of, fan) for fan in params.fans}
-    cuts |= {f"slab {depth}": slabs(problem, device_of, depth) for depth in params.thickness}
+    cuts = _cuts(problem, placement.device_of, params)
+    kinds = _capture_kinds(placement.device_of, service)
+    if len(set(kinds)) > len(set(placement.device_of)):
+        for name, cut in _cuts(problem, kinds, params).items():
+            cuts[f"{name} captures"] = [replace(c, device=c.device // 2) for c in cut]
     for name, cut in cuts.items():
         for per_lane in params.per_lane:
             packed = GroupGraph(problem, pack(problem, cut, service, per_lane))
             yield f"{name} x{per_lane}", choose_widths(packed, service)
+
+
+def _cuts(
+    problem: Problem, kind_of: Sequence[int], params: SegmentationParams
+) -> dict[str, list[Cluster]]:
+    """Clusters of tasks of one kind, cut in all ways."""
+    cuts = {f"fan {fan}": clusters(problem, kind_of, fan) for fan in params.fans}
+    return cuts | {f"slab {depth}": slabs(problem, kind_of, depth) for depth in params.thickness}
+
+
+def _capture_kinds(device_of: Sequence[int], service: ServiceTimes) -> list[int]:
+    """Twice the device of each task, and one more where that captures it."""
+    return [
+        2 * device + service.is_captured((task,), device) for task, device in enumerate(device_of)
+    ]

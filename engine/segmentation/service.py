@@ -143,3 +143,11 @@ class ServiceTimes:
         """Time of a group at its own width, measured where it was."""
         known = self.measured.get(group)
         return self.group_ns(group.tasks, group.device, group.width) if known is None else known
+
+    def hold_ns(self, group: Group) -> int:
+        """How long a group holds up the one that follows it on its device.
+
+        While one executes the next is submitted, so the longer of the two counts.
+        """
+        submit_ns = self.submit_ns.get(group.device, 0)
+        return max(self.of_group(group), submit_ns + self.launches_ns(group.tasks, group.device))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from engine.segmentation.coarse import coarse_problem, predict
 from engine.segmentation.groups import Group, GroupGraph, merged
@@ -24,7 +25,11 @@ _HEAVIEST = 8
 
 
 def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
-    """Collapse regions that gain nothing from parallelism, merge serial neighbours, widen."""
+    """Collapse regions that gain nothing from parallelism, merge serial neighbours, widen.
+
+    Neighbours of which a GPU captures some stay apart where their segment would not be captured,
+    unless they are so small that submitting them on their own takes longer.
+    """
     groups: list[Group] = []
     for serial, members in graph.stretches():
         if serial:
@@ -47,18 +52,31 @@ def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) ->
 def _merge_serial(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     groups: list[Group] = []
     for serial, members in graph.stretches():
+        stretch = [graph.groups[i] for i in members]
         if not serial:
-            groups += [graph.groups[i] for i in members]
+            groups += stretch
             continue
-        run: list[Group] = []
-        for index in members:
-            group = graph.groups[index]
-            if run and run[0].device != group.device:
-                groups.append(best_width(merged(run), service))
-                run = []
-            run.append(group)
-        groups.append(best_width(merged(run), service))
+        for _, run in groupby(stretch, key=lambda group: group.device):
+            groups += _merge_run(list(run), service)
     return GroupGraph(graph.problem, groups)
+
+
+def _merge_run(run: Sequence[Group], service: ServiceTimes) -> list[Group]:
+    """Serial groups of one device as one, but for where that costs more capture than it saves."""
+
+    def captured(group: Group) -> bool:
+        return service.is_captured(group.tasks, group.device)
+
+    found: list[Group] = []
+    for _, alike in groupby(run, key=captured):
+        part = best_width(merged(list(alike)), service)
+        if found:
+            one = best_width(merged([found[-1], part]), service)
+            if service.hold_ns(one) <= service.hold_ns(found[-1]) + service.hold_ns(part):
+                found[-1] = one
+                continue
+        found.append(part)
+    return found
 
 
 def _widen(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
