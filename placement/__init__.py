@@ -14,7 +14,14 @@ from placement.bounds import Bounds, lower_bounds
 from placement.fit_memory import InfeasibleError
 from placement.memory import MemoryUse, memory_use
 from placement.placement import Placement
-from placement.policy import Policy, make_policy, policy_names, policy_options, register
+from placement.policy import (
+    Policy,
+    keeps_devices,
+    make_policy,
+    policy_names,
+    policy_options,
+    register,
+)
 from placement.problem import Blob, Device, Link, Problem, Task, Tensor
 from placement.simulator import SimulatorParams, simulate
 from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
@@ -48,6 +55,7 @@ __all__ = [
     "comm_sd",
     "common_table",
     "heft",
+    "keeps_devices",
     "lower_bounds",
     "make_policy",
     "memory_use",

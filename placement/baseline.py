@@ -27,9 +27,9 @@ class SingleParams:
         check_order(self.order)
 
 
-@register("single", SingleParams)
+@register("single", SingleParams, keeps_devices=True)
 class Single:
-    """Everything where today's runtime puts it (SIR+ section 3)."""
+    """Everything where today's runtime puts it (SIR+ section 3), and nowhere else."""
 
     def __init__(self, params: SingleParams | None = None) -> None:
         self._params = params or SingleParams()

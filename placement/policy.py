@@ -32,12 +32,15 @@ P = TypeVar("P", bound=Callable[..., Policy])
 class _Entry:
     factory: Callable[..., Policy]
     params: type[Any] | None
+    keeps_devices: bool
 
 
 _REGISTRY: dict[str, _Entry] = {}
 
 
-def register(name: str, params: type[Any] | None = None) -> Callable[[P], P]:
+def register(
+    name: str, params: type[Any] | None = None, *, keeps_devices: bool = False
+) -> Callable[[P], P]:
     """Class decorator that makes a policy available under ``name``.
 
     Parameters
@@ -47,12 +50,14 @@ def register(name: str, params: type[Any] | None = None) -> Callable[[P], P]:
     params : type, optional
         The policy's Params dataclass: ``make_policy`` builds it from its options and hands it to
         the class as the only argument. Without one the class gets the options themselves.
+    keeps_devices : bool
+        As the function of that name says.
     """
 
     def add(factory: P) -> P:
         if name in _REGISTRY:
             raise ValueError(f"policy {name!r} is registered twice")
-        _REGISTRY[name] = _Entry(factory, params)
+        _REGISTRY[name] = _Entry(factory, params, keeps_devices)
         return factory
 
     return add
@@ -73,6 +78,17 @@ def policy_options(name: str) -> tuple[str, ...]:
     """
     params = _entry(name).params
     return () if params is None else tuple(field.name for field in fields(params))
+
+
+def keeps_devices(name: str) -> bool:
+    """Whether who asks for the policy names devices with it, and wants no faster ones instead.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    """
+    return _entry(name).keeps_devices
 
 
 def make_policy(name: str, **options: Any) -> Policy:

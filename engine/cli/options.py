@@ -62,7 +62,11 @@ def add_devices(parser: argparse.ArgumentParser, default: str = "every core") ->
 
 def add_policy(parser: argparse.ArgumentParser, open_names: bool = False) -> None:
     """--policy and its --option KEY=VALUE; ``open_names`` if there are more than those here."""
-    text = f"who decides which device runs what: {', '.join(policy_names())} (default %(default)s)"
+    text = (
+        f"who decides which device runs what: {', '.join(policy_names())} (default %(default)s);"
+        " single runs each operator where ONNX Runtime puts it, on the GPU if that can, and"
+        " nowhere else; beside the others the whole model on any one device is tried"
+    )
     if open_names:
         text += "; or, with --slo, which model runs when: edf_drop and others of engine simulate"
     parser.add_argument(

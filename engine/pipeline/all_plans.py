@@ -38,7 +38,12 @@ Place = Callable[[Problem], Placement]
 
 
 def all_candidates(
-    graph: Graph, costs: Costs, placement: Placement, place: Place | None = None
+    graph: Graph,
+    costs: Costs,
+    placement: Placement,
+    place: Place | None = None,
+    *,
+    keeps_devices: bool = False,
 ) -> list[Candidate]:
     """Whole models, cuts of the placement, of placements of clusters, the batch in shards.
 
@@ -47,6 +52,9 @@ def all_candidates(
     place : callable, optional
         The policy that made the placement. Without it the placement stands: nothing is placed
         otherwise, neither clusters nor whole models.
+    keeps_devices : bool
+        Whether the policy's choice of devices is the user's (placement/policy.py): then only
+        what no memory holds is placed otherwise.
 
     Raises
     ------
@@ -55,7 +63,7 @@ def all_candidates(
     """
     several = len(costs.problem.devices) > 1
     cuts = _fitting_cuts(costs, placement, place)
-    if place is not None and several:
+    if place is not None and several and not keeps_devices:
         cuts = [c for c in cuts if not c.is_trivial] + by_clusters(costs, place)
         cuts = [*whole_models(costs), *sorted(cuts, key=_promise)]
     found = [*cuts, *split_plans(graph, costs, placement)]

@@ -17,7 +17,7 @@ from engine.pipeline.stages import Costs
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
-from placement.policy import make_policy
+from placement.policy import keeps_devices, make_policy
 from placement.problem import Device, Link
 
 MS = 1_000_000
@@ -110,3 +110,18 @@ def test_a_bad_placement_competes_with_whole_models_and_placed_clusters(
     best = min(c.predicted.makespan_ns for c in first)
     assert best < best_whole
     assert best < min(c.predicted.makespan_ns for c in given)
+
+
+@pytest.mark.parametrize("gpu_ns", [7, 700_000, 7_000_000])
+def test_a_policy_that_keeps_devices_gets_no_plan_of_others(
+    lenet_graph: Graph, gpu_ns: int
+) -> None:
+    costs = _beside_a_gpu(gpu_ns, gpu_ns)
+    on_gpu = tuple(replace(task, default_device=1) for task in costs.problem.tasks)
+    costs = replace(costs, problem=replace(costs.problem, tasks=on_gpu))
+    place = make_policy("single").place
+    found = all_candidates(
+        lenet_graph, costs, place(costs.problem), place, keeps_devices=keeps_devices("single")
+    )
+    assert "whole x1" in _names(found)
+    assert {group.device for plan in found for group in plan.graph.groups} == {1}

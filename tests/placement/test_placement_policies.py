@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from placement import (
     SimulatorParams,
+    keeps_devices,
     lower_bounds,
     make_policy,
     policy_names,
@@ -85,7 +86,11 @@ def test_options_are_listed():
     assert policy_options("heft") == ()
 
 
-@pytest.mark.parametrize("ask", [make_policy, policy_options])
+def test_only_the_baseline_is_a_choice_of_devices() -> None:
+    assert [name for name in policy_names() if keeps_devices(name)] == ["single"]
+
+
+@pytest.mark.parametrize("ask", [make_policy, policy_options, keeps_devices])
 def test_an_unknown_policy_is_refused_with_the_known_ones(ask):
     with pytest.raises(ValueError, match=r"'fastest'; there are: .*single.*comm_sd"):
         ask("fastest")
