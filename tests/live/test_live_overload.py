@@ -82,10 +82,14 @@ def test_overload_is_answered_dropped_or_turned_away(address: str) -> None:
     kinds = [status.removeprefix("StatusCode.") for status, _ in ends]
     assert set(kinds) == {"", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}
     assert kinds.count("RESOURCE_EXHAUSTED") >= QUERIES - MOST - kinds.count("")
+    missed = [message for _, message in ends if "deadline" in message]
+    assert len(missed) == kinds.count("DEADLINE_EXCEEDED")
+    dropped = r"predicted to end \S+ ms after it came, \S+ ms after its deadline of \S+ ms"
+    # On a busy machine one that could have ended in time may not.
+    late = "the query's deadline passed before it finished"
+    assert all(re.search(f"{dropped}|{late}", message) for message in missed), missed
+    assert any(re.search(dropped, message) for message in missed)
     for kind, (_, message) in zip(kinds, ends, strict=True):
-        if kind == "DEADLINE_EXCEEDED":
-            miss = r"predicted to end \S+ ms after it came, \S+ ms after its deadline of \S+ ms"
-            assert re.search(miss, message), message
         if kind == "RESOURCE_EXHAUSTED":
             assert f"has {MOST} queries in flight" in message
 
