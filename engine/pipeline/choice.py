@@ -31,6 +31,7 @@ from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
+from placement.policy import keeps_devices
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ ModelEntrant = Entrant[ModelContender]
 class CandidateBuilder:
     """Builds candidates of one model for one set of devices.
 
-    What a device refuses drops out; the last reason is kept.
+    What a device refuses drops out; the last reason is kept. A loss of a device ends the choice:
+    what went on elsewhere would be measured and stored as what it was not.
     """
 
     def __init__(
@@ -70,7 +72,12 @@ class CandidateBuilder:
             return None
 
     def _model(self, plan: Plan) -> Model:
-        return Model(self._graph, plan, self._machine, recovery=self._recovery)
+        return Model(self._graph, plan, self._machine)
+
+    def finished(self, model: Model) -> Model:
+        """The chosen one, which from now on survives a loss as the user wishes."""
+        model.guard(self._machine, self._recovery)
+        return model
 
 
 def choose(
@@ -85,8 +92,9 @@ def choose(
 ) -> Model:
     """Build the best predicted segmentations, run them, keep the fastest with its real times.
 
-    The whole model as one segment is always among them where one device can run it; several
-    segments must be shown to be faster, so the result is no slower than the session that it is.
+    The whole model as one segment is always among them where one device can run it, unless the
+    devices are the user's choice; several segments must be shown to be faster, so the result is
+    no slower than the session that it is.
 
     Parameters
     ----------
@@ -99,7 +107,7 @@ def choose(
         If the devices refuse all of them, or a query fails.
     """
     build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
-    found = all_candidates(graph, costs, placement, None if is_given else _policy(params))
+    found = _all(graph, costs, placement, params, None if is_given else _policy(params))
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
     finalists = affordable(ranked, 2 * params.selection_ns)
@@ -113,7 +121,7 @@ def choose(
     if not built:
         raise build.refused or ExecutionError("no plan was built")
     entrant, turns = _fastest(built, params)
-    return _with_real_times(entrant, costs.service, turns)
+    return build.finished(_with_real_times(entrant, costs.service, turns))
 
 
 def tune(
@@ -127,8 +135,7 @@ def tune(
 ) -> tuple[Model, TuningReport]:
     """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
 
-    Where there are several devices, each round places anew with the times learned. The whole
-    model on one device is a candidate whatever the policy says.
+    Where there are several devices, each round places anew with the times learned.
 
     Parameters
     ----------
@@ -149,12 +156,20 @@ def tune(
         return candidates(learned, anew)
 
     tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
-    found = all_candidates(graph, costs, placement, _policy(params))
+    found = _all(graph, costs, placement, params, _policy(params))
     first = affordable(first_plans(found, 1 + params.finalists), round(params.tune_s * 5e8))
     tuned = tuner.run([*first, *stored_plan(costs, known)])
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
-    return _with_real_times(tuned.best, costs.service, tuned.turns), tuned.report
+    model = build.finished(_with_real_times(tuned.best, costs.service, tuned.turns))
+    return model, tuned.report
+
+
+def _all(
+    graph: Graph, costs: Costs, placement: Placement, params: LoadParams, policy: Place | None
+) -> list[Candidate]:
+    stays = keeps_devices(params.policy)
+    return all_candidates(graph, costs, placement, policy, keeps_devices=stays)
 
 
 def _policy(params: LoadParams) -> Place:
@@ -171,7 +186,7 @@ def _fastest(
     try:
         contest.play(time.perf_counter_ns() + params.selection_ns)
     except ExecutionError as error:
-        if len(built) > 1:
+        if len(built) > 1 or params.has_lost():
             raise
         _log.warning("times were not measured in place: %s", error)
         return built[0], []

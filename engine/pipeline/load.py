@@ -98,7 +98,28 @@ def load_with(
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Model:
-    """``load`` with its settings in one object."""
+    """``load`` with its settings in one object.
+
+    A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
+    """
+    ways = params.after_losses()
+    while True:
+        try:
+            return _loaded(path, params, inputs, progress)
+        except EngineError as error:
+            following = next(ways, None) if params.has_lost() else None
+            if following is None:
+                raise
+            params = following
+            _log.warning("%s; the model is loaded on %s", error, params.devices)
+
+
+def _loaded(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    progress: ProgressCallback,
+) -> Model:
     load_runtime()
     graph = read_model(path, params.cache)
     given = _given(graph, path, inputs)
@@ -234,6 +255,8 @@ def _from_stored(
     try:
         return _laid_out(graph, stored.plan, params)
     except EngineError as error:
+        if params.has_lost():
+            raise
         _log.warning("the stored plan %s is not used: %s", path, error)
         return None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.memory_size import parse_bytes
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
-from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.machines import EmulationParams, has_lost, machine_for
 
 _LONGEST_SLICE_MS = 1e9
 
@@ -120,8 +120,21 @@ class LoadParams:
 
     def machine(self) -> _core.Machine:
         """The process's machine with these devices, started on first use."""
-        reopens = self.on_device_loss == OnDeviceLoss.RECREATE
-        return machine_for(self.specs(), self.emulation, reopens=reopens)
+        return machine_for(self.specs(), self.emulation, reopens=self._reopens())
+
+    def has_lost(self) -> bool:
+        """Whether that machine has lost a device."""
+        return has_lost(self.specs(), self.emulation, reopens=self._reopens())
+
+    def _reopens(self) -> bool:
+        return self.on_device_loss == OnDeviceLoss.RECREATE
+
+    def after_losses(self) -> Iterator[LoadParams]:
+        """How to load where loading has lost a device: a later way if one loses it, too."""
+        if self._reopens():
+            yield self
+        if self.on_device_loss != OnDeviceLoss.FAIL:
+            yield replace(self, devices=self.specs()[0].text)
 
     def recovery(self) -> Recovery | None:
         """How a model on these devices goes on after a loss; None where it does not."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -48,23 +48,23 @@ class Recovery:
     recreate: Callable[[], _core.Machine]
     without: Callable[[], _core.Machine]
 
-    def next(self, plan: Plan) -> tuple[Plan, _core.Machine]:
-        """The plan to go on with, and its machine.
+    def ways(self, plan: Plan) -> Iterator[tuple[Plan, _core.Machine]]:
+        """Plans to go on with and their machines, the best first: a later one if one fails.
 
         Raises
         ------
         DeviceError
             If the user chose to fail.
         """
-        if self.choice is OnDeviceLoss.RECREATE:
-            try:
-                return plan, self.recreate()
-            except (EngineError, RuntimeError) as error:
-                _log.warning("the lost device cannot be opened again: %s", error)
         if self.choice is OnDeviceLoss.FAIL:
             raise DeviceError(f"a device of {', '.join(plan.devices)} is lost")
+        if self.choice is OnDeviceLoss.RECREATE:
+            try:
+                yield plan, self.recreate()
+            except (EngineError, RuntimeError) as error:
+                _log.warning("the lost device cannot be opened again: %s", error)
         machine = self.without()
-        return on_cpu(plan, machine.stats()["devices"][0]["lanes"]), machine
+        yield on_cpu(plan, machine.stats()["devices"][0]["lanes"]), machine
 
 
 class LossGuard:
@@ -94,10 +94,21 @@ class LossGuard:
         with self._lock:
             if not self.is_due:
                 return  # another query was first
-            following, machine = self._recovery.next(plan)
-            adopt(following, machine)
-            self._machine = machine
+            following, self._machine = self._adopted(plan, adopt)
             _log.warning("a device was lost; queries go on with %s", ", ".join(following.devices))
+
+    def _adopted(
+        self, plan: Plan, adopt: Callable[[Plan, _core.Machine], None]
+    ) -> tuple[Plan, _core.Machine]:
+        refused: EngineError | None = None
+        for following, machine in self._recovery.ways(plan):
+            try:
+                adopt(following, machine)
+                return following, machine
+            except EngineError as error:
+                _log.warning("%s cannot be gone on with: %s", ", ".join(following.devices), error)
+                refused = error
+        raise refused or DeviceError("nothing is left to go on with")
 
 
 def on_cpu(plan: Plan, lanes: int) -> Plan:

@@ -94,14 +94,27 @@ def machine_for(
         Whether closing a lost GPU resets CUDA, without which it cannot be opened again. Answers
         are copied out of pinned memory then, which a reset frees.
     """
-    reopens = reopens and any(spec.kind == "cuda" for spec in specs)
-    key = (tuple(specs), emulation or EmulationParams(), reopens)
+    key = _key(specs, emulation, reopens)
     with _MACHINES.lock:
         if key in _MACHINES.by_key and _MACHINES.by_key[key].is_lost:
             _MACHINES.by_key.pop(key).close()
         if key not in _MACHINES.by_key:
             _MACHINES.by_key[key] = open_machine(specs, emulation, reopens=reopens)
         return _MACHINES.by_key[key]
+
+
+def has_lost(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
+) -> bool:
+    """Whether ``machine_for`` would open these devices again, since one of them was lost."""
+    with _MACHINES.lock:
+        known = _MACHINES.by_key.get(_key(specs, emulation, reopens))
+    return known is not None and known.is_lost
+
+
+def _key(specs: Sequence[DeviceSpec], emulation: EmulationParams | None, reopens: bool) -> _Key:
+    reopens = reopens and any(spec.kind == "cuda" for spec in specs)
+    return tuple(specs), emulation or EmulationParams(), reopens
 
 
 def open_machine(

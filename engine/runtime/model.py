@@ -53,9 +53,12 @@ class Model:
         self._busy: BusyPlan | None
         self._adopt(plan, machine)
         self._guard: LossGuard | LeftBehind | None = None
-        if recovery is not None:
-            self._guard = LossGuard(machine, recovery)
+        self.guard(machine, recovery)
         after_fork.watch(self)
+
+    def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
+        """Go on so from now on when ``machine``, on which it runs, loses a device."""
+        self._guard = None if recovery is None else LossGuard(machine, recovery)
 
     @property
     def plan(self) -> Plan:

@@ -144,12 +144,47 @@ def test_a_device_that_cannot_be_opened_again_is_gone_without(
     plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
     cpu = machine_for(LoadParams(devices="cpu:2").specs())
     recovery = Recovery(OnDeviceLoss.RECREATE, refuse, lambda: cpu)
-    following, machine = recovery.next(plan)
+    ((following, machine),) = recovery.ways(plan)
     assert machine is cpu
     assert following.devices == ("cpu",)
     assert "cannot be opened again: cudaSetDevice failed" in caplog.text
     with pytest.raises(DeviceError, match="is lost"):
-        replace(recovery, choice=OnDeviceLoss.FAIL).next(plan)
+        list(replace(recovery, choice=OnDeviceLoss.FAIL).ways(plan))
+
+
+def test_a_device_on_which_nothing_opens_again_is_gone_without(
+    graph: Graph, right: np.ndarray, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it was opened for is refused: sessions of a GPU that is lost again, say."""
+    params = LoadParams(devices=DEVICES)
+    emulation = EmulationParams(lose_at=LENGTH // 2 + 3)
+    refusing = machine_for(params.specs(), EmulationParams(fail_prepare=True))
+    cpu = machine_for(LoadParams(devices="cpu:2").specs())
+    recovery = Recovery(OnDeviceLoss.RECREATE, lambda: refusing, lambda: cpu)
+    machine = machine_for(params.specs(), emulation)
+    model = Model(graph, plan_in_turns(graph, params), machine, recovery=recovery)
+    lose(model, right)
+    np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
+    assert model.plan.devices == ("cpu",)
+    assert "cpu, emulated:gpu cannot be gone on with" in caplog.text
+
+
+def test_a_device_that_loading_loses_is_treated_as_was_chosen(
+    file: Path, right: np.ndarray
+) -> None:
+    def loaded(choice: str) -> Model:
+        emulation = EmulationParams(lose_at=2)
+        where = file.parent / f"cache of {choice}"
+        return engine.load(
+            file, DEVICES, "single", cache=where, on_device_loss=choice, emulation=emulation
+        )
+
+    with pytest.raises(ExecutionError, match="'emulated:gpu' is lost"):
+        loaded("fail")
+    for choice in ("cpu", "recreate"):  # opened again, it is lost again
+        model = loaded(choice)
+        assert model.plan.devices == ("cpu",)
+        np.testing.assert_allclose(model.run(INPUTS)["y"], right, rtol=1e-6)
 
 
 def test_a_plan_of_one_segment_gets_all_lanes(graph: Graph) -> None:
