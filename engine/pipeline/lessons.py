@@ -112,7 +112,8 @@ class Lessons:
         rows: dict[int, list[float]] = {}
         for row, speed in zip(contest.rounds, speeds, strict=True):
             if index in row:
-                for segment, cost in costs_in_place(candidate.graph, row[index]).items():
+                costs = costs_in_place(candidate.graph, self._first_guess, row[index])
+                for segment, cost in costs.items():
                     rows.setdefault(segment, []).append(cost.total_ns * speed)
         for segment, times in rows.items():
             group = candidate.graph.groups[segment]

@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.atomic_file import write_atomic
 from engine.errors import ProfileError
-from engine.profiling.devices import DeviceSpec
+from engine.profiling.devices import DeviceSpec, device_kind
 from engine.profiling.machine import Machine
 from engine.profiling.timing import Timing
 from placement.json_records import read_document
@@ -180,7 +180,12 @@ class Profile:
         return times[width].ns
 
     def launch_ns(self, task: str, device: str) -> int:
-        """How long a task keeps the device's submitting thread, launched by itself."""
+        """How long a task keeps the device's submitting thread, launched by itself.
+
+        The thread of a plugin provider is in each run until that ends.
+        """
+        if device_kind(device) == "plugin":
+            return self.service_ns(task, device) or 0
         return self._task(task).launch_ns.get(device, 0)
 
     def captured_ns(self, task: str, device: str) -> int | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from engine.profiling.devices import device_kind
 from engine.runtime.contest import Turn
+from engine.runtime.within_runs import within_runs_ns
 from engine.segmentation.best_case import bound_in_place_ns
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import GroupGraph
@@ -36,15 +37,18 @@ class Cost:
         return self.service_ns + self.hand_over_ns
 
 
-def costs_in_place(graph: GroupGraph, turn: Turn) -> dict[int, Cost]:
+def costs_in_place(graph: GroupGraph, service: ServiceTimes, turn: Turn) -> dict[int, Cost]:
     """Cost of each segment of a turn's query, by index; absent where it never ran."""
     spans = {s.index: s for s in turn.timeline if s.kind is SpanKind.SEGMENT}
     free_ns = _lane_free_ns(spans)
+    started = sorted(range(len(graph.groups)), key=lambda i: spans[i].start_ns if i in spans else 0)
+    within_ns = within_runs_ns(graph, service, started)
     found: dict[int, Cost] = {}
     for index, span in spans.items():
         ready_ns = max(free_ns[index], _released_ns(graph, spans, index))
         hand_over_ns = max(0, span.start_ns - ready_ns)
-        found[index] = Cost(round(span.duration_ns * turn.pace), round(hand_over_ns * turn.pace))
+        own_ns = max(0, round(span.duration_ns * turn.pace) - within_ns.get(index, 0))
+        found[index] = Cost(own_ns, round(hand_over_ns * turn.pace))
     return found
 
 
@@ -96,7 +100,7 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     turns : sequence of Turn
         Of this plan, at least one.
     """
-    costs = costs_in_place(graph, typical(turns))
+    costs = costs_in_place(graph, service, typical(turns))
     segments = tuple(
         segment
         if device_kind(plan.devices[segment.device]) == "emulated"

@@ -122,6 +122,8 @@ def test_a_profile_has_what_the_provider_takes(fake: FakePlugin, tmp_path: Path)
     profile.save(tmp_path / "p.json")
     loaded = Profile.load(tmp_path / "p.json")
     assert loaded.device_specs() == SPECS
+    first = graph.tasks[0].name
+    assert loaded.launch_ns(first, "plugin:fake") == loaded.service_ns(first, "plugin:fake")
     placement = place(costs_of(graph, loaded, SPECS).problem, "single")
     assert [SPECS[d].name for d in placement.device_of] == ["plugin:fake", "cpu", "plugin:fake"]
     before = fake.runs()

@@ -46,6 +46,10 @@ def mixed(tmp_path: Any) -> tuple[GroupGraph, Plan]:
     return _made(tmp_path, "cpu:1,emulated:gpu", (0, 1, 0))
 
 
+def _costs(groups: GroupGraph, turn: Turn) -> dict[int, Cost]:
+    return costs_in_place(groups, ServiceTimes.of(groups.problem), turn)
+
+
 def _turn(timeline: Timeline, outside_ns: int = 0) -> Turn:
     total_ns = timeline.makespan_ns + outside_ns
     return Turn(total_ns, timeline, total_ns)
@@ -67,7 +71,7 @@ def test_hand_overs_count_from_the_last_input_and_the_free_lane(
 ) -> None:
     # The branches start 3 and 10 after submission; the join 5 after the later branch.
     timeline = _timeline((0, (0,), 3, 103), (1, (1,), 10, 150), (2, (0,), 155, 200))
-    assert costs_in_place(host[0], _turn(timeline)) == {
+    assert _costs(host[0], _turn(timeline)) == {
         0: Cost(100, 3),
         1: Cost(140, 10),
         2: Cost(45, 5),
@@ -77,12 +81,12 @@ def test_hand_overs_count_from_the_last_input_and_the_free_lane(
 
 def test_waiting_for_a_lane_is_no_hand_over(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 3, 103), (1, (0,), 105, 205), (2, (0,), 206, 226))
-    assert costs_in_place(host[0], _turn(timeline))[1] == Cost(100, 2)
+    assert _costs(host[0], _turn(timeline))[1] == Cost(100, 2)
 
 
 def test_a_wide_segment_waits_for_all_its_lanes(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 0, 100), (1, (1,), 0, 150), (2, (0, 1), 170, 200))
-    assert costs_in_place(host[0], _turn(timeline))[2] == Cost(30, 20)
+    assert _costs(host[0], _turn(timeline))[2] == Cost(30, 20)
 
 
 def test_the_typical_turn_is_the_one_in_the_middle() -> None:
@@ -100,7 +104,7 @@ def test_time_outside_of_the_core() -> None:
 def test_a_traced_query_is_scaled_to_the_others(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 4, 104), (1, (1,), 10, 150), (2, (0,), 156, 200))
     turn = Turn(110, timeline, 220)
-    assert costs_in_place(host[0], turn) == {0: Cost(50, 2), 1: Cost(70, 5), 2: Cost(22, 3)}
+    assert _costs(host[0], turn) == {0: Cost(50, 2), 1: Cost(70, 5), 2: Cost(22, 3)}
     fitted = refit_turns(host[1], host[0], ServiceTimes.of(host[0].problem), [turn])
     assert fitted.predicted.makespan_ns == 110
 
