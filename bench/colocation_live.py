@@ -11,8 +11,9 @@ service and by second; ``pace`` is the mean), and what neighbours cost with it; 
 predictors keep the profile, simulated as live. What such a simulation cannot see is a driver that
 slows every group alike: so every service is timed alone right before and after each run, too.
 ``alone`` is the mean of those times over the profile's, and a driver's cost would show as a pace
-above it. On an emulated device times are charged: there the simulation has the profile's times and
-its interference, no pace, and what the policy thought before it started a group.
+above it. On an emulated device times are charged, and all that wanders is the host: there the
+simulation has the profile's times and interference, at the pace of ``alone``, and each group waits
+for what the controller did before it started it.
 
 ``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
 point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple
 from bench import result_file
 from bench.budget import add_budget, fill_within
 from bench.bystanders import Bystanders
-from bench.pace import pace_of
+from bench.pace import WINDOW_NS, pace_of
 from bench.resumable import Key, Row, Table
 from colocation import Scenario, compare, policy_names, read_scenario
 from colocation.comparison import Compared
@@ -43,7 +44,7 @@ from colocation.load import Load
 from colocation.policies import PolicySpec
 from colocation.simulator import Run, Setting, simulate
 from colocation.starvation import longest_waits_ns
-from colocation.truth import HostedTruth, Pace, PacedTruth, Truth
+from colocation.truth import HostedTruth, Pace, PacedTruth
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.measure import MeasureParams, query_times_ns
@@ -71,18 +72,23 @@ class Bench(NamedTuple):
     tries: int
     quiet: float
 
-    def alone(self) -> float:
-        """Mean time of a query of each service alone on a lane, now, over the profile's."""
+    def alone(self) -> tuple[float, ...]:
+        """Time of a query of each service alone on a lane, now, over the profile's."""
         demand, lane = self.scenario.demand(), 100 // self.scenario.devices[0].lanes
         items = demand.items
         times_ns = query_times_ns(self.backend, items, lane, self.probes)
-        return fmean(
+        return tuple(
             time_ns / demand.latency_ns(k, items[k], lane) for k, time_ns in enumerate(times_ns)
         )
 
-    def pace(self, run: Run) -> Pace | None:
-        """Of the machine; None where times are charged."""
-        return None if self.backend.is_emulated else pace_of(self.scenario, run)
+    def simulated(self, run: Run, alone: Sequence[float]) -> tuple[Compared, Pace]:
+        """A live run's policy, simulated on the machine as it was."""
+        if not self.backend.is_emulated:
+            pace = pace_of(self.scenario, run)
+            return simulated_at(replace(self.scenario, interference=None), run.policy, pace), pace
+        pace = Pace(WINDOW_NS, (1.0,), tuple(alone))
+        host_ns = run.record.starting_ns // max(1, len(run.record.group_start_ns))
+        return simulated_at(self.scenario, run.policy, pace, host_ns), pace
 
 
 def measured(bench: Bench, policy: str) -> Row:
@@ -97,36 +103,28 @@ def measured(bench: Bench, policy: str) -> Row:
                 after = bench.alone()
         except (ValueError, ConfigError) as error:
             return _refused(policy, str(error))
-        pace = bench.pace(live.run)
-        row = _row(bench.scenario, load, live, simulated_at(bench.scenario, live.run, pace))
-        row |= {"pace": _mean(pace), "alone": round((before + after) / 2, 3)}
+        alone = [fmean(both) for both in zip(before, after, strict=True)]
+        simulated, pace = bench.simulated(live.run, alone)
+        row = _row(bench.scenario, load, live, simulated)
+        row |= {"pace": _mean(pace), "alone": round(fmean(alone), 3)}
         rows.append(row | {"others %": _percent(watch.share), "note": ""})
         if watch.share <= bench.quiet:
             break
     return min(rows, key=lambda row: float(row["others %"]))
 
 
-def simulated_at(scenario: Scenario, live: Run, pace: Pace | None) -> Compared:
-    """Simulate a live run's policy on a machine of that pace.
-
-    Without one it has the profile's times and interference, and what the policy thought live.
-    """
-    host_ns = live.record.starting_ns // max(1, len(live.record.group_start_ns))
+def simulated_at(scenario: Scenario, policy: str, pace: Pace, host_ns: int = 0) -> Compared:
+    """Simulate on a machine of that pace, whose host holds each group up for so long."""
 
     def runner(setting: Setting, spec: PolicySpec) -> Run:
-        truth: Truth = HostedTruth(setting.truth, host_ns)
-        if pace is not None:
-            truth = PacedTruth(setting.truth, pace)
+        truth = HostedTruth(PacedTruth(setting.truth, pace), host_ns)
         return simulate(replace(setting, truth=truth), spec)
 
-    machine = scenario if pace is None else replace(scenario, interference=None)
-    (found,) = compare(machine, [live.policy], runner)[1]
+    (found,) = compare(scenario, [policy], runner)[1]
     return found
 
 
-def _mean(pace: Pace | None) -> float:
-    if pace is None:
-        return 1.0
+def _mean(pace: Pace) -> float:
     return round(fmean(pace.windows) * fmean(pace.services), 3)
 
 

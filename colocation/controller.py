@@ -90,6 +90,8 @@ class Controller:
         PolicyError
             If a decision breaks the contract of ``Decision``.
         """
+        timer = self._record.timer
+        began_ns = timer()
         if event.query is not None:
             self._arrive(event.query)
         elif event.group is not None:
@@ -102,16 +104,19 @@ class Controller:
         if self._reorganiser is not None:
             self._step(self._reorganiser, now_ns)
         stage = self._stage
-        decide, timer = self._dispatcher.decide, self._record.timer
-        spent_ns, groups = 0, self._groups
+        decide = self._dispatcher.decide
+        spent_ns = starting_ns = 0
         while True:
             state = State(now_ns, self._queues, self._running, stage.view, self._progress)
             asked_ns = timer()
             decision = decide(state, event)
-            spent_ns += timer() - asked_ns
+            decided_ns = timer()
+            spent_ns += decided_ns - asked_ns
+            if decision.starts:
+                starting_ns = decided_ns - began_ns
             if not self._act(decision, now_ns):
                 break
-        self._record.decided(spent_ns, self._groups - groups)
+        self._record.decided(spent_ns, starting_ns)
 
     def _arrive(self, query: Query) -> None:
         service = self._services[query.service]

@@ -1,7 +1,8 @@
 """How long a group takes whose pieces run side by side, each on some of its partition's lanes.
 
-As the live backend computes them: a piece waits for a free lane, takes its part of the lanes among
-those that run or wait then, and keeps as many until it ends.
+As the live backend computes them: a piece waits for a free lane; on a CPU it takes its part of the
+lanes among those that run or wait then, and keeps as many until it ends, on a GPU each takes one
+stream.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ Slowdown = Callable[[Piece, Sequence[Piece]], int]
 
 
 def group_ns(
-    pieces: Sequence[Piece], lanes: int, alone: Alone, slowdown: Slowdown | None = None
+    pieces: Sequence[Piece],
+    lanes: int,
+    alone: Alone,
+    slowdown: Slowdown | None = None,
+    widest: int | None = None,
 ) -> int:
     """Time until the last piece has ended.
 
@@ -31,12 +36,14 @@ def group_ns(
         Of the partition; >= 1.
     slowdown : callable, optional
         None where neighbours cost nothing.
+    widest : int, optional
+        Most lanes of a piece; None for no limit.
     """
     waiting, running = list(pieces), list[tuple[Piece, int]]()
     now_ns = 0
     while waiting or running:
         while waiting and len(running) < lanes:
-            width = max(1, lanes // (len(running) + len(waiting)))
+            width = max(1, min(widest or lanes, lanes // (len(running) + len(waiting))))
             piece = waiting.pop(0)
             running.append((piece, alone(piece, width)))
         paces = _paces([piece for piece, _ in running], slowdown)

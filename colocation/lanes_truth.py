@@ -21,6 +21,8 @@ class LanesTruth:
         Of each device.
     interference : Interference, optional
         Between the pieces of a group.
+    widest : int, optional
+        Most lanes of a piece; None for no limit.
 
     Raises
     ------
@@ -28,12 +30,19 @@ class LanesTruth:
         If there are fewer than two lanes.
     """
 
-    def __init__(self, alone: Truth, lanes: int, interference: Interference | None = None) -> None:
+    def __init__(
+        self,
+        alone: Truth,
+        lanes: int,
+        interference: Interference | None = None,
+        widest: int | None = None,
+    ) -> None:
         if lanes < 2:
             raise ValueError(f"pieces run side by side on two lanes or more, got {lanes}")
         self._alone = alone
         self._lanes = lanes
         self._interference = interference
+        self._widest = widest
 
     def group_ns(self, group: Group, share_percent: int) -> int:
         """Time until the last piece has ended."""
@@ -50,7 +59,7 @@ class LanesTruth:
             return self._interference.slowdown_ppm(_only(group, piece), beside)
 
         own = None if self._interference is None else slowdown
-        return lane_groups.group_ns(group.pieces, lanes, alone, own)
+        return lane_groups.group_ns(group.pieces, lanes, alone, own, self._widest)
 
 
 def _only(group: Group, piece: Piece) -> Group:

@@ -42,8 +42,8 @@ class Record:
     changes : list of (int, Change)
         When devices and services went and came.
     decisions, deciding_ns, longest_decision_ns, starting_ns
-        Events that the dispatcher thought about, and the wall time that it took; in all, at most,
-        and where it started groups.
+        Events that the dispatcher thought about, and the wall time that it took, in all and at
+        most; and the wall time from events to the starts of groups that they led to.
     plans, planning_ns, longest_plan_ns
         How often the planner was asked again, and the wall time that it took.
     """
@@ -122,12 +122,14 @@ class Record:
         """Book the end of a group."""
         self.group_end_ns[group.id] = when_ns
 
-    def decided(self, elapsed_ns: int, started: int) -> None:
-        """Book how long the dispatcher thought about an event, and how many groups it started."""
+    def decided(self, elapsed_ns: int, starting_ns: int) -> None:
+        """Book how long the dispatcher thought about an event, and until it started groups.
+
+        ``starting_ns`` is 0 if it started none.
+        """
         self.decisions += 1
         self.deciding_ns += elapsed_ns
-        if started:
-            self.starting_ns += elapsed_ns
+        self.starting_ns += starting_ns
         if elapsed_ns > self.longest_decision_ns:
             self.longest_decision_ns = elapsed_ns
 

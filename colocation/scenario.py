@@ -87,9 +87,9 @@ class Scenario:
         What a group of several services saves, 0 to 1.
     group_times : GroupTimes, optional
         The truth of groups, as measured; instead of profiles and ``overlap``.
-    side_by_side : bool
-        Whether pieces of a group run side by side on the lanes of the first device, as live on a
-        CPU; instead of ``overlap``.
+    side_by_side : str
+        ``"lanes"`` or ``"streams"``: pieces of a group run side by side on the lanes of the first
+        device, as live on a CPU or on a GPU; instead of ``overlap``. Empty if not.
     interference : Interference, optional
         Between the partitions of a device.
     drain_ns : int, optional
@@ -115,7 +115,7 @@ class Scenario:
     noise: Noise
     overlap: float = 0.0
     group_times: GroupTimes | None = None
-    side_by_side: bool = False
+    side_by_side: str = ""
     interference: Interference | None = None
     drain_ns: int | None = None
     policy_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -168,7 +168,8 @@ class Scenario:
         truth = LayerTruth(*values) if layered else ProfileTruth(*values)
         if not self.side_by_side:
             return truth
-        return LanesTruth(truth, self.devices[0].lanes, self.interference)
+        widest = 1 if self.side_by_side == "streams" else None
+        return LanesTruth(truth, self.devices[0].lanes, self.interference, widest)
 
     def _stream(self, tenant: Tenant) -> Stream:
         name = tenant.service.name

@@ -210,8 +210,10 @@ def _drain_ns(table: Table) -> int | None:
     return None if drain_s == float("inf") else round(drain_s * NS_PER_S)
 
 
-def _side_by_side(truth: Table, devices: Sequence[Device]) -> bool:
-    asked = truth.take("side_by_side", bool, False)
+def _side_by_side(truth: Table, devices: Sequence[Device]) -> str:
+    asked = truth.take("side_by_side", str, "")
+    if asked not in ("", "lanes", "streams"):
+        raise ValueError(f"{truth.where}: side_by_side must be lanes or streams, got {asked!r}")
     lanes = {device.lanes for device in devices}
     if asked and (len(lanes) > 1 or min(lanes) < 2):
         text = f"side_by_side needs devices of as many lanes each, two or more, got {sorted(lanes)}"

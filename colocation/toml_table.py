@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 _WORDS = {
-    bool: "true or false",
     int: "an integer",
     float: "a number",
     str: "a string",
@@ -47,7 +46,7 @@ class Table:
         value = self._values.pop(key)
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+        if not isinstance(value, kind) or isinstance(value, bool):
             raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {value!r}")
         return value
 

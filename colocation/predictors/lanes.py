@@ -20,6 +20,8 @@ class Lanes:
         By service; profiles have times on each number of lanes that a piece may get.
     lanes : int
         Of a device.
+    widest : int, optional
+        Most lanes of a piece: 1 for streams of a GPU; None for no limit.
     margin : float
         As of ``serial``.
 
@@ -30,12 +32,18 @@ class Lanes:
     """
 
     def __init__(
-        self, services: Services, profiles: Profiles, lanes: int, margin: float = 0.0
+        self,
+        services: Services,
+        profiles: Profiles,
+        lanes: int,
+        widest: int | None = None,
+        margin: float = 0.0,
     ) -> None:
-        if lanes < 1:
-            raise ValueError(f"lanes must be >= 1, got {lanes}")
+        if lanes < 1 or (widest is not None and widest < 1):
+            raise ValueError(f"lanes and widest must be >= 1, got {lanes} and {widest}")
         self._serial = Serial(services, profiles, margin)
         self._lanes = lanes
+        self._widest = widest
 
     def group_ns(self, pieces: Sequence[Piece], share_percent: int) -> int:
         """Time until the last piece has ended."""
@@ -44,7 +52,7 @@ class Lanes:
         def alone(piece: Piece, width: int) -> int:
             return self._serial.group_ns((piece,), share_percent * width // lanes)
 
-        return lane_groups.group_ns(pieces, lanes, alone)
+        return lane_groups.group_ns(pieces, lanes, alone, widest=self._widest)
 
     def alone_ns(self, service: int, items: int, sequence: int, share_percent: int) -> int:
         """The profile's time, and the margin."""

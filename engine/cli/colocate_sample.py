@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     from colocation.live_file import read_to_measure
     from colocation.overlap.training.samples import to_csv
     from engine.atomic_file import write_atomic
-    from engine.live.measure import batches
     from engine.live.sample import SampleParams, group_bench, sets_of
 
     asked = read_to_measure(args.scenario)
@@ -49,10 +48,13 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.output}: all {len(sets)} sets are there")
         return 0
     bench = group_bench(asked, args.cache)
-    most = dict(zip(asked.names, asked.most_items, strict=True))
+    limits = zip(asked.batches, asked.most_items, strict=True)
+    services = dict(zip(asked.names, limits, strict=True))
     for names, path in missing.items():
         print(f"measuring {', '.join(names)}", file=sys.stderr, flush=True)
-        samples = bench.samples(names, batches(min(most[name] for name in names)), params)
+        own, most = zip(*(services[name] for name in names), strict=True)
+        items = sorted({n for batches in own for n in batches if n <= min(most)})
+        samples = bench.samples(names, items, params)
         write_atomic(path, to_csv(samples, names).encode())
         print(path)
     return 0

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from colocation.live_file import batches_of
 from colocation.measured_profile import MeasuredModel, MeasuredProfile
 from colocation.query import Query
 from colocation.service import Partition
@@ -45,11 +44,6 @@ class MeasureParams:
     def __post_init__(self) -> None:
         if self.rounds < 1 or not self.outlier >= 1:
             raise ValueError(f"{self.rounds} rounds, outliers above {self.outlier} medians")
-
-
-def batches(most_items: int) -> tuple[int, ...]:
-    """1, 2, 4, ... and the largest."""
-    return batches_of((1,), most_items)
 
 
 def measure(

@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, count, islice
+from itertools import combinations, count, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -110,12 +110,14 @@ class GroupBench:
         params: SampleParams,
         progress: Callable[[int], None] = lambda done: None,
     ) -> Samples:
-        """Measure groups of a set of models.
+        """Measure groups of a set of models, in turns: what disturbs the machine meets all alike.
 
         Parameters
         ----------
         items : sequence of int
             Batches of a query, equally likely.
+        progress : callable
+            Told how many runs are done.
 
         Raises
         ------
@@ -126,14 +128,17 @@ class GroupBench:
         lengths = [(0,)] * len(self._layout.models)
         generator = np.random.default_rng([params.seed, *models])
         drawn = instance_groups(self._layout, models, items, lengths, generator)
-        groups, times_ms = [], []
-        for done, parts in enumerate(islice(drawn, params.groups)):
+        groups = tuple(islice(drawn, params.groups))
+        times_ms: list[list[float]] = [[] for _ in groups]
+        turns = product(range(params.repeats + 1), zip(groups, times_ms, strict=True))
+        for done, (turn, (parts, row)) in enumerate(turns):
             progress(done)
-            groups.append(parts)
-            times_ms.append([self._took_ms(parts) for _ in range(params.repeats + 1)][1:])
+            took_ms = self._took_ms(parts)
+            if turn:  # the first one warms up
+                row.append(took_ms)
         return Samples(
             layout=self._layout,
-            groups=tuple(groups),
+            groups=groups,
             median_ms=np.array([statistics.median(row) for row in times_ms]),
             spread=np.array([statistics.pstdev(row) / statistics.fmean(row) for row in times_ms]),
         )

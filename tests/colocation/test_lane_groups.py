@@ -28,7 +28,7 @@ class OnLanes:
     """A profile that knows one lane of two and both."""
 
     def __init__(self, lane_ms: float, device_ms: float) -> None:
-        self._table = Table((1,), {"50": (lane_ms,), "100": (device_ms,)})
+        self._table = Table((1,), {"25": (2 * lane_ms,), "50": (lane_ms,), "100": (device_ms,)})
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         return self._table.latency_ns(items, sequence, share_percent)
@@ -90,6 +90,15 @@ def test_wide_pieces_share_the_lanes_that_are_left() -> None:
     assert widths == [2, 2, 1, 1, 1]
 
 
+def test_each_piece_takes_one_stream_of_a_gpu() -> None:
+    services, profiles = parts()
+    alone = ProfileTruth(services, profiles, lambda draw, spread: 1.0, 1)
+    group = Group(0, 0, pieces(0, 1), 0, 0)
+    assert LanesTruth(alone, 4).group_ns(group, 100) == 30 * MS
+    assert LanesTruth(alone, 4, widest=1).group_ns(group, 100) == 60 * MS
+    assert Lanes(services, profiles, 4, widest=1).group_ns(group.pieces, 100) == 60 * MS
+
+
 def test_a_host_delays_every_group() -> None:
     group = Group(0, 0, pieces(0), 0, 0)
     assert HostedTruth(truth(), 5).group_ns(group, 100) == 6 * MS + 5
@@ -100,12 +109,17 @@ def test_a_host_delays_every_group() -> None:
 def test_what_cannot_be_side_by_side_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two lanes or more, got 1"):
         LanesTruth(truth(), 1)
-    with pytest.raises(ValueError, match="lanes must be >= 1, got 0"):
+    with pytest.raises(ValueError, match="lanes and widest must be >= 1, got 0"):
         Lanes(*parts(), lanes=0)
+    with pytest.raises(ValueError, match="got 2 and 0"):
+        Lanes(*parts(), lanes=2, widest=0)
     text = SCENARIO.read_text().replace("two_cpu.profile", f"{SCENARIO.parent}/two_cpu.profile")
     one = tmp_path / "one_lane.toml"
     one.write_text(text.replace("lanes = 2\n", "lanes = 1\n", 1))
     with pytest.raises(ValueError, match="two or more, got \\[1\\]"):
+        read_scenario(one)
+    one.write_text(text.replace('"lanes"\n', '"rows"\n', 1))
+    with pytest.raises(ValueError, match="side_by_side must be lanes or streams, got 'rows'"):
         read_scenario(one)
 
 
