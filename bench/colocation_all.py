@@ -30,6 +30,7 @@ CONFIGS = Path(__file__).parent / "configs" / "colocation"
 QUERIES = 3000
 TARGETS = 20
 """Loads last for so many queries on the mean, and so many times the longest target, at least."""
+CONFIG = {"queries": QUERIES, "targets": TARGETS}
 SHOWN = 3
 
 Folders = tuple[Path, ...]
@@ -140,9 +141,7 @@ def main() -> int:
     add("--store", action="store_true", help="put the rows so far in the place of the results")
     add_budget(parser)
     args = parser.parse_args()
-    table = Table(
-        "colocation_all", {"queries": QUERIES, "targets": TARGETS}, ("scenario", "policy")
-    )
+    table = Table("colocation_all", CONFIG, ("scenario", "policy"))
     names = [BOUND, *policy_names()]
     keys = [(name, policy) for name in scenario_names(args.only) for policy in names]
     if not args.table:
@@ -151,9 +150,11 @@ def main() -> int:
             return measure(key, tuple(args.data))
 
         fill_within(table, keys, row, args.seconds, whole=not args.only)
+    best = best_rows(sorted(table.rows, key=lambda own: own["scenario"]))
     if args.store and table.rows:
-        table.store([table.key_of(own) for own in table.rows])
-    result_file.show("colocation_all", best_rows(table.rows))
+        table.store([(name, policy) for name in scenario_names() for policy in names])
+        result_file.write("colocation_best", CONFIG, best)
+    result_file.show("colocation_best", best)
     return 0
 
 
