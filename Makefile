@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
-NATIVE := CMakeLists.txt $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/CMakeLists.txt)
+NATIVE := CMakeLists.txt $(wildcard engine/core/*.cpp engine/core/*.hpp engine/include/*.h engine/core/CMakeLists.txt)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev
@@ -76,7 +76,7 @@ lint: install  ## ruff, mypy, import floors, clang-format, the native module's s
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(wildcard engine/core/*.cpp engine/core/*.hpp engine/core/tests/*.cpp engine/core/tests/*.hpp)
+	$(BIN)/clang-format --dry-run -Werror $(wildcard engine/core/*.cpp engine/core/*.hpp engine/include/*.h engine/core/tests/*.cpp engine/core/tests/*.hpp)
 	$(call STUB,build/_core.pyi)
 	diff -u engine/_core.pyi build/_core.pyi
 

@@ -56,10 +56,11 @@ def live_settings(values: dict[str, Any], names: Sequence[str], path: Path) -> L
     table = Table(values, f"{path}, live")
     devices, models = table.take("devices", str), table.table("models")
     shares = table.integers("shares", (), 1) if "shares" in values else ()
+    compiled = _compiled(table.optional("compiled"), names, path)
     table.done()
     found = tuple(_model(models.take(name, str), path) for name in names)
     models.done()
-    return LiveSettings(devices, found, checked_shares(shares, table.where))
+    return LiveSettings(devices, found, checked_shares(shares, table.where), compiled)
 
 
 def checked_shares(shares: Sequence[int], where: str) -> tuple[int, ...]:
@@ -114,6 +115,15 @@ def batches_of(items: Sequence[int], most: int) -> tuple[int, ...]:
     """Batches whose times say enough of all: of each query, doubled up to the largest."""
     powers = (own << k for own in items for k in range(most.bit_length()))
     return tuple(sorted({*items, *(batch for batch in powers if batch <= most), most}))
+
+
+def _compiled(table: Table | None, names: Sequence[str], path: Path) -> tuple[str, ...]:
+    """By service, its file or nothing; empty without a table."""
+    if table is None:
+        return ()
+    files = tuple(table.take(name, str, "") for name in names)
+    table.done()
+    return tuple(str(path.parent / file) if file else "" for file in files)
 
 
 def _model(text: str, path: Path) -> str:

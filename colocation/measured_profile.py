@@ -13,6 +13,25 @@ FORMAT = "surplus-colocation-profile/1"
 
 
 @dataclass(frozen=True)
+class MeasuredVersion:
+    """Times of a version of a model's groups.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Under a pressure it takes ``1 + sensitivity x pressure`` times as long.
+    cores : tuple of int
+        Numbers of cores that were measured, ascending.
+    groups_ms : tuple of tuple of float, (groups, cores)
+        Median time of each group of one query, run by itself.
+    """
+
+    sensitivity: float
+    cores: tuple[int, ...]
+    groups_ms: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
 class MeasuredModel:
     """Times of one model.
 
@@ -28,6 +47,8 @@ class MeasuredModel:
         Relative standard deviation of each batch.
     groups_ms : tuple of float
         Median time of each group of one query, run by itself.
+    versions : tuple of MeasuredVersion
+        If there are compiled ones: all, from 0.
     """
 
     operators: int
@@ -35,6 +56,7 @@ class MeasuredModel:
     ms: Mapping[str, tuple[float, ...]]
     deviation: tuple[float, ...]
     groups_ms: tuple[float, ...] = ()
+    versions: tuple[MeasuredVersion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,4 +115,13 @@ def _model(row: dict[str, Any]) -> MeasuredModel:
         ms={share: tuple(times) for share, times in row["ms"].items()},
         deviation=tuple(row["deviation"]),
         groups_ms=tuple(row["groups_ms"]),
+        versions=tuple(_version(version) for version in row.get("versions", ())),
+    )
+
+
+def _version(row: dict[str, Any]) -> MeasuredVersion:
+    return MeasuredVersion(
+        sensitivity=float(row["sensitivity"]),
+        cores=tuple(row["cores"]),
+        groups_ms=tuple(map(tuple, row["groups_ms"])),
     )

@@ -59,11 +59,15 @@ class LiveSettings:
     shares : tuple of int
         If there are any, partitions are shares of an emulated GPU's processors, and these are
         measured; ascending, in percent. Without them partitions are lanes.
+    compiled : tuple of str
+        By service: a file of its model's compiled versions, empty for none. None where no service
+        has any.
     """
 
     devices: str
     models: tuple[str, ...]
     shares: tuple[int, ...] = ()
+    compiled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -389,6 +389,34 @@ class PlanBuilder:
     """Collects nodes and values; build() checks them."""
 
     def __init__(self, machine: Machine) -> None: ...
+    def add_compiled(
+        self,
+        name: str,
+        device: int,
+        library: str,
+        symbol: str,
+        inputs: Sequence[int],
+        outputs: Sequence[tuple[int, int, Sequence[int] | None]],
+        constants: Sequence[Value] = (),
+        width: int = 1,
+        rank: int = 0,
+    ) -> int:
+        """
+        Add a segment that a function of a shared library computes; returns its node.
+
+        The library exports `symbol` as engine/include/surplus_segment.h says. It reads the values
+        `inputs`, then `constants`, and may keep `width` lanes busy. An output is a value of the
+        plan, its element type and its shape: -1 where an extent is open, None where nothing is
+        known.
+
+        Raises
+        ------
+        RuntimeError
+            Naming library, symbol and segment: what is missing, or of another version.
+        ValueError
+            A device that is no CPU, or what every node is refused for.
+        """
+
     def add_value(self, name: str) -> int: ...
     def add_session(
         self,

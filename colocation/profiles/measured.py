@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from colocation.clock import NS_PER_MS
 from colocation.measured_profile import MeasuredModel, load_measured_profile
 from colocation.profile import PROFILES
 from colocation.profiles.table import Table
@@ -44,8 +45,46 @@ class MeasuredTimes:
         return below[-1] if below else self._measured.deviation[0]
 
 
+class MeasuredVersions(MeasuredTimes):
+    """Times of one model whose groups have versions; a ``LayeredProfile``.
+
+    Operations are the times of version 0 on the fewest cores. Batches take as many times as long
+    as one query as the whole model does.
+    """
+
+    def __init__(self, measured: MeasuredModel, in_lanes: bool = False) -> None:
+        super().__init__(measured, in_lanes)
+        self._versions = measured.versions
+        self._one = measured.items[0]
+        self.cores = measured.versions[0].cores
+        self.operations = tuple(_ns(row[0]) for row in measured.versions[0].groups_ms)
+        self.sensitivities = tuple(version.sensitivity for version in measured.versions)
+
+    def operator_ns(self, items: int, sequence: int, version: int) -> tuple[tuple[int, ...], ...]:
+        """Of each group, on each number of cores.
+
+        Raises
+        ------
+        ValueError
+            If the batch is outside of what was measured.
+        """
+        one_ns, batch_ns = (self.latency_ns(n, sequence, 100) for n in (self._one, items))
+        rows = self._versions[version].groups_ms
+        return tuple(tuple(_ns(ms * batch_ns / one_ns) for ms in row) for row in rows)
+
+
+def _ns(ms: float) -> int:
+    return max(1, round(ms * NS_PER_MS))
+
+
+def times_of(measured: MeasuredModel, in_lanes: bool = False) -> MeasuredTimes:
+    """Times of a model, by version where it has several."""
+    kind = MeasuredVersions if measured.versions else MeasuredTimes
+    return kind(measured, in_lanes)
+
+
 @PROFILES.register("measured")
-class Measured(MeasuredTimes):
+def measured_times(path: str, model: str) -> MeasuredTimes:
     """One model of a file of ``engine colocate profile``.
 
     Parameters
@@ -59,10 +98,8 @@ class Measured(MeasuredTimes):
     ValueError
         If the file is something else, or lacks the model.
     """
-
-    def __init__(self, path: str, model: str) -> None:
-        profile = load_measured_profile(Path(path))
-        known = profile.models
-        if model not in known:
-            raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
-        super().__init__(known[model], not profile.by_share)
+    profile = load_measured_profile(Path(path))
+    known = profile.models
+    if model not in known:
+        raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
+    return times_of(known[model], not profile.by_share)

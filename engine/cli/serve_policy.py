@@ -56,6 +56,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="P.json",
         help="what engine colocate profile wrote for these models; else measured at the start",
     )
+    add(
+        "--compiled",
+        action="append",
+        default=[],
+        metavar="MODEL=FILE.toml",
+        help="compiled versions of a model's groups, for policies that choose between versions",
+    )
 
 
 def is_meant(args: argparse.Namespace) -> bool:
@@ -67,7 +74,7 @@ def is_meant(args: argparse.Namespace) -> bool:
         If it is of neither kind, or there are options of the other one.
     """
     if args.policy in placement_policy_names():
-        given = _given(args, "slo", "rate", "profile", "max_batch", "groups")
+        given = _given(args, "slo", "rate", "profile", "max_batch", "groups", "compiled")
         if given:
             raise ValueError(f"{given}: need a policy for several models, not {args.policy!r}")
         return False
@@ -106,6 +113,7 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
         profile=args.profile,
         cache=args.cache,
         shares=_shares(args.shares),
+        compiled={name: Path(text) for name, text in options.texts(args.compiled).items()},
     )
     done = asyncio.run(serve_by_policy(server, find_models(args.model), params))
     return 0 if done else 1

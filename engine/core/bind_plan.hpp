@@ -1,4 +1,4 @@
-// What Python holds of plans and runs, shared by bind_scheduler.cpp and bind_query.cpp.
+// What Python holds of plans and runs, shared by the bind_*.cpp of the scheduler.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "machine.hpp"
+#include "plan_builder.hpp"
 #include "run.hpp"
 
 namespace engine {
@@ -33,6 +34,10 @@ class PyMachineOwner {
 
 using OwnerPtr = std::shared_ptr<PyMachineOwner>;
 
+struct PyPlanBuilder {
+  OwnerPtr owner;
+  PlanBuilder builder;
+};
 struct PyPlan {
   OwnerPtr owner;
   std::shared_ptr<const Plan> plan;
@@ -71,5 +76,7 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
                             double timeout_s, bool traced);
 
 void bind_query(nanobind::module_& m);
+/// Methods of the builder.
+void bind_compiled(nanobind::class_<PyPlanBuilder>& builder);
 
 }  // namespace engine

@@ -20,7 +20,6 @@
 #include "ort_kernel.hpp"
 #include "ort_plugin.hpp"
 #include "ort_source.hpp"
-#include "plan_builder.hpp"
 #include "run.hpp"
 #include "work_kernel.hpp"
 
@@ -33,10 +32,6 @@ namespace {
 
 struct PyMachine {
   OwnerPtr owner;
-};
-struct PyPlanBuilder {
-  OwnerPtr owner;
-  PlanBuilder builder;
 };
 struct PyCompletionQueue {
   std::shared_ptr<CompletionQueue> queue;
@@ -294,7 +289,10 @@ void bind_machine(nb::module_& m) {
 }
 
 void bind_builder(nb::module_& m) {
-  nb::class_<PyPlanBuilder>(m, "PlanBuilder", "Collects nodes and values; build() checks them.")
+  nb::class_<PyPlanBuilder> builder(m, "PlanBuilder",
+                                    "Collects nodes and values; build() checks them.");
+  bind_compiled(builder);
+  builder
       .def(
           "__init__",
           [](PyPlanBuilder* self, const PyMachine& machine) {

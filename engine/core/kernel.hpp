@@ -31,6 +31,8 @@ class CancelToken {
   virtual void cancel() noexcept = 0;
   /// Makes the token usable for the next run; no kernel of the old run is running then.
   virtual void reset() noexcept = 0;
+  /// Whether cancel() was called since the last reset. Thread-safe, for kernels that ask.
+  [[nodiscard]] virtual bool is_cancelled() const noexcept = 0;
 };
 
 /// The work of one node. Immutable after construction; execute() is called from many lanes at

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -42,8 +43,17 @@ class OrtCancelToken final : public CancelToken {
   OrtCancelToken()
       : api_(ort::Runtime::get().api()),
         options_(ort::create<OrtRunOptions>(api_.create_run_options)) {}
-  void cancel() noexcept override { ignore(api_.set_terminate(options_.get())); }
-  void reset() noexcept override { ignore(api_.unset_terminate(options_.get())); }
+  void cancel() noexcept override {
+    cancelled_.store(true, std::memory_order_relaxed);  // relaxed: a hint to stop, orders nothing
+    ignore(api_.set_terminate(options_.get()));
+  }
+  void reset() noexcept override {
+    cancelled_.store(false, std::memory_order_relaxed);  // relaxed: no kernel is running
+    ignore(api_.unset_terminate(options_.get()));
+  }
+  [[nodiscard]] bool is_cancelled() const noexcept override {
+    return cancelled_.load(std::memory_order_relaxed);  // relaxed: see cancel()
+  }
   [[nodiscard]] const OrtRunOptions* options() const noexcept { return options_.get(); }
 
  private:
@@ -53,6 +63,7 @@ class OrtCancelToken final : public CancelToken {
 
   const ort::Api& api_;
   ort::Handle<OrtRunOptions> options_;
+  std::atomic<bool> cancelled_{false};
 };
 
 class OrtKernel final : public Kernel {

@@ -47,6 +47,7 @@ class _Step(NamedTuple):
     queries: tuple[Query, ...]
     start: int
     end: int
+    version: int
 
 
 class _Started(NamedTuple):
@@ -131,7 +132,7 @@ class EngineBackend:
 
     def start(self, group: Group) -> None:
         """Submit a group; what cannot be submitted has failed."""
-        job = _Job(group, [step for piece in group.pieces for step in self._steps(piece)])
+        job = _Job(group, self._all_steps(group))
         self._advance(job)
 
     def wait(self, timeout_ns: int | None) -> list[Ended]:
@@ -196,11 +197,14 @@ class EngineBackend:
             return _Slot(whole.machine, replace(whole, spec=spec), 1)
         return _Slot(whole.machine, whole, max(1, lanes), partition.cores)
 
-    def _steps(self, piece: Piece) -> list[_Step]:
+    def _all_steps(self, group: Group) -> list[_Step]:
+        return [step for piece in group.pieces for step in self._steps(piece, group.version)]
+
+    def _steps(self, piece: Piece, version: int) -> list[_Step]:
         model = self.models[piece.service]
         together = self._alike(piece) if model.stackable else [(q,) for q in piece.queries]
         return [
-            _Step(model, queries, piece.start, piece.end)
+            _Step(model, queries, piece.start, piece.end, min(version, model.versions - 1))
             for queries in together
             if not self._abandoned.issuperset(query.id for query in queries)
         ]
@@ -240,7 +244,8 @@ class EngineBackend:
         is_cpu = slot.place.spec.kind == "cpu"
         place = Place(slot.machine, slot.place.spec, slot.place.index, width if is_cpu else 1)
         items = sum(query.items for query in step.queries)
-        part = self._part(step.model, place, step.start, step.end, items)
+        charges = step.model.charges(place, items)
+        part = step.model.parts.part(step.start, step.end, place, charges, step.version)
         self._tags += 1
         self._runs[self._tags] = _Started(job, step, part, values)
         job.running += 1
@@ -266,9 +271,6 @@ class EngineBackend:
         types = {n: step.model.graph.tensors[i].elem_type for n, i in specs.items()}
         values = {name: to_value(arrays[name], types[name]) for name in specs}
         return values, step._replace(start=0)
-
-    def _part(self, model: LiveModel, place: Place, first: int, last: int, items: int) -> Part:
-        return model.parts.part(first, last, place, model.charges(place, items))
 
     def _finished(self, run: _core.Run, started: _Started) -> None:
         step = started.step

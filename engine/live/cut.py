@@ -20,7 +20,12 @@ CROSSING_COST = 0.05
 22 % of an even share (its square)."""
 
 
-def cut(graph: Graph, times_ns: Sequence[int], groups: int) -> tuple[tuple[int, ...], ...]:
+def cut(
+    graph: Graph,
+    times_ns: Sequence[int],
+    groups: int,
+    blocks: Sequence[tuple[int, int]] = (),
+) -> tuple[tuple[int, ...], ...]:
     """Tasks of each group, in the order in which the groups run.
 
     Parameters
@@ -28,11 +33,13 @@ def cut(graph: Graph, times_ns: Sequence[int], groups: int) -> tuple[tuple[int, 
     times_ns : sequence of int, (tasks,)
         What each task takes.
     groups : int
+    blocks : sequence of (int, int)
+        First task and end of groups that there must be; ascending, none overlap.
 
     Raises
     ------
     ConfigError
-        If the model has fewer tasks than that.
+        If the model has fewer tasks than that, or the blocks ask for fewer or more groups.
     """
     count = len(graph.tasks)
     if not 1 <= groups <= count:
@@ -44,12 +51,35 @@ def cut(graph: Graph, times_ns: Sequence[int], groups: int) -> tuple[tuple[int, 
     step = (length - 1.0) ** 2
     step[np.tril_indices(count + 1)] = np.inf
     step += CROSSING_COST * np.maximum(0, _crossing(graph) - 1)[None, :]
+    for first, end in blocks:
+        _keep_whole(step, first, end)
     places = _cheapest(step, groups)
+    if not places:
+        text = f"cannot be cut into {groups} groups of which {len(blocks)} are compiled blocks"
+        raise ConfigError(f"model {graph.name!r} {text}: {_possible(count, blocks)}")
     return tuple(tuple(range(first, last)) for first, last in pairwise(places))
 
 
+def _keep_whole(step: npt.NDArray[np.float64], first: int, end: int) -> None:
+    """Forbid every group that has a part of a block, or more than it."""
+    own = step[first, end]
+    step[:end, first + 1 :] = np.inf
+    step[first, end] = own
+
+
+def _possible(count: int, blocks: Sequence[tuple[int, int]]) -> str:
+    """How many groups there can be."""
+    ends = [0, *(place for block in blocks for place in block), count]
+    between = [end - first for first, end in zip(ends[::2], ends[1::2], strict=True)]
+    least = len(blocks) + sum(tasks > 0 for tasks in between)
+    return f"{least} to {len(blocks) + sum(between)} are possible"
+
+
 def _cheapest(step: npt.NDArray[np.float64], groups: int) -> list[int]:
-    """Places of the cuts, both ends included, such that the steps between them cost least."""
+    """Places of the cuts, both ends included, such that the steps between them cost least.
+
+    None if there is no way.
+    """
     last = len(step) - 1
     cost = np.full(last + 1, np.inf)
     cost[0] = 0.0
@@ -58,6 +88,8 @@ def _cheapest(step: npt.NDArray[np.float64], groups: int) -> list[int]:
         ways = cost[:, None] + step
         came_from.append(ways.argmin(axis=0))
         cost = ways.min(axis=0)
+    if not np.isfinite(cost[last]):
+        return []
     places = [last]
     for row in reversed(came_from):
         places.append(int(row[places[-1]]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.dfg.graph import Graph
 from engine.errors import ConfigError, ModelError
+from engine.live.compiled import find_compiled
 from engine.live.cut import cut
 from engine.live.parts import Charge, Parts, Place
 from engine.live.share_times import ShareTimes, device_times, share_times
@@ -47,6 +48,17 @@ class LiveModel:
     def operators(self) -> int:
         """Groups that it is cut into."""
         return len(self.parts.groups)
+
+    @property
+    def versions(self) -> int:
+        """Of its groups: ONNX Runtime's sessions, and what is compiled."""
+        return len(self.sensitivities)
+
+    @property
+    def sensitivities(self) -> tuple[float, ...]:
+        """Of each version to pressure; sessions are one that was not looked at."""
+        compiled = self.parts.compiled
+        return (0.0,) if compiled is None else compiled.sensitivities
 
     def inputs(self, items: int) -> Arrays:
         """Inputs of a query of so many items.
@@ -99,14 +111,24 @@ class LiveModel:
 
 
 def load_live_model(
-    name: str, path: Path, operators: int, spec: DeviceSpec, cache: Path | None = None
+    name: str,
+    path: Path,
+    operators: int,
+    spec: DeviceSpec,
+    cache: Path | None = None,
+    manifest: Path | None = None,
 ) -> LiveModel:
     """Read a model, and cut it into groups of equal time on a device.
+
+    Parameters
+    ----------
+    manifest : Path, optional
+        Of compiled versions; each of their blocks is a group.
 
     Raises
     ------
     ConfigError
-        If it has too few operators, or hands an input through.
+        If it has too few operators, hands an input through, or the manifest does not fit.
     EngineError
         If it cannot be read or measured.
     """
@@ -117,11 +139,13 @@ def load_live_model(
     example = dict(example_inputs(graph, path))
     if stackable:
         example = {key: array[:1] for key, array in example.items()}
+    compiled = None if manifest is None else find_compiled(graph, manifest)
+    blocks = [(block.first, block.end) for block in compiled.blocks] if compiled else []
     groups: tuple[tuple[int, ...], ...] = (tuple(range(len(graph.tasks))),)
-    if operators > 1:
+    if operators > 1 or blocks:
         service = device_times(graph, spec, example, cache)
-        groups = cut(graph, _task_times(graph, service), operators)
-    return LiveModel(name, graph, Parts(graph, groups), stackable, example, cache)
+        groups = cut(graph, _task_times(graph, service), operators, blocks)
+    return LiveModel(name, graph, Parts(graph, groups, compiled), stackable, example, cache)
 
 
 def _task_times(graph: Graph, service: ServiceTimes) -> list[int]:

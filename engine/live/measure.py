@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from colocation.measured_profile import MeasuredModel, MeasuredProfile
+from colocation.measured_profile import MeasuredModel, MeasuredProfile, MeasuredVersion
 from colocation.query import Query
 from colocation.service import Partition
 from colocation.work import Group, piece_of
@@ -79,6 +79,10 @@ def measure(
         rows |= bench.batches(models, batched, share)
     progress("measuring groups")
     groups_ms = [bench.groups_ms(k, model, items[k]) for k, model in enumerate(models)]
+    versions: list[tuple[MeasuredVersion, ...]] = [
+        bench.versions(k, model, batched[k][0], lanes) if model.versions > 1 else ()
+        for k, model in enumerate(models)
+    ]
     extra: dict[str, dict[str, float]] = {model.name: {} for model in models}
     if lanes > 1:
         progress("measuring pairs side by side")
@@ -95,6 +99,7 @@ def measure(
                 },
                 deviation=tuple(_deviation(rows[k, n, shares[0]]) for n in own),
                 groups_ms=groups_ms[k],
+                versions=versions[k],
             )
             for k, (model, own) in enumerate(zip(models, batched, strict=True))
         },
@@ -141,16 +146,39 @@ class _Bench:
 
     def groups_ms(self, service: int, model: LiveModel, items: int) -> tuple[float, ...]:
         """Median time of each group of a query, one after the other."""
-        samples: list[list[int]] = [[] for _ in range(model.operators)]
         if model.operators == 1:
             return ()
+        return self._each_group_ms(service, model, items, [0])[0]
+
+    def versions(
+        self, service: int, model: LiveModel, items: int, lanes: int
+    ) -> tuple[MeasuredVersion, ...]:
+        """Times of each version's groups on a lane and on the whole device."""
+        counts = sorted({1, lanes})
+        columns = []
+        for used in counts:
+            self._backend.prepare([Partition(0, 100 * used // lanes)])
+            columns.append(self._each_group_ms(service, model, items, range(model.versions)))
+        return tuple(
+            MeasuredVersion(sensitivity, tuple(counts), tuple(zip(*times, strict=True)))
+            for sensitivity, times in zip(
+                model.sensitivities, zip(*columns, strict=True), strict=True
+            )
+        )
+
+    def _each_group_ms(
+        self, service: int, model: LiveModel, items: int, versions: Sequence[int]
+    ) -> list[tuple[float, ...]]:
+        """Median time of each group in each version; versions take turns."""
+        samples: list[list[list[int]]] = [[[] for _ in range(model.operators)] for _ in versions]
         for turn in range(_WARM_UP + self._params.rounds):
-            query = self._query(service, items)
-            for index, row in enumerate(samples):
-                took_ns = self._piece_ns(0, query, index, index + 1)
-                if turn >= _WARM_UP:
-                    row.append(took_ns)
-        return tuple(statistics.median(row) / _MS for row in samples)
+            for version, rows in zip(versions, samples, strict=True):
+                query = self._query(service, items)
+                for index, row in enumerate(rows):
+                    took_ns = self._piece_ns(0, query, index, index + 1, version)
+                    if turn >= _WARM_UP:
+                        row.append(took_ns)
+        return [tuple(statistics.median(row) / _MS for row in rows) for rows in samples]
 
     def pairs(
         self, models: Sequence[LiveModel], items: Sequence[int], lanes: int
@@ -207,15 +235,18 @@ class _Bench:
     def _took_ns(self, partition: int, service: int, items: int, start: int, end: int) -> int:
         return self._piece_ns(partition, self._query(service, items), start, end)
 
-    def _piece_ns(self, partition: int, query: Query, start: int, end: int) -> int:
+    def _piece_ns(
+        self, partition: int, query: Query, start: int, end: int, version: int = 0
+    ) -> int:
         began_ns = time.monotonic_ns()
-        self._start(partition, query, start, end)
+        self._start(partition, query, start, end, version)
         (ended,) = self._backend.wait(None)
         _check(ended.error)
         return time.monotonic_ns() - began_ns
 
-    def _start(self, partition: int, query: Query, start: int, end: int) -> Group:
-        group = Group(next(self._ids), partition, (piece_of((query,), start, end),), 0, 0)
+    def _start(self, partition: int, query: Query, start: int, end: int, version: int = 0) -> Group:
+        pieces = (piece_of((query,), start, end),)
+        group = Group(next(self._ids), partition, pieces, 0, 0, version=version)
         self._backend.start(group)
         return group
 

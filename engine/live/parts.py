@@ -2,6 +2,7 @@
 
 What a stretch does not make it reads from the caller, and what later groups read it hands back, so
 that a query can rest between two stretches. Sessions of the same group are shared by all of them.
+A group may have compiled versions, which then run instead of its session.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from engine import _core
 from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
+from engine.live.compiled import Compiled
+from engine.live.compiled_file import Artifact
 from engine.profiling.devices import DeviceSpec
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out
@@ -70,14 +73,22 @@ class Parts:
     graph : Graph
     groups : sequence of tuple of int
         Tasks of each group, in the order in which they run.
+    compiled : Compiled, optional
+        Each of its blocks is a group.
     """
 
     graph: Graph
     groups: Sequence[tuple[int, ...]]
+    compiled: Compiled | None = None
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
 
     def part(
-        self, first: int, last: int, place: Place, charges: Sequence[Charge] | None = None
+        self,
+        first: int,
+        last: int,
+        place: Place,
+        charges: Sequence[Charge] | None = None,
+        version: int | None = 0,
     ) -> Part:
         """Groups ``first <= i < last`` on a place.
 
@@ -85,32 +96,51 @@ class Parts:
         ----------
         charges : sequence of Charge, optional
             By group of the model, for an emulated device; part of the key.
+        version : int, optional
+            Of the groups that have compiled ones; None for sessions only.
 
         Raises
         ------
         ExecutionError
-            If ONNX Runtime refuses a group.
+            If ONNX Runtime refuses a group, or a library is gone or was changed.
         """
-        key = (first, last, place.spec, place.width, None if charges is None else tuple(charges))
+        costs = None if charges is None else tuple(charges)
+        key = (first, last, place.spec, place.width, costs, version)
         if key not in self._known:
-            self._known[key] = self._made(first, last, place, charges)
+            self._known[key] = self._made(first, last, place, charges, version)
         return self._known[key]
 
-    def _made(self, first: int, last: int, place: Place, charges: Sequence[Charge] | None) -> Part:
+    def _made(
+        self,
+        first: int,
+        last: int,
+        place: Place,
+        charges: Sequence[Charge] | None,
+        version: int | None,
+    ) -> Part:
         whole = first == 0 and last == len(self.groups)
         segments = [self._segment(i, place) for i in range(first, last)]
-        if whole and place.spec.kind == "cpu":
-            segments = [self._whole(place)]
+        artifacts = [self._artifact(i, place, version) for i in range(first, last)]
+        if whole and place.spec.kind == "cpu" and not any(artifacts):
+            segments, artifacts = [self._whole(place)], [None]
         own = charges or [Charge()] * len(self.groups)
         builder = _Builder(self.graph, place)
         with files_in_use(self.graph.folder):
-            for index, segment in enumerate(segments):
-                builder.add(segment, own[first + index])
+            for index, (segment, artifact) in enumerate(zip(segments, artifacts, strict=True)):
+                if self.compiled is not None and artifact is not None:
+                    builder.add_compiled(segment, artifact, self.compiled.constants(artifact))
+                else:
+                    builder.add(segment, own[first + index])
         made = {name for segment in segments for name in segment.outputs}
         return builder.built(self._made_elsewhere(segments, made), self._wanted(last, made))
 
     def _segment(self, index: int, place: Place) -> Segment:
         return self._of(f"{self.graph.name} {index}", self.groups[index], place, index)
+
+    def _artifact(self, index: int, place: Place, version: int | None) -> Artifact | None:
+        if self.compiled is None or version is None:
+            return None
+        return self.compiled.artifact(self.groups[index], version, place.width)
 
     def _whole(self, place: Place) -> Segment:
         """All groups as one segment: nothing is lost between them."""
@@ -174,6 +204,33 @@ class _Builder:
             )
         except RuntimeError as error:
             raise ExecutionError(f"{segment.name!r} cannot be prepared: {error}") from error
+
+    def add_compiled(
+        self, segment: Segment, artifact: Artifact, constants: Sequence[_core.Value]
+    ) -> None:
+        """Add the function that computes a group."""
+        try:
+            self._plan.add_compiled(
+                segment.name,
+                segment.device,
+                str(artifact.library),
+                artifact.symbol,
+                [self._slot(name) for name in artifact.inputs],
+                [(self._slot(name), *self._declared(name)) for name in artifact.outputs],
+                constants,
+                width=artifact.width,
+                rank=segment.rank,
+            )
+        except RuntimeError as error:
+            raise ExecutionError(str(error)) from error
+
+    def _declared(self, name: str) -> tuple[int, list[int] | None]:
+        """Element type and shape, -1 where an extent is open; None if its rank may be another."""
+        index = self._graph.tensor_index[name]
+        tensor = self._graph.tensors[index]
+        if tensor.shape is None or index in self._graph.doubtful_ranks:
+            return tensor.elem_type, None
+        return tensor.elem_type, [d if isinstance(d, int) else -1 for d in tensor.shape]
 
     def built(self, reads: Sequence[str], makes: Sequence[str]) -> Part:
         """Finish: the model's inputs come from the host, its outputs go there."""

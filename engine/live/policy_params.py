@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from colocation.live_file import batches_of, checked_shares
-from colocation.measured_profile import MeasuredProfile, load_measured_profile
+from colocation.measured_profile import MeasuredModel, MeasuredProfile, load_measured_profile
 from colocation.planner import Demand
 from colocation.policies import PolicySpec, policy_spec, with_options
-from colocation.profiles.measured import MeasuredTimes
+from colocation.profiles.measured import times_of
 from colocation.service import Device, Service
 from engine.errors import ConfigError
-from engine.live.live_model import LiveModel, load_live_model
+from engine.live.live_model import LiveModel
 from engine.live.measure import MeasureParams, measure
 from engine.live.parts import Place
-from engine.live.setting_up import places, replay_backend
+from engine.live.setting_up import loaded, places, replay_backend
 from engine.native import load_runtime
 from engine.profiling.devices import parse_devices
 
@@ -52,6 +52,8 @@ class PolicyParams:
     shares : tuple of int
         If there are any, partitions are shares of an emulated GPU's processors, and these are
         measured; ascending to 100. Without them partitions are lanes.
+    compiled : mapping of str to Path
+        Files of compiled versions by model.
     """
 
     policy: str
@@ -65,6 +67,7 @@ class PolicyParams:
     rounds: int = 10
     cache: Path | None = None
     shares: tuple[int, ...] = ()
+    compiled: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked_shares(self.shares, "shares")
@@ -103,7 +106,7 @@ class PolicyParams:
         for name in names:
             if name not in self.slos_ns:
                 raise ConfigError(f"model {name!r} has no latency target: --slo {name}=50ms")
-        for name in (*self.slos_ns, *self.rates_per_s):
+        for name in (*self.slos_ns, *self.rates_per_s, *self.compiled):
             if name not in names:
                 there = ", ".join(names)
                 raise ConfigError(f"there is no model {name!r}; there are: {there}")
@@ -148,7 +151,7 @@ def prepare(
     lanes = [1 if by_share else spec.lanes for spec in meant]
     stages = places(params.devices or "cpu", lanes, by_share=by_share)
     models = tuple(
-        load_live_model(name, path, params.groups, stages[0].spec, params.cache)
+        loaded(name, path, params.groups, stages[0], params.cache, params.compiled.get(name))
         for name, path in files.items()
     )
     most = tuple(params.most_items if model.stackable else 1 for model in models)
@@ -160,9 +163,7 @@ def prepare(
             Service(name, params.slos_ns[name], items, model.operators)
             for name, items, model in zip(names, most, models, strict=True)
         ),
-        profiles=tuple(
-            MeasuredTimes(measured.models[name], not measured.by_share) for name in names
-        ),
+        profiles=tuple(times_of(measured.models[name], not measured.by_share) for name in names),
         rates_per_s=tuple(params.rates_per_s.get(name, 1.0) for name in names),
         items=(1,) * len(names),
         sequences=(0,) * len(names),
@@ -200,7 +201,19 @@ def _measured(
         if items > largest:
             text = f"was measured up to batches of {largest}, the largest is to be {items}"
             raise ConfigError(f"{params.profile}: model {model.name!r} {text} (--max-batch)")
+        _check_versions(params.profile, model, known.models[model.name])
     return known
+
+
+def _check_versions(path: Path, model: LiveModel, known: MeasuredModel) -> None:
+    """Check that each version was measured, group by group, as the model is cut now."""
+    groups = {len(version.groups_ms) for version in known.versions}
+    if model.versions == 1 and not known.versions:
+        return
+    if len(known.versions) != model.versions or groups != {model.operators}:
+        text = f"was measured in {len(known.versions)} versions of {max(groups, default=0)} groups"
+        now = f"it has {model.versions} versions of {model.operators} groups"
+        raise ConfigError(f"{path}: model {model.name!r} {text}, {now}")
 
 
 def _check_targets(demand: Demand) -> None:

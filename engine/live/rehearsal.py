@@ -1,7 +1,7 @@
 """Runs what a policy will run before it counts: sessions open, memory is taken, replays recorded.
 
 What a policy will run is seen in its simulation. If it cuts a model in one place there, it will cut
-any model in any place live: times differ, and so do the cuts.
+any model in any place live: times differ, and so do the cuts, and the versions that it chooses.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _cuts(part: Part, operators: Sequence[int]) -> Iterator[Part]:
 def rehearse(
     backend: EngineBackend, partitions: Sequence[Partition], parts: Sequence[Part]
 ) -> None:
-    """Run each part in each kind of partition.
+    """Run each part in each kind of partition, in every version of its model.
 
     Raises
     ------
@@ -79,23 +79,35 @@ def rehearse(
     backend.prepare(kinds)
     for place in range(len(kinds)):
         for part in parts:
-            batches = [
-                tuple(Query(next(ids), part.service, 0, 0, 0, own) for own in part.items)
-                for _ in range(part.together)
-            ]
-            if part.start:
-                _run(backend, place, batches, part._replace(start=0, end=part.start), next(ids))
-            _run(backend, place, batches, part, next(ids))
-            for query in (query for batch in batches for query in batch):
-                backend.forget(query)
+            for version in range(backend.models[part.service].versions):
+                _rehearse_part(backend, place, part, version, ids)
+
+
+def _rehearse_part(
+    backend: EngineBackend, place: int, part: Part, version: int, ids: Iterator[int]
+) -> None:
+    batches = [
+        tuple(Query(next(ids), part.service, 0, 0, 0, own) for own in part.items)
+        for _ in range(part.together)
+    ]
+    if part.start:
+        _run(backend, place, batches, part._replace(start=0, end=part.start), version, next(ids))
+    _run(backend, place, batches, part, version, next(ids))
+    for query in (query for batch in batches for query in batch):
+        backend.forget(query)
 
 
 def _run(
-    backend: EngineBackend, place: int, batches: Sequence[tuple[Query, ...]], part: Part, group: int
+    backend: EngineBackend,
+    place: int,
+    batches: Sequence[tuple[Query, ...]],
+    part: Part,
+    version: int,
+    group: int,
 ) -> None:
     """Run a group of as many such pieces as the part had company."""
     pieces = tuple(piece_of(queries, part.start, part.end) for queries in batches)
-    backend.start(Group(group, place, pieces, 0, 0, part.cores))
+    backend.start(Group(group, place, pieces, 0, 0, part.cores, version))
     (ended,) = backend.wait(None)
     if ended.error:
         raise ExecutionError(f"a group failed before the load began: {ended.error}")

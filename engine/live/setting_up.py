@@ -11,6 +11,7 @@ from colocation.query import Query
 from colocation.scenario import LiveSettings
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
+from engine.live.compiled_check import check_compiled
 from engine.live.live_model import LiveModel, load_live_model
 from engine.live.parts import Place
 from engine.live.stacking import Arrays
@@ -66,12 +67,23 @@ def load_models(
     place: Place,
     cache: Path | None = None,
 ) -> tuple[LiveModel, ...]:
-    """Read the models of all services, each cut into its groups."""
+    """Read the models of all services, each cut into its groups; check what is compiled."""
     load_runtime()
+    compiled = live.compiled or ("",) * len(names)
+    rows = zip(names, live.models, operators, compiled, strict=True)
     return tuple(
-        load_live_model(name, model_file(model, cache), count, place.spec, cache)
-        for name, model, count in zip(names, live.models, operators, strict=True)
+        loaded(name, model_file(model, cache), count, place, cache, Path(file) if file else None)
+        for name, model, count, file in rows
     )
+
+
+def loaded(
+    name: str, path: Path, operators: int, place: Place, cache: Path | None, manifest: Path | None
+) -> LiveModel:
+    """As ``load_live_model``; its compiled versions, if any, answer as ONNX Runtime on a device."""
+    model = load_live_model(name, path, operators, place.spec, cache, manifest)
+    check_compiled(model, place)
+    return model
 
 
 def replay_backend(models: Sequence[LiveModel], devices: Sequence[Place]) -> EngineBackend:

@@ -1,0 +1,18 @@
+// Shared libraries of compiled segments.
+#pragma once
+
+#include <string>
+
+#include "../include/surplus_segment.h"
+
+namespace engine {
+
+/// The segment that a library exports under a name. A library is opened once and stays open until
+/// the process ends, as do its functions.
+///
+/// Thread-safe. Runs the library's constructors the first time. Throws std::runtime_error naming
+/// path and symbol when there is no such library or symbol, or it is no segment of our version.
+[[nodiscard]] const SurplusSegment& find_compiled_segment(const std::string& library_path,
+                                                          const std::string& symbol);
+
+}  // namespace engine

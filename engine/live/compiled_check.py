@@ -1,0 +1,95 @@
+"""Compares compiled versions with ONNX Runtime, before they answer anybody."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engine import _core
+from engine.errors import ConfigError, ExecutionError
+from engine.live.compiled_file import Artifact
+from engine.live.live_model import LiveModel
+from engine.live.parts import Part, Place
+from engine.values import from_value, to_value
+
+_log = logging.getLogger(__name__)
+
+Values = dict[str, _core.Value | None]
+
+
+def check_compiled(model: LiveModel, place: Place) -> dict[Artifact, float]:
+    """Run each artifact that a device has lanes for on what its block reads of the example inputs.
+
+    Returns
+    -------
+    dict
+        By artifact, its largest difference from ONNX Runtime, relative to the largest number.
+
+    Raises
+    ------
+    ConfigError
+        If the device is no CPU, a library cannot be used, or answers differ by more than the
+        artifact's tolerance; the message names library and symbol.
+    """
+    compiled = model.parts.compiled
+    if compiled is None:
+        return {}
+    if place.spec.kind != "cpu":
+        raise ConfigError(f"model {model.name!r}: compiled versions run on CPUs only")
+    found: dict[Artifact, float] = {}
+    values = _inputs(model)
+    parts, narrow = model.parts, replace(place, width=1)
+    for index, tasks in enumerate(parts.groups):
+        plain = parts.part(index, index + 1, narrow, version=None)
+        wanted = _answers(plain, values)
+        for block in (b for b in compiled.blocks if b.first == tasks[0]):
+            for artifact in block.artifacts:
+                if artifact.width > place.spec.lanes:
+                    _log.warning("%s wants %d lanes: it is not used", artifact, artifact.width)
+                    continue
+                found[artifact] = _checked(model, index, place, artifact, values, wanted)
+        values |= wanted
+    return found
+
+
+def _checked(
+    model: LiveModel, index: int, place: Place, artifact: Artifact, values: Values, wanted: Values
+) -> float:
+    where = f"model {model.name!r}"
+    try:
+        wide = replace(place, width=artifact.width)
+        own = _answers(model.parts.part(index, index + 1, wide, version=artifact.version), values)
+    except (ExecutionError, RuntimeError) as error:
+        raise ConfigError(f"{where}: {error}") from error
+    off = max(_difference(from_value(own[n]), from_value(wanted[n])) for n in artifact.outputs)
+    if not off <= artifact.tolerance:
+        text = f"differs from ONNX Runtime by {off:.3g} of the largest number"
+        raise ConfigError(f"{where}: {artifact} {text}, {artifact.tolerance:g} is allowed")
+    return off
+
+
+def _inputs(model: LiveModel) -> Values:
+    graph = model.graph
+    specs = [graph.tensors[i] for i in graph.inputs]
+    return {t.name: to_value(model.example[t.name], t.elem_type) for t in specs}
+
+
+def _answers(part: Part, values: Mapping[str, _core.Value | None]) -> Values:
+    made = part.native.run([values[name] for name in part.reads])
+    return dict(zip(part.makes, made, strict=True))
+
+
+def _difference(own: Any, wanted: Any) -> float:
+    """Infinite where one has no number and the other one has."""
+    if wanted.size == 0:
+        return 0.0
+    own, wanted = own.astype(np.float64), wanted.astype(np.float64)
+    if not np.array_equal(np.isfinite(own), np.isfinite(wanted)):
+        return float("inf")
+    finite = np.isfinite(wanted)
+    off = np.abs(own[finite] - wanted[finite]).max(initial=0.0)
+    return float(off / max(np.abs(wanted[finite]).max(initial=0.0), np.finfo(np.float32).tiny))

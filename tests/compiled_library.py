@@ -1,0 +1,43 @@
+"""Compiles ``compiled_blocks.c``, as a user would; the library stays loaded with the process."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import engine
+
+INCLUDE = Path(engine.__file__).parent / "include"
+SOURCE = Path(__file__).parent / "compiled_blocks.c"
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-shared", "-fPIC"]
+
+
+@cache
+def _compiled() -> Path | None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    path = Path(tempfile.mkdtemp(prefix="compiled_blocks")) / "libblocks.so"
+    command = [compiler, *FLAGS, f"-I{INCLUDE}", str(SOURCE), "-o", str(path), "-lpthread"]
+    subprocess.run(command, check=True, timeout=300)
+    return path
+
+
+def compiled_blocks() -> Path:
+    """The library, or a skipped test where there is no compiler."""
+    path = _compiled()
+    if path is None:
+        pytest.skip("no C compiler")
+    return path
+
+
+def compiled_runs() -> tuple[int, int]:
+    """How often the narrow and the wide version have run."""
+    counts = (ctypes.c_int * 2).in_dll(ctypes.CDLL(str(compiled_blocks())), "compiled_runs")
+    return counts[0], counts[1]
