@@ -127,6 +127,15 @@ def test_blocks_that_overlap_and_cuts_that_leave_no_group_are_refused(tmp_path: 
         Served(tmp_path, tmp_path / "missing.toml")
 
 
+def test_a_width_that_the_device_lacks_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = manifest(tmp_path, artifact("gemm_inexact", 1, 3), artifact("gemm_narrow", 1))
+    served = Served(tmp_path, path)
+    assert "'gemm_inexact' of" in caplog.text
+    assert runs_of(served, 0, 1, 2)[0] == (1, 0)
+
+
 def test_compiled_versions_are_for_cpus(tmp_path: Path) -> None:
     place = places("emulated:gpu:2", [2])[0]
     with pytest.raises(ConfigError, match="run on CPUs only"):

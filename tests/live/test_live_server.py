@@ -172,7 +172,12 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--lazy", "--slice-ms", "1"], "--lazy, --slice-ms: not with policy 'edf'"),
         (["--gpu-memory", "1GiB"], "--gpu-memory: not with policy 'edf'"),
         (["--policy", "heft", "--max-batch", "0"], "--max-batch: need a policy for several"),
+        (
+            ["--policy", "heft", "--compiled", "chain=c.toml"],
+            "--compiled: need a policy for several",
+        ),
         (["--slo", "chain=1s", "--rate", "chain=x"], "--rate chain: expected queries a second"),
+        (["--slo", "chain=1s", "--slo", "lenet=1s", "--compiled", "chain=c.toml"], "c.toml"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_served(
