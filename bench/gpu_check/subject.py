@@ -15,8 +15,7 @@ from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from engine.dfg.graph import Graph
-from engine.pipeline.all_plans import all_candidates
-from engine.pipeline.stages import Costs, costs_of, measure, place, plan_of, read_model
+from engine.pipeline.stages import Costs, costs_of, measure, plan_of, read_model
 from engine.profiling.profile import Profile
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.machines import machine_for
@@ -24,10 +23,9 @@ from engine.runtime.model import Model
 from engine.segmentation.capture import refusal_of
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.problem import Problem
 
 POLICY = "best"
 """The shorter, by simulation, of Comm+SD and HEFT."""
@@ -79,15 +77,12 @@ class Subject:
             same_bits=False,
         )
 
-    def predicted_at_first_ns(self, plan: str) -> int | None:
-        """The makespan of the plan of that name as predicted before anything of it ran."""
-
-        def policy(problem: Problem) -> Placement:
-            return place(problem, POLICY)
-
-        placement = policy(self.costs.problem)
-        found = all_candidates(self.graph, self.costs, placement, policy)
-        return next((c.predicted.makespan_ns for c in found if c.name == plan), None)
+    def predicted_at_first_ns(self, plan: Plan) -> int:
+        """The makespan of a plan from what the profile says of its operators, nothing of it run."""
+        groups = {Group(s.tasks, s.device, s.width): s.rank for s in plan.segments}
+        graph = GroupGraph(self.costs.problem, groups)
+        order = [groups[group] for group in graph.groups]
+        return predict(graph, self.costs.service, order=order).makespan_ns
 
     def why_not_captured(self) -> str:
         """Why the whole model cannot be a captured graph; empty if it can."""

@@ -12,6 +12,7 @@ from engine.errors import EngineError, ExecutionError
 from engine.pipeline.all_plans import Place, all_candidates
 from engine.pipeline.first_plans import affordable, first_plans, stored_plan
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.second_look import SecondLook, tell
 from engine.pipeline.stages import (
     Costs,
     ProgressCallback,
@@ -120,7 +121,16 @@ def choose(
     progress("build segments", len(finalists), len(finalists))
     if not built:
         raise build.refused or ExecutionError("no plan was built")
-    entrant, turns = _fastest(built, params)
+    contest = _compared(built, params)
+    if contest is None:
+        return build.finished(built[0].contender.model)
+    entrant = built[contest.winner]
+    turns: Sequence[Turn] = contest.turns(contest.winner)
+    stays = is_given or keeps_devices(params.policy) or len(costs.problem.devices) == 1
+    if params.selection_ns and not stays:
+        progress("place again", 0, 1)
+        look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
+        entrant, turns = look.best(built, contest, build)
     return build.finished(_with_real_times(entrant, costs.service, turns))
 
 
@@ -176,9 +186,8 @@ def _policy(params: LoadParams) -> Place:
     return lambda problem: place(problem, params.policy, params.options)
 
 
-def _fastest(
-    built: Sequence[ModelEntrant], params: LoadParams
-) -> tuple[ModelEntrant, Sequence[Turn]]:
+def _compared(built: Sequence[ModelEntrant], params: LoadParams) -> Contest | None:
+    """A contest of the plans that were built; None where the first one is all there is to take."""
     known = max(1, sum(entrant.is_whole for entrant in built))
     contest = Contest(
         [entrant.contender for entrant in built], known, ContestParams(), time.perf_counter_ns
@@ -189,24 +198,14 @@ def _fastest(
         if len(built) > 1 or params.has_lost():
             raise
         _log.warning("times were not measured in place: %s", error)
-        return built[0], []
-    best = contest.to_beat
-    for index, entrant in enumerate(built):
-        _log.info(
-            "%s: %d segments, predicted %.3f ms, measured %.3f of %s",
-            entrant.candidate.name,
-            len(entrant.candidate.graph.groups),
-            entrant.candidate.predicted.makespan_ns / 1e6,
-            contest.against(index, best).median,
-            built[best].candidate.name,
-        )
-    return built[contest.winner], contest.turns(contest.winner)
+        return None
+    tell(contest, built)
+    return contest
 
 
 def _with_real_times(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Turn]) -> Model:
     model = entrant.contender.model
     if entrant.candidate.shards is not None:
         service = entrant.candidate.shards.service
-    if turns:
-        model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
+    model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
     return model

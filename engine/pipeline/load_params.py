@@ -149,6 +149,8 @@ class LoadParams:
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""
-        specs = self.specs()
-        emulated = frozenset(i for i, spec in enumerate(specs) if spec.kind == "emulated")
-        return TuneParams(time_s=self.tune_s, fixed_devices=emulated)
+        return TuneParams(time_s=self.tune_s, fixed_devices=self.fixed_devices())
+
+    def fixed_devices(self) -> frozenset[int]:
+        """Devices whose times are given: emulated ones."""
+        return frozenset(i for i, spec in enumerate(self.specs()) if spec.kind == "emulated")

@@ -87,3 +87,45 @@ def _step(time_ns: int, predicted_ns: float) -> float:
 def _times(known: Sequence[int | None], row: _Row) -> list[int | None]:
     """Whole nanoseconds; what a device cannot run stays unknown."""
     return [None if ns is None else round(x) for ns, x in zip(known, row.tolist(), strict=True)]
+
+
+def carried_over(
+    learned: ServiceTimes, guess: ServiceTimes, kinds: Sequence[str], device: int
+) -> ServiceTimes:
+    """What was learned of some tasks on a device, for all tasks of the same kind.
+
+    Else tasks that no segment showed there would look cheap beside those that it did, and a
+    placement would only exchange them.
+
+    Parameters
+    ----------
+    learned : ServiceTimes
+        From ``learn`` with ``guess``.
+    kinds : sequence of str
+        Of each task.
+    """
+    changed = {
+        key: _carried_over(_row(guess, key), list(row), kinds, _shown(learned, key))
+        for key, row in learned.task_ns.items()
+        if key[0] == device
+    }
+    return replace(learned, task_ns={**learned.task_ns, **changed})
+
+
+def _shown(learned: ServiceTimes, key: tuple[int, int]) -> set[int]:
+    groups = (group for group in learned.measured if (group.device, group.width) == key)
+    return {task for group in groups for task in group.tasks}
+
+
+def _carried_over(
+    before: _Row, after: list[int | None], kinds: Sequence[str], shown: set[int]
+) -> list[int | None]:
+    sums: dict[str, tuple[float, int]] = {}
+    for task in shown:
+        was_ns, is_ns = sums.get(kinds[task], (0.0, 0))
+        sums[kinds[task]] = was_ns + float(before[task]), is_ns + (after[task] or 0)
+    factor = {kind: is_ns / was_ns for kind, (was_ns, is_ns) in sums.items() if was_ns}
+    return [
+        ns if ns is None or task in shown else round(before[task] * factor.get(kinds[task], 1.0))
+        for task, ns in enumerate(after)
+    ]

@@ -15,7 +15,7 @@ from engine.segmentation.segmenter import Candidate, segment
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
 from placement.problem import Device, Problem, Task, Tensor
-from placement.timeline import SpanKind, Timeline
+from placement.timeline import Span, SpanKind, Timeline
 
 HEAD_NS, BRANCH_NS, TAIL_NS = 10_000_000, 500_000, 100_000
 BRANCHES, DEPTH = 12, 3
@@ -136,4 +136,8 @@ class FakeContender:
             for i, group in enumerate(graph.groups)
         }
         spans = predict(graph, self.machine.truth, times, self.candidate.order)
-        return Timeline.of((replace(s, kind=SpanKind.SEGMENT) for s in spans), "measured")
+        return Timeline.of(map(_as_segment, spans), "measured")
+
+
+def _as_segment(span: Span) -> Span:
+    return span if span.kind is SpanKind.COPY else replace(span, kind=SpanKind.SEGMENT)

@@ -7,7 +7,7 @@ import statistics
 from itertools import pairwise
 
 from engine.segmentation.groups import Group
-from engine.segmentation.learning import learn
+from engine.segmentation.learning import carried_over, learn
 from engine.segmentation.service import ServiceTimes
 
 TASKS = 120
@@ -94,3 +94,14 @@ def test_what_a_device_cannot_run_stays_unknown() -> None:
     learned = learn(guess, {Group((0, 1), 0): 2_000, Group((1,), 1): 700})
     assert learned.task_ns[1, 1][0] is None
     assert learned.widths(1) == [1]
+
+
+def test_what_was_learned_counts_for_tasks_of_the_same_kind() -> None:
+    guess = ServiceTimes({(0, 1): [100] * 4, (1, 1): [50] * 4})
+    learned = learn(guess, {Group((0, 1), 0): 2 * 300 + guess.boundary_ns})
+    kinds = ["Add", "Add", "Add", "Mul"]
+    found = carried_over(learned, guess, kinds, 0).task_ns
+    assert found[0, 1][:2] == learned.task_ns[0, 1][:2]
+    assert found[0, 1][2] == learned.task_ns[0, 1][0] != 100
+    assert found[0, 1][3] == 100
+    assert found[1, 1] == guess.task_ns[1, 1]

@@ -29,14 +29,12 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
 
 
 def _predictions(subject: Subject, model: Model, measured_ms: float) -> list[Figure]:
-    first = subject.predicted_at_first_ns(model.plan.name)
-    note = "" if first else f"plan {model.plan.name!r} is not among the candidates any more"
+    first_ns = subject.predicted_at_first_ns(model.plan)
     return [
         figure(
             "makespan: predicted from operators / measured",
-            None if first is None else first / 1e6 / measured_ms,
+            first_ns / 1e6 / measured_ms,
             PREDICTED,
-            note,
         ),
         figure(
             "makespan: predicted from segments in place / measured",
