@@ -5,6 +5,7 @@ ONNX Runtime is opened once in a process, and the others need the real one.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -37,11 +38,21 @@ def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:
 def test_verbs_reach_the_gpu(gpu: FakeGpu, tmp_path: Path) -> None:
     def engine(*words: str) -> str:
         command = [sys.executable, "-m", "engine.cli.main", *words]
-        environment = {**gpu.environment, "SURPLUS_CACHE": str(tmp_path / "cache")}
+        environment = {**gpu.environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         done = subprocess.run(
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        return done.stdout
 
     assert "Fake GPU 0" in engine("devices")
+    engine("models", "build", "lenet", "-o", "lenet.onnx")
+    devices = ("--devices", "cpu:1,cuda:0:2")
+    engine("profile", "lenet.onnx", *devices, "-o", "profile.json")
+    profile = ("--profile", "profile.json")
+    table = engine("place", "lenet.onnx", *profile, "--policy", "single", "-o", "placement.json")
+    assert "cpu / cuda:0" in table
+    placed = ("--placement", "placement.json", "--compare", "--repeat", "1", "--json")
+    told = json.loads(engine("run", "lenet.onnx", *devices, *profile, *placed))
+    assert told["policy"] == "single"
+    assert told["largest_relative_difference"] == 0
