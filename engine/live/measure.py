@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
+from colocation.clock import NS_PER_S
 from colocation.measured_profile import MeasuredModel, MeasuredProfile, MeasuredVersion
 from colocation.query import Query
 from colocation.service import Partition
@@ -185,7 +186,7 @@ class _Bench:
     ) -> dict[str, dict[str, float]]:
         """By which fraction each service is slower for each neighbour of each other one.
 
-        All other lanes run the neighbour: that is how it is when queries wait.
+        All other lanes run the neighbour, out of step: that is how it is when queries wait.
         """
         self._backend.prepare([Partition(0, 100 // lanes)] * lanes)
         names = [model.name for model in models]
@@ -213,13 +214,16 @@ class _Bench:
     def _beside_ns(
         self, models: Sequence[LiveModel], items: Sequence[int], own: int, other: int, lanes: int
     ) -> int:
-        """Time of one query while its neighbours are started again whenever they end."""
+        """Time of one query while its neighbours are started again whenever they end.
+
+        It begins when each of them has ended once, so that they do not all begin with it.
+        """
+        apart_ns = self._took_ns(0, other, items[other], 0, models[other].operators) // lanes
         for lane in range(1, lanes):
             self._start(lane, self._query(other, items[other]), 0, models[other].operators)
-        beside = lanes - 1
-        began_ns = time.monotonic_ns()
-        measured = self._start(0, self._query(own, items[own]), 0, models[own].operators)
-        took_ns = 0
+            time.sleep(apart_ns / NS_PER_S)
+        beside, again = lanes - 1, 0
+        measured, began_ns, took_ns = None, 0, 0
         while beside or not took_ns:
             for ended in self._backend.wait(None):
                 _check(ended.error)
@@ -230,6 +234,10 @@ class _Bench:
                 else:
                     lane, query = ended.group.partition, self._query(other, items[other])
                     self._start(lane, query, 0, models[other].operators)
+                    again += 1
+            if measured is None and again >= beside:
+                began_ns = time.monotonic_ns()
+                measured = self._start(0, self._query(own, items[own]), 0, models[own].operators)
         return took_ns
 
     def _took_ns(self, partition: int, service: int, items: int, start: int, end: int) -> int:
