@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from colocation.clock import NS_PER_MS
 from colocation.load import Load
 from colocation.metrics import Summary, summarise
 from colocation.policies import PolicySpec, policy_spec, with_options
@@ -94,10 +95,15 @@ def check_targets(scenario: Scenario) -> None:
         except ValueError as error:
             raise ValueError(f"{scenario.name}, service {name!r}: {error}") from error
         if max(times_ns) > slo_ns:
-            over_ns = max(times_ns) - slo_ns
-            missed.append(f"service {name!r} takes {max(times_ns)} ns alone, {over_ns} ns too long")
+            missed.append(_missed(name, max(times_ns), slo_ns))
     if missed:
         raise ValueError(f"{scenario.name}: {'; '.join(missed)}")
+
+
+def _missed(name: str, alone_ns: int, slo_ns: int) -> str:
+    alone_ms, slo_ms = alone_ns / NS_PER_MS, slo_ns / NS_PER_MS
+    over = f"{alone_ms - slo_ms:g} ms more than its target of {slo_ms:g} ms"
+    return f"service {name!r} takes {alone_ms:g} ms alone, {over}"
 
 
 def _one(scenario: Scenario, setting: Setting, policy: str, runner: Runner) -> Compared:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import exp, log, log1p, sqrt
 from statistics import NormalDist
 
+from colocation.profile import checked_deviation
 from colocation.registry import Registry
 
 Noise = Callable[[float, float], float]
@@ -30,8 +31,8 @@ def _exponential() -> Noise:
 @NOISES.register("lognormal")
 def _lognormal(spread: float | None = None) -> Noise:
     """Lognormal factors; ``spread`` is their standard deviation, the profile's if not given."""
-    if spread is not None and not 0 <= spread < float("inf"):
-        raise ValueError(f"spread must be >= 0, got {spread}")
+    if spread is not None:
+        checked_deviation(spread, "spread")
 
     def factor(draw: float, profiled: float) -> float:
         deviation = profiled if spread is None else spread

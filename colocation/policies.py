@@ -52,10 +52,18 @@ def with_options(spec: PolicySpec, own: Options) -> PolicySpec:
     """Add options: tables ``planner`` and ``predictor`` are for those parts, the rest is not.
 
     ``kind`` in such a table replaces the part, and with it the options that it had.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no table; the message names the policy.
     """
     rest = dict(own)
     for part in ("planner", "predictor"):
-        table = dict(rest.pop(part, {}))
+        table = rest.pop(part, {})
+        if not isinstance(table, Mapping):
+            raise ValueError(f"policy {spec.name!r}: {part} must be a table, got {table!r}")
+        table = dict(table)
         kind = table.pop("kind", None)
         before = {} if kind is not None else getattr(spec, f"{part}_options")
         changed = {part: kind or getattr(spec, part), f"{part}_options": {**before, **table}}

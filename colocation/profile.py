@@ -60,6 +60,22 @@ class LayeredProfile(Profile, Protocol):
         ...
 
 
+_MOST_DEVIATION = 100.0
+
+
+def checked_deviation(deviation: float, name: str = "deviation") -> float:
+    """Return a relative standard deviation, if it is one.
+
+    Raises
+    ------
+    ValueError
+        If it is not 0 to 100.
+    """
+    if not 0 <= deviation <= _MOST_DEVIATION:
+        raise ValueError(f"{name} must be 0 to {_MOST_DEVIATION:g}, got {deviation}")
+    return deviation
+
+
 PROFILES: Registry[Profile] = Registry("profile")
 
 

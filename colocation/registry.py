@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from colocation.typed_options import check_options
+
 T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -50,10 +52,11 @@ class Registry(Generic[T]):
         Raises
         ------
         ValueError
-            If the name or an option is unknown, or a value is out of range.
+            If the name or an option is unknown, or a value of a wrong type or out of range.
         """
         factory = self.get(name)
         try:
+            check_options(factory, options)
             return factory(*arguments, **options)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self._kind} {name!r}: {error}") from error

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MOST_BATCH = 10_000
+MOST_OPERATORS = 100_000
 MOST_CORES = 1024
 WHOLE_PPM = 1_000_000
 """A whole device."""
+
+_MOST = {"slo_ns": 2**62, "max_batch": MOST_BATCH, "operators": MOST_OPERATORS}
 
 
 @dataclass(frozen=True)
@@ -19,10 +23,10 @@ class Service:
     slo_ns : int
         From arrival to answer; > 0.
     max_batch : int
-        Most items that run together; >= 1.
+        Most items that run together; 1 to 10,000: planners look at each number.
     operators : int
         Operator groups that the model is cut into; on the engine, its segments. A scheduler may
-        run any run of them; 1 means that a query is never split.
+        run any run of them; 1 means that a query is never split; at most 100,000.
     max_queue : int, optional
         Waiting queries beyond which an arrival is rejected; None for no bound.
     memory_bytes : int
@@ -37,10 +41,11 @@ class Service:
     memory_bytes: int = 0
 
     def __post_init__(self) -> None:
-        for key in ("slo_ns", "max_batch", "operators"):
-            if getattr(self, key) < 1:
-                value = getattr(self, key)
-                raise ValueError(f"service {self.name!r}: {key} must be >= 1, got {value}")
+        for key, most in _MOST.items():
+            value = getattr(self, key)
+            if not 1 <= value <= most:
+                text = f"{key} must be 1 to {most}, got {value}"
+                raise ValueError(f"service {self.name!r}: {text}")
         if self.max_queue is not None and self.max_queue < 0:
             raise ValueError(f"service {self.name!r}: max_queue must be >= 0")
         if self.memory_bytes < 0:

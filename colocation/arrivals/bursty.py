@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
 from colocation.clock import NS_PER_S
 
 
@@ -25,7 +25,7 @@ class Bursty:
     peak : float
         Rate in a burst, over the mean rate; > 1.
     burst_s, calm_s : float
-        Mean lengths, > 0; the calm rate follows from them, and must not be negative.
+        Mean lengths, >= 0.001; the calm rate follows from them, and must not be negative.
 
     Raises
     ------
@@ -37,8 +37,9 @@ class Bursty:
         self, rate_per_s: float, peak: float = 3.0, burst_s: float = 1.0, calm_s: float = 4.0
     ) -> None:
         self._rate_per_s = checked_rate(rate_per_s)
-        if not (peak > 1 and burst_s > 0 and calm_s > 0):
-            raise ValueError(f"peak > 1, burst_s, calm_s > 0; got {peak}, {burst_s}, {calm_s}")
+        if not peak > 1:
+            raise ValueError(f"peak must be > 1, got {peak}")
+        burst_s, calm_s = checked_length(burst_s, "burst_s"), checked_length(calm_s, "calm_s")
         calm = ((burst_s + calm_s) - peak * burst_s) / calm_s
         if calm < 0:
             most = (burst_s + calm_s) / burst_s
@@ -60,13 +61,14 @@ class Bursty:
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw the phases, the first one by its share of the time, and then arrivals in each."""
         calm_s, burst_s = self._lengths_s
+        checked_count(self._rate_per_s * duration_ns / NS_PER_S)
         phase = int(generator.random() < burst_s / (calm_s + burst_s))
         start_ns = 0.0
         pieces = [np.empty(0)]
         while start_ns < duration_ns:
             length_ns = generator.exponential(self._lengths_s[phase]) * NS_PER_S
             mean = self._rates_per_s[phase] * length_ns / NS_PER_S
-            count = generator.poisson(mean)
+            count = generator.poisson(checked_count(mean))
             pieces.append(start_ns + np.sort(generator.random(count)) * length_ns)
             start_ns += length_ns
             phase = 1 - phase

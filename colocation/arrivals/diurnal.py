@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
 from colocation.clock import NS_PER_S
 
 
@@ -19,7 +19,7 @@ class Diurnal:
     swing : float
         0 to 1.
     period_s : float
-        Length of a day; > 0.
+        Length of a day; >= 0.001.
     phase : float
         Where in its day the run begins, as a fraction.
     """
@@ -28,9 +28,10 @@ class Diurnal:
         self, rate_per_s: float, swing: float = 0.8, period_s: float = 60.0, phase: float = 0.0
     ) -> None:
         self._rate_per_s = checked_rate(rate_per_s)
-        if not (0 <= swing <= 1 and period_s > 0):
-            raise ValueError(f"0 <= swing <= 1 and period_s > 0, got {swing} and {period_s}")
-        self._swing, self._period_s, self._phase = swing, period_s, phase
+        if not 0 <= swing <= 1:
+            raise ValueError(f"swing must be 0 to 1, got {swing}")
+        self._swing, self._phase = swing, phase
+        self._period_s = checked_length(period_s, "period_s")
 
     @property
     def rate_per_s(self) -> float:
@@ -44,7 +45,8 @@ class Diurnal:
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Thin a process of the highest rate (Lewis and Shedler, 1979)."""
         peak = 1 + self._swing
-        count = generator.poisson(self._rate_per_s * peak * duration_ns / NS_PER_S)
+        mean = self._rate_per_s * peak * duration_ns / NS_PER_S
+        count = generator.poisson(checked_count(mean))
         times_s = np.sort(generator.random(count)) * (duration_ns / NS_PER_S)
         angle = 2 * np.pi * (times_s / self._period_s + self._phase)
         kept = generator.random(count) * peak < 1 + self._swing * np.sin(angle)

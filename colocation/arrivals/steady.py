@@ -7,7 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
+from colocation.clock import NS_PER_S
 from loadgen import arrivals as loadgen
 
 
@@ -25,6 +26,7 @@ class _Steady:
         return type(self)(self._rate_per_s * factor)
 
     def _before(self, duration_ns: int, process: loadgen.Arrivals, g: np.random.Generator) -> Times:
+        checked_count(self._rate_per_s * duration_ns / NS_PER_S)
         offsets = takewhile(lambda t: t < duration_ns, process(self._rate_per_s, g))
         return np.fromiter(offsets, np.int64)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
 from colocation.clock import NS_PER_S
 
 
@@ -19,7 +19,7 @@ class Steps:
     rates_per_s : sequence of float
         Not negative, not all 0.
     step_s : float
-        Length of a step; > 0.
+        Length of a step; >= 0.001.
 
     Raises
     ------
@@ -30,10 +30,8 @@ class Steps:
     def __init__(self, rates_per_s: Sequence[float], step_s: float) -> None:
         if not rates_per_s or not 0 <= min(rates_per_s) <= max(rates_per_s) < float("inf"):
             raise ValueError(f"rates_per_s must be >= 0 and finite, got {list(rates_per_s)}")
-        if not 0 < step_s < float("inf"):
-            raise ValueError(f"step_s must be > 0 and finite, got {step_s}")
         self._rates_per_s = tuple(rates_per_s)
-        self._step_s = step_s
+        self._step_s = checked_length(step_s, "step_s")
         checked_rate(self.rate_per_s)
 
     @property
@@ -54,7 +52,8 @@ class Steps:
             last = step == len(self._rates_per_s) - 1
             start_ns = step * step_ns
             end_ns = max(start_ns, duration_ns) if last else start_ns + step_ns
-            count = generator.poisson(rate_per_s * (end_ns - start_ns) / NS_PER_S)
+            mean = rate_per_s * (end_ns - start_ns) / NS_PER_S
+            count = generator.poisson(checked_count(mean))
             pieces.append(start_ns + np.sort(generator.random(count)) * (end_ns - start_ns))
         times_ns = np.concatenate(pieces).astype(np.int64)
         return times_ns[times_ns < duration_ns]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_rate
+from colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
 from colocation.clock import NS_PER_S
 
 _UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -38,7 +38,7 @@ class Timestamps:
     def __init__(
         self, path: str, column: str = "timestamp", unit: str = "s", speed: float = 1.0
     ) -> None:
-        checked_rate(speed)
+        checked_rate(speed, "speed")
         if unit not in _UNITS_PER_S:
             raise ValueError(f"unit must be one of {', '.join(_UNITS_PER_S)}, got {unit!r}")
         times = np.sort(np.array(list(_numbers(Path(path), column))))
@@ -100,8 +100,8 @@ class AzureFunctions:
         speed: float = 1.0,
         scale: float = 1.0,
     ) -> None:
-        checked_rate(speed)
-        checked_rate(scale)
+        checked_rate(speed, "speed")
+        checked_rate(scale, "scale")
         counts = _minutes(Path(path), function)[first_minute - 1 :]
         if first_minute < 1 or not counts.sum():
             raise ValueError(f"{path}: no invocations from minute {first_minute}")
@@ -121,6 +121,7 @@ class AzureFunctions:
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw the times within the minutes, and counts where they are scaled to fractions."""
+        checked_count(float(self._means.sum()))
         whole = np.floor(self._means)
         counts = (whole + (generator.random(len(whole)) < self._means - whole)).astype(np.int64)
         minute = np.repeat(np.arange(len(counts)), counts)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+_MOST_KERNELS = 10_000
+
 
 @dataclass(frozen=True)
 class KernelModel:
@@ -23,7 +25,7 @@ class KernelModel:
     parallelism : int
         Operations of the first kernel that can run at once, for a batch of one (``p``); >= 1.
     kernels : int
-        Length of the chain (``K_max``); >= 1.
+        Length of the chain (``K_max``); 1 to 10,000.
     parallel_time : float
         Of one operation on one processor (``t_p``); > 0.
     serial_time : float
@@ -50,6 +52,8 @@ class KernelModel:
         for key in ("parallelism", "kernels", "repeats"):
             if getattr(self, key) < 1:
                 raise ValueError(f"{key} must be >= 1, got {getattr(self, key)}")
+        if self.kernels > _MOST_KERNELS:
+            raise ValueError(f"kernels must be <= {_MOST_KERNELS}, got {self.kernels}")
         if not 0 < self.parallel_time < float("inf"):
             raise ValueError(f"parallel_time must be > 0 and finite, got {self.parallel_time}")
         for key in ("serial_time", "data_time"):

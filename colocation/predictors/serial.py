@@ -8,6 +8,8 @@ from colocation.predictor import PREDICTORS, Profiles, Services
 from colocation.profile import part_ns
 from colocation.work import Piece
 
+_MOST_MARGIN = 1000.0
+
 
 @PREDICTORS.register("serial")
 class Serial:
@@ -16,12 +18,12 @@ class Serial:
     Raises
     ------
     ValueError
-        If ``margin`` is negative.
+        If ``margin`` is not 0 to 1000.
     """
 
     def __init__(self, services: Services, profiles: Profiles, margin: float = 0.0) -> None:
-        if not margin >= 0:
-            raise ValueError(f"margin must be >= 0, got {margin}")
+        if not 0 <= margin <= _MOST_MARGIN:
+            raise ValueError(f"margin must be 0 to {_MOST_MARGIN:g}, got {margin}")
         self._operators = tuple(service.operators for service in services)
         self._profiles = profiles
         self._factor = 1.0 + margin

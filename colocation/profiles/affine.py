@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colocation.profile import PROFILES
+from colocation.profile import PROFILES, checked_deviation
 
 
 @PROFILES.register("affine")
@@ -37,8 +37,7 @@ class Affine:
             raise ValueError(f"times of {self.fixed_ns} and {self.per_item_ns} ns")
         if not 1 <= self.knee_percent <= 100:
             raise ValueError(f"knee_percent must be 1 to 100, got {self.knee_percent}")
-        if not 0 <= self.deviation < float("inf"):
-            raise ValueError(f"deviation must be >= 0, got {self.deviation}")
+        checked_deviation(self.deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Evaluate the law; sequences do not matter."""

@@ -8,7 +8,7 @@ D-STACK (TCC'24), section 4.C; the departures are those of ``KernelModel``.
 from __future__ import annotations
 
 from colocation.dstack.kernel_model import KernelModel
-from colocation.profile import PROFILES
+from colocation.profile import PROFILES, checked_deviation
 
 
 @PROFILES.register("analytic")
@@ -47,14 +47,12 @@ class Analytic:
         if unit_ns < 1 or processors < 1:
             text = f"got {unit_ns} and {processors}"
             raise ValueError(f"unit_ns and processors must be >= 1, {text}")
-        if not 0 <= deviation < float("inf"):
-            raise ValueError(f"deviation must be >= 0, got {deviation}")
         self._model = KernelModel(
             parallelism, kernels, parallel_time, serial_time, data_time, repeats
         )
         self._unit_ns = unit_ns
         self._processors = processors
-        self._deviation = deviation
+        self._deviation = checked_deviation(deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Evaluate the model; sequences do not matter."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colocation.profile import PROFILES
+from colocation.profile import PROFILES, checked_deviation
 
 
 @PROFILES.register("bandwidth")
@@ -49,8 +49,7 @@ class Bandwidth:
             raise ValueError(f"times of {times_ns} ns")
         if not (0 <= self.l2 <= 1 and 0 <= self.dram <= 1):
             raise ValueError(f"l2 and dram must be 0 to 1, got {self.l2} and {self.dram}")
-        if not 0 <= self.deviation < float("inf"):
-            raise ValueError(f"deviation must be >= 0, got {self.deviation}")
+        checked_deviation(self.deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Evaluate the law; sequences do not matter."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from colocation.profile import PROFILES
+from colocation.profile import PROFILES, checked_deviation
 from colocation.veltair.derived import NETWORKS, derive
 from colocation.veltair.layer_profile import LayerProfile, read_layer_profile
 from colocation.veltair.resnet50 import resnet50_operations
@@ -50,8 +50,6 @@ class Layers:
         versions: Sequence[Mapping[str, float]] = ({"time": 1.0, "sensitivity": 0.0},),
         deviation: float = 0.0,
     ) -> None:
-        if not 0 <= deviation < float("inf"):
-            raise ValueError(f"deviation must be >= 0, got {deviation}")
         if not versions or any(set(row) != {"time", "sensitivity"} for row in versions):
             raise ValueError(f"versions need time and sensitivity, got {list(versions)}")
         if any(not row["time"] > 0 or not row["sensitivity"] >= 0 for row in versions):
@@ -60,7 +58,7 @@ class Layers:
         self.cores = self._times.cores
         self._factors = tuple(row["time"] for row in versions)
         self.sensitivities = tuple(row["sensitivity"] for row in versions)
-        self._deviation = deviation
+        self._deviation = checked_deviation(deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """The first version of all layers on the cores that a share is."""

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from colocation.clock import NS_PER_MS
-from colocation.profile import PROFILES
+from colocation.profile import PROFILES, checked_deviation
 
 
 @PROFILES.register("table")
@@ -40,9 +40,9 @@ class Table:
         self._items = list(items)
         self._rows = {int(share): list(row) for share, row in ms.items()}
         self._shares = sorted(self._rows)
-        if not 1 <= self._shares[0] <= self._shares[-1] <= 100 or not deviation >= 0:
-            raise ValueError(f"shares {self._shares} %, deviation {deviation}")
-        self._deviation = deviation
+        if not 1 <= self._shares[0] <= self._shares[-1] <= 100:
+            raise ValueError(f"shares must be 1 to 100 %, got {self._shares}")
+        self._deviation = checked_deviation(deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Interpolate by batch, then by share; a batch below the first takes as long as it.
