@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from colocation.change import Change, ChangeKind
-from colocation.clock import NS_PER_S
+from colocation.clock import NS_PER_MS, NS_PER_S
 from colocation.reorganiser import ReorganisationParams
 from colocation.toml_table import Table
 
@@ -49,9 +49,7 @@ def read_changes(tables: Sequence[Table], names: Mapping[str, Sequence[str]]) ->
 
 
 def _change(table: Table, names: Mapping[str, Sequence[str]]) -> tuple[int, Change]:
-    at_s = table.take("at_s", float)
-    if not 0 <= at_s * NS_PER_S < 2**62:
-        raise ValueError(f"{table.where}: at_s must be >= 0 and finite, got {at_s}")
+    at_ns = table.time_ns("at_s", NS_PER_S)
     given = {kind: table.take(kind, str, "") for kind in ("device", "service")}
     kinds = [kind for kind, name in given.items() if name]
     if len(kinds) != 1:
@@ -63,7 +61,7 @@ def _change(table: Table, names: Mapping[str, Sequence[str]]) -> tuple[int, Chan
         known = ", ".join(known for own, known in _STATES if own == kind)
         raise ValueError(f"{table.where}: state of a {kind} must be of {known}, got {state!r}")
     table.done()
-    return round(at_s * NS_PER_S), Change(_STATES[kind, state], names[kind].index(name))
+    return at_ns, Change(_STATES[kind, state], names[kind].index(name))
 
 
 def read_reorganisation(table: Table | None) -> ReorganisationParams | None:
@@ -78,12 +76,13 @@ def read_reorganisation(table: Table | None) -> ReorganisationParams | None:
         return None
     params = ReorganisationParams()
     nanoseconds = {
-        own: round(table.take(key, float, getattr(params, own) / NS_PER_S) * NS_PER_S)
-        for own, key in (
-            ("period_ns", "period_s"),
-            ("reorganisation_ns", "takes_s"),
-            ("window_ns", "window_s"),
+        own: table.time_ns(key, NS_PER_S, least_ns)
+        for own, key, least_ns in (
+            ("period_ns", "period_s", NS_PER_MS),
+            ("reorganisation_ns", "takes_s", 0),
+            ("window_ns", "window_s", NS_PER_MS),
         )
+        if key in table
     }
     threshold = table.take("threshold", float, params.threshold)
     windows = table.take("windows", int, params.windows)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from colocation.scenario import LiveSettings
-from colocation.toml_table import Table
+from colocation.toml_table import Table, read_table
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,7 @@ def read_to_measure(path: Path) -> ToMeasure:
     OSError
         If it cannot be read.
     """
-    try:
-        table = Table(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    table = read_table(path)
     services, devices = table.tables("service"), table.tables("device")
     names = tuple(row.take("name", str) for row in services)
     live = live_settings(table.take("live", dict, {}), names, path)

@@ -134,7 +134,13 @@ class Scenario:
         return tuple(tenant.service for tenant in self.tenants)
 
     def load(self) -> Load:
-        """Draw the queries; always the same ones."""
+        """Draw the queries; always the same ones.
+
+        Raises
+        ------
+        ValueError
+            If a service has too many to serve; the message names it.
+        """
         streams = [self._stream(tenant) for tenant in self.tenants]
         return merge(streams, [s.slo_ns for s in self.services], self.duration_ns)
 
@@ -180,7 +186,10 @@ class Scenario:
         arrivals, items, sequences = (
             np.random.default_rng([stream_of(self.seed, name), part]) for part in range(3)
         )
-        arrival_ns = tenant.arrivals.times_ns(self.duration_ns, arrivals)
+        try:
+            arrival_ns = tenant.arrivals.times_ns(self.duration_ns, arrivals)
+        except ValueError as error:
+            raise ValueError(f"{self.name}, service {name!r}: {error}") from error
         count = len(arrival_ns)
         return Stream(
             arrival_ns=arrival_ns,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from colocation.policies import policy_names
 from colocation.profile import PROFILES
 from colocation.scenario import Scenario, Tenant
 from colocation.service import Device, Service
-from colocation.toml_table import Table
+from colocation.toml_table import Table, read_table
 
 
 def read_scenario(path: Path, data: Path | None = None) -> Scenario:
@@ -39,11 +38,7 @@ def read_scenario(path: Path, data: Path | None = None) -> Scenario:
     OSError
         If a file cannot be read.
     """
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {error}") from error
-    return _Reader(path, data).scenario(Table(values, str(path)))
+    return _Reader(path, data).scenario(read_table(path))
 
 
 class _Reader:
@@ -65,7 +60,7 @@ class _Reader:
             name=table.take("name", str, self._path.stem),
             tenants=tenants,
             devices=devices,
-            duration_ns=_positive(table, "duration_s", NS_PER_S),
+            duration_ns=table.time_ns("duration_s", NS_PER_S, 1),
             seed=table.take("seed", int),
             policies=_policies(table, options),
             noise=self._noise(truth),
@@ -73,11 +68,11 @@ class _Reader:
             group_times=self._group_times(truth),
             side_by_side=_side_by_side(truth, devices),
             interference=self._interference(truth, names),
-            drain_ns=_drain_ns(table),
+            drain_ns=table.time_ns("drain_s", NS_PER_S) if "drain_s" in table else None,
             policy_options=self._options(table, options),
             changes=self._changes(table, subjects),
             reorganisation=read_reorganisation(table.optional("reorganise")),
-            spawn_ns=_spawn_ns(truth),
+            spawn_ns=truth.time_ns("spawn_us", NS_PER_US) if "spawn_us" in truth else 0,
             live=live_settings(table.take("live", dict, {}), names, self._path),
         )
         truth.done()
@@ -95,7 +90,7 @@ class _Reader:
         table.where = f"{self._path}, service {name!r}"
         items = table.integers("items", (1,), 1)
         most = table.take("max_queue", int, -1)
-        slo_ns = _positive(table, "slo_ms", NS_PER_MS)
+        slo_ns = table.time_ns("slo_ms", NS_PER_MS, 1)
         try:
             service = Service(
                 name=name,
@@ -203,13 +198,6 @@ def _policies(table: Table, options: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _drain_ns(table: Table) -> int | None:
-    drain_s = table.take("drain_s", float, float("inf"))
-    if not drain_s >= 0:
-        raise ValueError(f"{table.where}: drain_s must be >= 0, got {drain_s}")
-    return None if drain_s == float("inf") else round(drain_s * NS_PER_S)
-
-
 def _side_by_side(truth: Table, devices: Sequence[Device]) -> str:
     asked = truth.take("side_by_side", str, "")
     if asked not in ("", "lanes", "streams"):
@@ -219,17 +207,3 @@ def _side_by_side(truth: Table, devices: Sequence[Device]) -> str:
         text = f"side_by_side needs devices of as many lanes each, two or more, got {sorted(lanes)}"
         raise ValueError(f"{truth.where}: {text}")
     return asked
-
-
-def _spawn_ns(truth: Table) -> int:
-    spawn_us = truth.take("spawn_us", float, 0.0)
-    if not 0 <= spawn_us < 2**40:
-        raise ValueError(f"{truth.where}: spawn_us must be >= 0 and finite, got {spawn_us}")
-    return round(spawn_us * NS_PER_US)
-
-
-def _positive(table: Table, key: str, unit_ns: int) -> int:
-    value = table.take(key, float)
-    if not 0 < value * unit_ns < 2**62:
-        raise ValueError(f"{table.where}: {key} must be > 0 and finite, got {value}")
-    return max(1, round(value * unit_ns))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
+_LARGEST = 2**62
 _WORDS = {
-    int: "an integer",
-    float: "a number",
+    int: "an integer below 2^62",
+    float: "a finite number",
     str: "a string",
     dict: "a table",
     list: "a list",
@@ -37,18 +41,17 @@ class Table:
         Raises
         ------
         ValueError
-            If it is missing and has no default, or is of another type.
+            If it is missing and has no default, is of another type or no number of 64 bits.
         """
         if key not in self._values:
             if default is _REQUIRED:
                 raise ValueError(f"{self.where}: {key} is missing")
             return cast(T, default)
         value = self._values.pop(key)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if not isinstance(value, kind) or isinstance(value, bool):
+        right = isinstance(value, (int, float) if kind is float else kind)
+        if not right or isinstance(value, bool) or not _fits(value):
             raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {value!r}")
-        return value
+        return cast(T, float(value) if kind is float else value)
 
     def table(self, key: str, default: Any = _REQUIRED) -> Table:
         """Remove a table of this one."""
@@ -56,7 +59,7 @@ class Table:
 
     def optional(self, key: str) -> Table | None:
         """Remove a table of this one; None if there is none."""
-        return self.table(key) if key in self._values else None
+        return self.table(key) if key in self else None
 
     def tables(self, key: str, default: Any = _REQUIRED) -> list[Table]:
         """Remove a list of tables, at least one unless there is a default."""
@@ -71,9 +74,21 @@ class Table:
         """Remove a list of integers, each at least ``least``."""
         values = self.take(key, list, list(default))
         for value in values or [None]:
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            is_integer = isinstance(value, int) and not isinstance(value, bool)
+            if not is_integer or not least <= value < _LARGEST:
                 raise ValueError(f"{self.where}: {key} must be integers >= {least}, got {values}")
         return tuple(values)
+
+    def time_ns(self, key: str, unit_ns: int, least_ns: int = 0) -> int:
+        """Remove a time in some unit, in nanoseconds at least ``least_ns``."""
+        value = self.take(key, float)
+        if not 0 <= value * unit_ns < _LARGEST or round(value * unit_ns) < least_ns:
+            least = f"{least_ns / unit_ns:g}"
+            raise ValueError(f"{self.where}: {key} must be >= {least} and finite, got {value}")
+        return round(value * unit_ns)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
 
     def rest(self) -> dict[str, Any]:
         """Remove and return all that is left."""
@@ -90,3 +105,26 @@ class Table:
         """
         if self._values:
             raise ValueError(f"{self.where}: unknown key {', '.join(sorted(self._values))}")
+
+
+def read_table(path: Path) -> Table:
+    """Read a TOML file.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message names it.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        return Table(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _fits(value: object) -> bool:
+    """Whether a number is one that 64 bits hold; what is no number fits."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or abs(value) < _LARGEST

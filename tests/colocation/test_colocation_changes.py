@@ -258,7 +258,7 @@ reorganise = { period_s = 0.1, takes_s = 0.05, windows = 4 }
         ('change = [{ at_s = 1, state = "lost" }]', "give a device or a service"),
         ('change = [{ at_s = 1, device = "gpu0", state = "back" }]', "'gpu0' is here already"),
         ('change = [{ at_s = 1, device = "gpu0", state = "lost", x = 1 }]', "unknown key x"),
-        ("reorganise = { period_s = 0 }", "must be > 0"),
+        ("reorganise = { period_s = 0 }", "period_s must be >= 0.001"),
         ("reorganise = { every = 1 }", "unknown key every"),
     ],
 )
