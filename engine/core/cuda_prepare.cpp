@@ -54,7 +54,9 @@ std::shared_ptr<const Kernel> CudaDevice::make(const KernelMaker& maker) {
       kernels_.insert(slot);
       made.set_value({std::move(slot), {}});
     } catch (const std::exception& error) {
-      made.set_value({nullptr, error.what()});
+      // Lost before the caller hears of it, who may look at once.
+      if (!fatal_.empty()) lose(std::exchange(fatal_, {}));
+      made.set_value({nullptr, lost_.empty() ? error.what() : lost_});
     }
   };
   if (!calls_->push(call)) throw std::runtime_error("device '" + name() + "' is closed");

@@ -80,12 +80,17 @@ CudaSession::CudaSession(const CudaSegment& segment, cuda::Launch& launch, Mode 
     : segment_(segment), api_(api()), options_(run_options(false)), draining_(run_options(true)) {
   launch.api().last_error.code();  // see run()
   const CudaAllocator::Scope scope(launch);
-  session_ =
-      std::make_unique<InferenceSession>(segment.source->params(), [&](OrtSessionOptions* options) {
-        append_provider(options, segment, launch.stream(), mode);
-        for (const auto& [name, weight] : segment.weights)
-          check(api_.add_initializer(options, name.c_str(), weight->tensor.get()));
-      });
+  const auto configure = [&](OrtSessionOptions* options) {
+    append_provider(options, segment, launch.stream(), mode);
+    for (const auto& [name, weight] : segment.weights)
+      check(api_.add_initializer(options, name.c_str(), weight->tensor.get()));
+  };
+  try {
+    session_ = std::make_unique<InferenceSession>(segment.source->params(), configure);
+  } catch (const std::runtime_error& error) {
+    throw_if_lost(launch, error.what());
+    throw;
+  }
   binding_ = create<OrtIoBinding>(api_.create_binding, session_->get());
 }
 

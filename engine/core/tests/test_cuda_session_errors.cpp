@@ -122,3 +122,31 @@ TEST(a_fatal_error_within_a_session_loses_the_device_and_destroys_no_session) {
     if (!resets) CHECK(contains(why, "process must be restarted"));
   }
 }
+
+TEST(a_fatal_error_while_a_session_opens_loses_the_device_and_destroys_no_session) {
+  const std::string with_own_weight = "in x 10;weight w 10 3;out y 10";  // opening it calls CUDA
+  for (const bool resets : {true, false}) {
+    for (int nth = 1; nth <= lanes; ++nth) {
+      const FakeCuda fake;
+      const FakeOrt ort;
+      DeviceParams params = gpu_of_sessions(lanes);
+      params.cuda.resets_when_lost = resets;
+      {
+        MachineOwner machine(machine_of({cpu(1), params}));
+        const PlanPtr plan = sum(machine);
+        fake.inject("launch", nth, 700);
+        const std::string why = refusal([&] { return sum(machine, with_own_weight); });
+        CHECK(contains(why, "'cuda:0' is lost") && contains(why, "CUDA error 700"));
+        CHECK(machine->is_lost());
+        CHECK(contains(run_once(machine, *plan)->error(), "is lost"));
+      }
+      CHECK(ort.count("sessions") == static_cast<std::size_t>(lanes + nth - 1));
+      ort.check_clean();  // a session that ends on a lost device would be a violation
+      const std::string again = refusal([&] {
+        MachineOwner machine(machine_of({cpu(1), params}));
+        return sum(machine, with_own_weight);
+      });
+      CHECK(again.empty() == resets);
+    }
+  }
+}
