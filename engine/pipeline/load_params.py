@@ -37,7 +37,8 @@ class LoadParams:
     finalists : int
         How many of the best predicted segmentations to build and run before choosing.
     selection_ns : int
-        Most time for running them, three rounds apart.
+        Most time for running them, three rounds apart; where there are several devices, again for
+        each time that clusters are placed anew with what was measured.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
     slice_ms : float
