@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.result_file import RESULTS, markdown
 
 _DOCS = Path(__file__).parent.parent / "docs"
-PAGES = (_DOCS / "PERFORMANCE.md", _DOCS / "COLOCATION.md")
+PAGES = tuple(_DOCS / f"{name}.md" for name in ("PERFORMANCE", "COLOCATION", "COLOCATION_RESULTS"))
 _TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
