@@ -15,6 +15,8 @@ from colocation.scenario import Scenario
 BOUND = "clairvoyant bound"
 """Stands for a policy: the load above which no policy can hold the target."""
 
+_MOST_SEEDS = 1000
+
 Counts = tuple[tuple[int, int], ...]
 """Of each service: queries offered, and answered in time."""
 
@@ -28,7 +30,7 @@ class CapacityParams:
     target : float
         Share of the offered queries that must be answered in time; 0 < target <= 1.
     seeds : int
-        Loads are drawn for so many seeds, from the scenario's on; >= 1.
+        Loads are drawn for so many seeds, from the scenario's on; 1 to 1000.
     each : bool
         Whether every service must reach the target, instead of all together.
     search : SearchParams
@@ -45,9 +47,9 @@ class CapacityParams:
     search: SearchParams = field(default_factory=SearchParams)
 
     def __post_init__(self) -> None:
-        if not 0 < self.target <= 1 or self.seeds < 1:
+        if not 0 < self.target <= 1 or not 1 <= self.seeds <= _MOST_SEEDS:
             text = f"got {self.target} and {self.seeds}"
-            raise ValueError(f"0 < target <= 1 and seeds >= 1, {text}")
+            raise ValueError(f"0 < target <= 1 and seeds 1 to {_MOST_SEEDS}, {text}")
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def test_capacity_as_a_table(engine: Command, scenario: Path) -> None:
     [
         (("--policy", "magic"), "unknown policy 'magic'"),
         (("--target", "0"), "0 < target <= 1"),
-        (("--seeds", "0"), "seeds >= 1"),
+        (("--seeds", "0"), "seeds 1 to 1000"),
+        (("--seeds", "100000000000000000000"), "seeds 1 to 1000"),
         (("--tolerance", "0"), "tolerance must be > 0"),
         (("--duration", "nan"), "--duration"),
         (("--plot", "nowhere/p.html"), "there is no folder"),
