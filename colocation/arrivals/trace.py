@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
 from colocation.clock import NS_PER_S
+from colocation.csv_file import read_rows
 
 _UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MINUTE_NS = 60 * NS_PER_S
@@ -131,12 +131,14 @@ class AzureFunctions:
 
 
 def _numbers(path: Path, column: str) -> Iterator[float]:
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        if column not in (reader.fieldnames or ()):
-            raise ValueError(f"{path}: no column {column!r}")
-        for row in reader:
-            yield _number(path, reader.line_num, row[column])
+    rows = read_rows(path)
+    _, columns = next(rows, (1, []))
+    if column not in columns:
+        raise ValueError(f"{path}: no column {column!r}")
+    place = columns.index(column)
+    for line, row in rows:
+        if row:
+            yield _number(path, line, row[place] if place < len(row) else None)
 
 
 def _number(path: Path, line: int, cell: str | None) -> float:
@@ -150,12 +152,14 @@ def _number(path: Path, line: int, cell: str | None) -> float:
 
 
 def _minutes(path: Path, function: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        minutes = [name for name in reader.fieldnames or () if name.isdigit()]
-        if "HashFunction" not in (reader.fieldnames or ()) or not minutes:
-            raise ValueError(f"{path}: not a file of invocations per function and minute")
-        for row in reader:
-            if row["HashFunction"] == function:
-                return np.array([_number(path, reader.line_num, row[m]) for m in minutes])
+    rows = read_rows(path)
+    _, columns = next(rows, (1, []))
+    minutes = [place for place, name in enumerate(columns) if name.isdigit()]
+    if "HashFunction" not in columns or not minutes:
+        raise ValueError(f"{path}: not a file of invocations per function and minute")
+    name = columns.index("HashFunction")
+    for line, row in rows:
+        if row[name : name + 1] == [function]:
+            row += [""] * (len(columns) - len(row))
+            return np.array([_number(path, line, row[place]) for place in minutes])
     raise ValueError(f"{path}: no function {function!r}")

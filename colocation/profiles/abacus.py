@@ -10,12 +10,12 @@ are the other one alone.
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from statistics import median
 
+from colocation.csv_file import read_rows
 from colocation.profile import PROFILES
 
 _COLUMNS = ["model", "start", "end", "bs", "seq_len"] * 2 + ["median", "mean", "var"]
@@ -85,12 +85,14 @@ def _solo_runs(folder: Path, model: str, operators: int) -> Solo:
     if not files:
         raise ValueError(f"{folder}: no CSV files")
     for path in files:
-        with path.open(newline="") as file:
-            reader = csv.reader(file)
-            if next(reader, None) != _COLUMNS:
-                raise ValueError(f"{path}: the columns must be {','.join(_COLUMNS)}")
-            for row in reader:
+        rows = read_rows(path)
+        if next(rows, (1, []))[1] != _COLUMNS:
+            raise ValueError(f"{path}: the columns must be {','.join(_COLUMNS)}")
+        for line, row in rows:
+            try:
                 _collect(row, model, operators, runs)
+            except (ValueError, IndexError, ZeroDivisionError) as error:
+                raise ValueError(f"{path}, line {line}: not a measured pair ({error})") from error
     return runs
 
 

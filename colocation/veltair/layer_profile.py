@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from colocation.clock import NS_PER_US
+from colocation.csv_file import read_rows
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,11 @@ def read_layer_profile(path: Path, cores: tuple[int, ...]) -> LayerProfile:
         If it cannot be read.
     """
     rows = []
-    with path.open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.reader(file), 1):
-            try:
-                rows.append(tuple(int(float(cell) * NS_PER_US) for cell in row))
-            except ValueError as error:
-                raise ValueError(f"{path}, row {number}: {error}") from error
+    for number, row in read_rows(path):
+        try:
+            rows.append(tuple(int(float(cell) * NS_PER_US) for cell in row))
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"{path}, row {number}: {error}") from error
     try:
         return LayerProfile(cores, tuple(rows))
     except ValueError as error:

@@ -9,14 +9,15 @@ and standard deviation (the column is called ``var``) over its repeats, in micro
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from colocation.csv_file import read_rows
 from colocation.overlap.features import Layout, Part, Parts, Rows
 
 Column = npt.NDArray[np.float64]
@@ -147,8 +148,7 @@ class _Row:
 
 
 def _header(path: Path) -> list[str]:
-    with path.open(newline="") as file:
-        return next(csv.reader(file), [])
+    return next(read_rows(path), (1, []))[1]
 
 
 def _slots(columns: list[str]) -> int:
@@ -163,14 +163,11 @@ def _read(path: Path, only: Sequence[str] | None) -> list[_Row]:
         raise ValueError(f"{path}: the columns must be {','.join(_OF_MODEL + _OF_GROUP)}")
     wanted = None if only is None else sorted(only)
     names = slice(0, slots * len(_OF_MODEL), len(_OF_MODEL))
-    with path.open(newline="") as file:
-        reader = csv.reader(file)
-        next(reader)
-        return [
-            _row(path, number, values, slots)
-            for number, values in enumerate(reader, 2)
-            if wanted is None or sorted(values[names]) == wanted
-        ]
+    return [
+        _row(path, number, values, slots)
+        for number, values in islice(read_rows(path), 1, None)
+        if wanted is None or sorted(values[names]) == wanted
+    ]
 
 
 def _row(path: Path, number: int, values: list[str], slots: int) -> _Row:

@@ -1,0 +1,26 @@
+"""Reading CSV files, with errors that say where."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each row of a file in UTF-8, with the number of the line on which it ends.
+
+    Raises
+    ------
+    ValueError
+        If it is no text or a cell is too long; the message says which file, and which line.
+    OSError
+        If it cannot be read.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        try:
+            for row in reader:
+                yield reader.line_num, row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from error
