@@ -1,20 +1,22 @@
 """Runs what a policy will run before it counts: sessions open, memory is taken, replays recorded.
 
-What a policy will run is seen in its simulation. If it cuts a model in one place there, it will cut
-any model in any place live: times differ, and so do the cuts, and the versions that it chooses.
+What a policy will run is seen in its simulation. Live times differ, and with them where it cuts,
+how many queries it batches and which versions it chooses: if it cuts a model in one place there,
+any model in any place is rehearsed, and where it batches queries, any number of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, count
 from typing import NamedTuple
 
 from colocation.load import Load
 from colocation.query import Query
 from colocation.record import Record
-from colocation.service import Partition
+from colocation.service import Partition, Service
+from colocation.simulator import Run
 from colocation.work import Group, piece_of
 from engine.errors import ExecutionError
 from engine.live.backend import EngineBackend
@@ -35,14 +37,25 @@ class Part(NamedTuple):
     together: int = 1
 
 
-def parts_of(record: Record, load: Load, operators: Sequence[int]) -> list[Part]:
-    """Each kind of piece that a run had, in the order in which they came first.
+def rehearse(backend: EngineBackend, run: Run, load: Load, services: Sequence[Service]) -> None:
+    """Run what a simulated run shows, in each kind of partition what has a place there.
 
-    Parameters
-    ----------
-    operators : sequence of int
-        Of each service.
+    Raises
+    ------
+    ExecutionError
+        If a group fails.
     """
+    record, partitions = run.record, run.deployment.partitions
+    where = [record.group_partition[group] for group in record.piece_group]
+    placed = {(partitions[a.partition], a.service) for a in run.deployment.assignments}
+    placed |= {(partitions[k], s) for k, s in zip(where, record.piece_service, strict=True)}
+    parts = parts_of(record, load, services)
+    kinds = dict.fromkeys(partitions)
+    run_parts(backend, {p: [own for own in parts if (p, own.service) in placed] for p in kinds})
+
+
+def parts_of(record: Record, load: Load, services: Sequence[Service]) -> list[Part]:
+    """Each kind of piece that a run had, in the order in which they came first."""
     found: dict[Part, None] = {}
     together = Counter(record.piece_group)
     for piece, service in enumerate(record.piece_service):
@@ -53,21 +66,30 @@ def parts_of(record: Record, load: Load, operators: Sequence[int]) -> list[Part]
         kind = (record.group_cores[group], together[group])
         part = Part(service, own, record.piece_start[piece], record.piece_end[piece], *kind)
         found[part] = None
-    if all((part.start, part.end) == (0, operators[part.service]) for part in found):
+    found = dict.fromkeys(one for part in found for one in _batches(part, services))
+    if all((part.start, part.end) == (0, services[part.service].operators) for part in found):
         return list(found)
-    return list(dict.fromkeys(cut for part in found for cut in _cuts(part, operators)))
+    return list(dict.fromkeys(cut for part in found for cut in _cuts(part, services)))
 
 
-def _cuts(part: Part, operators: Sequence[int]) -> Iterator[Part]:
+def _batches(part: Part, services: Sequence[Service]) -> Iterator[Part]:
+    """A part with any number of queries, if it has several that are alike."""
+    own = part.items[0]
+    if len(part.items) == 1 or part.items != (own,) * len(part.items):
+        yield part
+        return
+    for number in range(1, max(services[part.service].max_batch // own, len(part.items)) + 1):
+        yield part._replace(items=(own,) * number)
+
+
+def _cuts(part: Part, services: Sequence[Service]) -> Iterator[Part]:
     """All stretches of a part's model."""
-    for start, end in combinations(range(operators[part.service] + 1), 2):
+    for start, end in combinations(range(services[part.service].operators + 1), 2):
         yield part._replace(start=start, end=end)
 
 
-def rehearse(
-    backend: EngineBackend, partitions: Sequence[Partition], parts: Sequence[Part]
-) -> None:
-    """Run each part in each kind of partition, in every version of its model.
+def run_parts(backend: EngineBackend, parts: Mapping[Partition, Sequence[Part]]) -> None:
+    """Run parts in their partitions, in every version of their models.
 
     Raises
     ------
@@ -75,10 +97,9 @@ def rehearse(
         If a group fails.
     """
     ids = count()
-    kinds = list(dict.fromkeys(partitions))
-    backend.prepare(kinds)
-    for place in range(len(kinds)):
-        for part in parts:
+    backend.prepare(list(parts))
+    for place, own in enumerate(parts.values()):
+        for part in own:
             for version in range(backend.models[part.service].versions):
                 _rehearse_part(backend, place, part, version, ids)
 

@@ -16,7 +16,7 @@ from colocation.simulator import Run, Setting, simulate
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.measure import MeasureParams, measure
-from engine.live.rehearsal import parts_of, rehearse
+from engine.live.rehearsal import rehearse
 from engine.live.setting_up import load_models, places, replay_backend
 
 
@@ -79,9 +79,7 @@ def compare_live(
 
     def runner(setting: Setting, policy: PolicySpec) -> Run:
         simulated = simulate(setting, policy)
-        operators = [service.operators for service in setting.demand.services]
-        parts = parts_of(simulated.record, setting.load, operators)
-        rehearse(backend, simulated.deployment.partitions, parts)
+        rehearse(backend, simulated, setting.load, setting.demand.services)
         return serve_live(setting, policy, backend)
 
     return compare(scenario, policies, runner)
