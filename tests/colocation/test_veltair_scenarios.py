@@ -73,7 +73,7 @@ def test_bad_profiles_are_refused(data: Path) -> None:
     path = str(data / "veltair" / "resnet50_layers_us.csv")
     for options, message in (
         ({"model": "vgg"}, "unknown model 'vgg'; there are: resnet50, derived_googlenet"),
-        ({"deviation": -1.0}, "deviation must be >= 0"),
+        ({"deviation": -1.0}, "deviation must be 0 to 100"),
         ({"versions": []}, "versions need time and sensitivity"),
         ({"versions": [{"time": 0.0, "sensitivity": 1.0}]}, "time > 0, sensitivity >= 0"),
     ):
