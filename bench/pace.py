@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from statistics import fmean
 from typing import NamedTuple
 
 from colocation import Scenario
@@ -43,7 +44,7 @@ def pace_of(scenario: Scenario, run: Run, window_ns: int = WINDOW_NS) -> Pace:
         _ratio(own for own in alone if own.services == (service,)) or overall
         for service in range(len(scenario.services))
     )
-    groups = [own.at(_mean(services[k] for k in own.services)) for own in groups]
+    groups = [own.at(fmean(services[k] for k in own.services)) for own in groups]
     together = _ratio(own for own in groups if len(own.services) > 1) or 1.0
     by_window: dict[int, list[Timed]] = {}
     for own in groups:
@@ -62,11 +63,6 @@ def _ratio(timed: Iterable[Timed]) -> float:
     return sum(own.took_ns for own in rows) / profiled_ns if rows else 0.0
 
 
-def _mean(factors: Iterable[float]) -> float:
-    rows = list(factors)
-    return sum(rows) / len(rows)
-
-
 def _timed(scenario: Scenario, run: Run) -> Iterator[Timed]:
     """Groups that ended, beside what a truth without noise says of them."""
     plain = replace(scenario, noise=lambda draw, spread: 1.0, interference=None)
@@ -76,12 +72,14 @@ def _timed(scenario: Scenario, run: Run) -> Iterator[Timed]:
         if end_ns == NEVER_NS:
             continue
         partition = run.deployment.partitions[group.partition]
-        share = partition.share_percent
-        if partition.cores:
-            share = max(1, share * group.cores // partition.cores)
         services = tuple(piece.service for piece in group.pieces)
         took_ns = end_ns - group.start_ns
-        yield Timed(services, group.start_ns, took_ns, truth.group_ns(group, share))
+        yield Timed(
+            services,
+            group.start_ns,
+            took_ns,
+            truth.group_ns(group, partition.share_of(group.cores)),
+        )
 
 
 def _groups(record: Record) -> list[Group]:

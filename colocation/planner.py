@@ -43,6 +43,10 @@ class Demand:
         """Profiled time of a batch of the longest sequences."""
         return self.profiles[service].latency_ns(items, self.sequences[service], share_percent)
 
+    def least_items(self, service: int) -> int:
+        """Of a batch that every query that is served at all fits into."""
+        return min(self.items[service], self.services[service].max_batch)
+
     def shares(self, service: int, items: int) -> tuple[int, ...]:
         """Shares in percent on which a batch has a time, ascending: of a CPU, whole lanes.
 

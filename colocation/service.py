@@ -103,6 +103,12 @@ class Partition:
     lanes: tuple[int, ...] = field(default=())
     cores: int = 0
 
+    def share_of(self, cores: int) -> int:
+        """Percent of the device that a group of so many cores computes on, at least one."""
+        return (
+            max(1, self.share_percent * cores // self.cores) if self.cores else self.share_percent
+        )
+
     def held_ppm(self, cores: int) -> int:
         """Millionths of the device that a group of so many cores holds, rounded down.
 

@@ -156,10 +156,7 @@ class VirtualExecutor:
     def _alone_ns(self, group: Group) -> int:
         """Time of a whole group with the rest of its device idle."""
         partition = self._partitions[group.partition]
-        share_percent = partition.share_percent
-        if partition.cores:
-            share_percent = max(1, share_percent * group.cores // partition.cores)
-        return self._truth.group_ns(group, share_percent)
+        return self._truth.group_ns(group, partition.share_of(group.cores))
 
     def _push(self, time_ns: int, kind: int, version: int, group: Group | None) -> None:
         self._caused += 1

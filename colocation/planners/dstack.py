@@ -124,8 +124,7 @@ class DStackPlanner:
         for service, device, part in places:
             point = points[service]
             rate_per_s = demand.rates_per_s[service] * min(1.0, part / (needs[service] or 1.0))
-            known = demand.shares(service, point.items)
-            for share_percent in self._shares(point.share_percent, known):
+            for share_percent in self._shares(demand, service, point):
                 slo_ns = demand.services[service].slo_ns
                 took_ns = demand.latency_ns(service, point.items, share_percent)
                 place = (service, len(partitions), point.items)
@@ -138,16 +137,17 @@ class DStackPlanner:
         """Instances of a service on a device."""
         return 1 if self._reduced is None else 2
 
-    def _shares(self, share_percent: int, known: Sequence[int]) -> Iterator[int]:
-        yield share_percent
+    def _shares(self, demand: Demand, service: int, point: OperatingPoint) -> Iterator[int]:
+        yield point.share_percent
         if self._reduced is not None:
-            yield _next_above(known, max(1, round(share_percent * self._reduced)))
+            known = demand.shares(service, point.items)
+            yield _next_above(known, max(1, round(point.share_percent * self._reduced)))
 
     def _point(self, demand: Demand, service: int) -> OperatingPoint:
         def latency_ns(items: int, share_percent: int) -> int:
             return demand.latency_ns(service, items, share_percent)
 
-        known = demand.shares(service, _least(demand, service))
+        known = demand.shares(service, demand.least_items(service))
         point = self._chosen(demand, service, known)
         if point is None:
             batch = max(self._batch or 1, demand.items[service])
@@ -175,15 +175,10 @@ class DStackPlanner:
         fitted = self._program and len(known) == 100
         search = optimise if fitted else partial(exhaustive, shares=known)
         found = search(latency_ns, limits) or search(latency_ns, replace(limits, halved=False))
-        least = _least(demand, service)
+        least = demand.least_items(service)
         if found is not None and found.items < least:
             found = point_of(latency_ns, least, found.share_percent)
         return found
-
-
-def _least(demand: Demand, service: int) -> int:
-    """Items of the largest query that is served at all."""
-    return min(demand.items[service], demand.services[service].max_batch)
 
 
 def _next_above(known: Sequence[int], share_percent: int) -> int:

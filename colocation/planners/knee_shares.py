@@ -77,7 +77,7 @@ class KneeShares:
 def _at_knee(demand: Demand, service: int) -> _Place:
     """Knee of the largest batch that may follow another one like it within the target."""
     own = demand.services[service]
-    batch = _least(demand, service)
+    batch = demand.least_items(service)
     shares = demand.shares(service, batch)
     for items in range(own.max_batch, batch, -1):
         if 2 * _latency_ns(demand, service, items, shares[-1]) <= own.slo_ns:
@@ -88,11 +88,6 @@ def _at_knee(demand: Demand, service: int) -> _Place:
         return _latency_ns(demand, service, batch, share_percent)
 
     return _Place(service, 0, knee_by_derivative(latency_ns, shares), batch)
-
-
-def _least(demand: Demand, service: int) -> int:
-    """Items of the largest query that is served at all."""
-    return min(demand.items[service], demand.services[service].max_batch)
 
 
 def _latency_ns(demand: Demand, service: int, items: int, share_percent: int) -> float:
@@ -135,14 +130,13 @@ def _scaled(place: _Place, placed: Sequence[_Place], demand: Demand) -> _Place:
     asked_percent = sum(other.share_percent for other in placed if other.device == place.device)
     share_percent = max(1, place.share_percent * 100 // max(100, asked_percent))
     name = demand.services[place.service].name
-    least = _least(demand, place.service)
-    known = [share for share in demand.shares(place.service, least) if share <= share_percent]
-    if not known:
-        try:
-            demand.latency_ns(place.service, least, share_percent)
-        except ValueError as error:
-            raise ValueError(f"service {name!r} at {share_percent} %: {error}") from error
-    share_percent = known[-1]
+    least = demand.least_items(place.service)
+    below = [share for share in demand.shares(place.service, least) if share <= share_percent]
+    share_percent = max(below, default=share_percent)
+    try:
+        demand.latency_ns(place.service, least, share_percent)
+    except ValueError as error:
+        raise ValueError(f"service {name!r} at {share_percent} %: {error}") from error
     slo_ns = demand.services[place.service].slo_ns
     fitting = (
         items

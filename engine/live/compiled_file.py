@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from colocation.toml_table import Table
+from colocation.toml_table import Table, read_table
 from engine.errors import ConfigError
 
 FORMAT = "surplus-compiled/1"
@@ -74,7 +73,7 @@ def read_manifest(path: Path) -> Manifest:
         If it cannot be read, is of another format, or a key is unknown, missing or out of range.
     """
     try:
-        table = Table(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        table = read_table(path)
         if table.take("format", str) != FORMAT:
             raise ValueError(f"{path}: format must be {FORMAT!r}")
         artifacts = tuple(_artifact(row, path.parent) for row in table.tables("artifact"))
