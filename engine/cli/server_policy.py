@@ -47,8 +47,9 @@ async def serve_by_policy(
     except BaseException:
         await server.stop()
         raise
+    ready = list(zip(newest.values(), served, strict=True))
     done = await server.serve_until_stopped(
-        lambda: announce(list(newest.values()), address, params.host, server.http_port)
+        lambda: announce(ready, address, params.host, server.http_port)
     )
     service.close()
     return done

@@ -16,7 +16,7 @@ from engine.pipeline.executor import ModelExecutor
 from engine.pipeline.lazy import LazyExecutor, LazyModel
 from engine.pipeline.load import LoadParams, load_with
 from engine.profiling.devices import available_cores
-from engine.serving.executor import Executor
+from engine.serving.executor import Executor, TensorSpec
 from engine.serving.repository import RepositoryEntry
 from engine.serving.served_model import ServedModel
 from engine.serving.server import Server, ServerParams
@@ -63,7 +63,7 @@ async def _load_all(
     served: Sequence[tuple[RepositoryEntry, ServedModel]],
     loading: LoadParams,
     load: Callable[[RepositoryEntry, LoadParams], Executor],
-) -> list[RepositoryEntry]:
+) -> list[tuple[RepositoryEntry, ServedModel]]:
     """Load side by side, one a core; those that became ready, in order.
 
     Raises
@@ -86,7 +86,7 @@ async def _load_all(
 
     with ThreadPoolExecutor(available_cores()) as threads:
         done = await asyncio.gather(*(one(entry, model) for entry, model in served))
-    ready = [entry for (entry, _), well in zip(served, done, strict=True) if well]
+    ready = [pair for pair, well in zip(served, done, strict=True) if well]
     if not ready:
         raise ConfigError("no model could be loaded")
     return ready
@@ -113,22 +113,29 @@ def _host(host: str) -> str:
 
 
 def announce(
-    ready: Sequence[RepositoryEntry], address: str, host: str, http_port: int | None
+    ready: Sequence[tuple[RepositoryEntry, ServedModel]],
+    address: str,
+    host: str,
+    http_port: int | None,
 ) -> None:
     """Say what is served where, and how to query it."""
-    names = ", ".join(dict.fromkeys(entry.name for entry in ready))
+    names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready))
     print(f"serving {names} on {address} (gRPC, Open Inference Protocol)")
-    print(f"query: {query_command(ready[0], address)}", flush=True)
+    entry, model = ready[0]
+    print(f"query: {query_command(entry, model.executor.inputs, address)}", flush=True)
     if http_port is not None:
         print(f"HTTP: http://{_host(host)}:{http_port}/v2", flush=True)
 
 
-def query_command(entry: RepositoryEntry, address: str) -> str:
-    """A command that sends queries to a model, with its example inputs if it has some."""
+def query_command(entry: RepositoryEntry, inputs: Sequence[TensorSpec], address: str) -> str:
+    """A command that sends queries to a model: its example inputs, or else open dimensions of 1."""
     command = [_loadgen(), "--url", address, "--model", entry.name, "--duration", "10s"]
     beside = entry.path.with_suffix(".npz")
     if beside.exists():
-        command += ["--inputs", str(beside)]
+        return shlex.join([*command, "--inputs", str(beside)])
+    for spec in inputs:
+        if spec.shape is not None and -1 in spec.shape:
+            command += ["--shape", f"{spec.name}:{','.join(str(abs(size)) for size in spec.shape)}"]
     return shlex.join(command)
 
 

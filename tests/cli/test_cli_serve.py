@@ -115,8 +115,14 @@ def test_http_beside_grpc(cli_folder: Path, image: np.ndarray) -> None:
         _stop(process)
 
 
-def test_the_suggested_query_runs(cli_folder: Path, image: np.ndarray) -> None:
-    with _served(cli_folder / "cache", cli_folder / "lenet.onnx") as (process, _, query):
+@pytest.mark.parametrize("has_examples", [True, False])
+def test_the_suggested_query_runs(cli_folder: Path, tmp_path: Path, has_examples: bool) -> None:
+    """Its inputs have an open batch, of which the command must say the size."""
+    model = cli_folder / "lenet.onnx"
+    if not has_examples:
+        model = shutil.copy(model, tmp_path / "lenet.onnx")
+    with _served(cli_folder / "cache", model) as (process, _, query):
+        assert ("--inputs" in query, "--shape" in query) == (has_examples, not has_examples)
         command = query.removeprefix("query: ").replace("10s", "10ms").strip()
         done = subprocess.run(
             f"{command} --warmup 0s --json -",
