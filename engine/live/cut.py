@@ -43,8 +43,7 @@ def cut(
     """
     count = len(graph.tasks)
     if not 1 <= groups <= count:
-        text = f"{count} operators cannot be cut into {groups} groups"
-        raise ConfigError(f"model {graph.name!r}: {text}")
+        raise ConfigError(f"{count} operators cannot be cut into {groups} groups")
     ends_ns = np.array([0, *accumulate(times_ns)], np.float64)
     ideal_ns = max(1.0, ends_ns[-1] / groups)
     length = (ends_ns[None, :] - ends_ns[:, None]) / ideal_ns
@@ -56,7 +55,7 @@ def cut(
     places = _cheapest(step, groups)
     if not places:
         text = f"cannot be cut into {groups} groups of which {len(blocks)} are compiled blocks"
-        raise ConfigError(f"model {graph.name!r} {text}: {_possible(count, blocks)}")
+        raise ConfigError(f"{text}: {_possible(count, blocks)}")
     return tuple(tuple(range(first, last)) for first, last in pairwise(places))
 
 

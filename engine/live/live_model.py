@@ -144,7 +144,10 @@ def load_live_model(
     groups: tuple[tuple[int, ...], ...] = (tuple(range(len(graph.tasks))),)
     if operators > 1 or blocks:
         service = device_times(graph, spec, example, cache)
-        groups = cut(graph, _task_times(graph, service), operators, blocks)
+        try:
+            groups = cut(graph, _task_times(graph, service), operators, blocks)
+        except ConfigError as error:
+            raise ConfigError(f"model {name!r}: {error}") from error
     return LiveModel(name, graph, Parts(graph, groups, compiled), stackable, example, cache)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,9 @@ class PolicyParams:
         for name, slo_ns in self.slos_ns.items():
             if slo_ns < 1:
                 raise ConfigError(f"the target of {name!r} must be > 0")
+        for name, rate_per_s in self.rates_per_s.items():
+            if not 0 <= rate_per_s < math.inf:
+                raise ConfigError(f"the rate of {name!r} must be >= 0, got {rate_per_s:g}")
 
     def spec(self) -> PolicySpec:
         """The policy with its options.

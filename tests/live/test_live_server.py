@@ -177,6 +177,12 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
             "--compiled: need a policy for several",
         ),
         (["--slo", "chain=1s", "--rate", "chain=x"], "--rate chain: expected queries a second"),
+        (["--slo", "chain=1s", "--rate", "chain=-1"], "the rate of 'chain' must be >= 0, got -1"),
+        (["--slo", "chain=1s", "--rate", "chain=nan"], "the rate of 'chain' must be >= 0, got nan"),
+        (
+            ["--slo", "chain=1s", "--slo", "lenet=1s", "--groups", "99"],
+            "model 'chain': 7 operators cannot be cut into 99 groups",
+        ),
         (["--slo", "chain=1s", "--slo", "lenet=1s", "--compiled", "chain=c.toml"], "c.toml"),
     ],
 )
