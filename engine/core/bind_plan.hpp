@@ -1,4 +1,4 @@
-// What Python holds of plans and runs, shared by the bind_*.cpp of the scheduler.
+// What Python holds of machines, plans and runs, shared by the bind_*.cpp of the scheduler.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -34,6 +34,9 @@ class PyMachineOwner {
 
 using OwnerPtr = std::shared_ptr<PyMachineOwner>;
 
+struct PyMachine {
+  OwnerPtr owner;
+};
 struct PyPlanBuilder {
   OwnerPtr owner;
   PlanBuilder builder;
@@ -75,6 +78,9 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 [[nodiscard]] PyRun execute(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
                             double timeout_s, bool traced);
 
+void bind_machine(nanobind::module_& m);
+void bind_builder(nanobind::module_& m);
+void bind_run(nanobind::module_& m);
 void bind_query(nanobind::module_& m);
 /// Methods of the builder.
 void bind_compiled(nanobind::class_<PyPlanBuilder>& builder);

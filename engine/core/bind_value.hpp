@@ -28,6 +28,5 @@ class PyBuffer;
 
 void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
-void bind_scheduler(nanobind::module_& m);
 
 }  // namespace engine

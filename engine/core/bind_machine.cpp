@@ -1,0 +1,129 @@
+// A machine and its devices' parameters, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind_plan.hpp"
+#include "machine.hpp"
+#include "ort_cuda.hpp"
+#include "ort_plugin.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+nb::dict stats(const PyMachine& self) {
+  const Machine::Stats stats = self.owner->get()->stats();
+  nb::list devices;
+  for (std::size_t i = 0; i < stats.devices.size(); ++i) {
+    nb::dict row;
+    const Device& device = self.owner->get()->device(static_cast<int>(i));
+    row["name"] = device.name();
+    row["lanes"] = device.lanes();
+    row["executed"] = stats.devices[i].executed;
+    row["queued"] = stats.devices[i].queued;
+    if (device.has_own_memory()) {
+      row["replayed"] = stats.devices[i].replayed;
+      row["memory_bytes"] = stats.devices[i].memory_bytes;
+      row["used_bytes"] = stats.devices[i].used_bytes;
+    }
+    if (std::string what = device.warning(); !what.empty()) row["warning"] = std::move(what);
+    if (std::string why = device.failure(); !why.empty()) row["failure"] = std::move(why);
+    devices.append(row);
+  }
+  nb::dict result;
+  result["devices"] = devices;
+  result["live_values"] = stats.live_values;
+  result["live_bytes"] = stats.live_bytes;
+  result["runs_in_flight"] = stats.runs_in_flight;
+  return result;
+}
+
+}  // namespace
+
+void bind_machine(nb::module_& m) {
+  m.attr("has_cuda_sessions") = true;
+  nb::class_<CudaParams>(m, "CudaOptions", "What only a device of kind \"cuda\" has.")
+      .def(nb::init<>())
+      .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
+      .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
+      .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
+      .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
+      .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
+              "Device memory that is taken at the start.")
+      .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
+      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.")
+      .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
+              "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
+  nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
+      .def(
+          "__init__",
+          [](DeviceParams* self, std::string kind, std::string name, int lanes) {
+            new (self)
+                DeviceParams{.kind = std::move(kind), .name = std::move(name), .lanes = lanes};
+          },
+          "kind"_a = "cpu", "name"_a = "cpu", "lanes"_a = 1)
+      .def_rw("kind", &DeviceParams::kind)
+      .def_rw("name", &DeviceParams::name)
+      .def_rw("lanes", &DeviceParams::lanes)
+      .def_rw("replay", &DeviceParams::replay)
+      .def_rw("submit_ns", &DeviceParams::submit_ns)
+      .def_rw("slowdown", &DeviceParams::slowdown)
+      .def_rw("memory_bytes", &DeviceParams::memory_bytes)
+      .def_rw("first_run_ns", &DeviceParams::first_run_ns)
+      .def_rw("fail_prepare", &DeviceParams::fail_prepare)
+      .def_rw("fail_every", &DeviceParams::fail_every)
+      .def_rw("lose_at", &DeviceParams::lose_at)
+      .def_rw("capture_ns", &DeviceParams::capture_ns)
+      .def_rw("fail_capture", &DeviceParams::fail_capture)
+      .def_rw("h2d_occupancy_ns", &DeviceParams::h2d_occupancy_ns)
+      .def_rw("d2h_occupancy_ns", &DeviceParams::d2h_occupancy_ns)
+      .def_rw("staging_bytes", &DeviceParams::staging_bytes)
+      .def_rw("pageable", &DeviceParams::pageable)
+      .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
+      .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
+      .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
+      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s)
+      .def_rw("cuda", &DeviceParams::cuda)
+      .def_prop_rw(
+          "provider", [](const DeviceParams& self) { return self.plugin.provider; },
+          [](DeviceParams& self, const std::string& name) {
+            self.plugin = {name, ort::Plugin::get(name).thread()};
+          },
+          "The provider of a device of kind \"plugin\", as named to open_plugin().");
+  nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
+      .def(
+          "__init__",
+          [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
+             int thread_budget) {
+            for (DeviceParams& device : devices)
+              if (device.kind == "cuda")
+                device.cuda.backend = make_ort_cuda_backend(device.cuda.ordinal);
+            const MachineParams params{std::move(devices), spin_ns, thread_budget};
+            new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
+          },
+          "devices"_a, "spin_ns"_a = 200'000, "thread_budget"_a = 0)
+      .def(
+          "close", [](const PyMachine& self) { self.owner->get()->close(); },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Cancels the runs in flight, waits for their end and joins all threads.")
+      .def_prop_ro(
+          "runs_in_flight",
+          [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },
+          "Runs that were started and have not ended, of all plans.")
+      .def_prop_ro(
+          "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
+          "Whether it is closed or has lost a device.")
+      .def("stats", &stats);
+}
+
+}  // namespace engine
