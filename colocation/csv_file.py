@@ -10,6 +10,8 @@ from pathlib import Path
 def read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Each row of a file in UTF-8, with the number of the line on which it ends.
 
+    A byte order mark, as spreadsheets write it, is no part of the first cell.
+
     Raises
     ------
     ValueError
@@ -17,7 +19,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     OSError
         If it cannot be read.
     """
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         try:
             for row in reader:

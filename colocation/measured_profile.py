@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from colocation.typed_options import check_options
+
+T = TypeVar("T")
 
 FORMAT = "surplus-colocation-profile/1"
 
@@ -29,6 +33,14 @@ class MeasuredVersion:
     sensitivity: float
     cores: tuple[int, ...]
     groups_ms: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.cores or list(self.cores) != sorted(set(self.cores)) or self.cores[0] < 1:
+            raise ValueError(f"cores must be ascending and >= 1, got {list(self.cores)}")
+        if not self.groups_ms or any(len(row) != len(self.cores) for row in self.groups_ms):
+            raise ValueError(f"each group needs {len(self.cores)} times, one for each of cores")
+        if self.sensitivity < 0 or min(map(min, self.groups_ms)) < 0:
+            raise ValueError("sensitivity and groups_ms must be >= 0")
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,15 @@ class MeasuredModel:
     deviation: tuple[float, ...]
     groups_ms: tuple[float, ...] = ()
     versions: tuple[MeasuredVersion, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.items or len(self.deviation) != len(self.items):
+            text = f"{len(self.items)} items and {len(self.deviation)} deviations"
+            raise ValueError(f"items and deviation must be as many, got {text}")
+        if self.operators < 1 or min(*self.deviation, *self.groups_ms, 0) < 0:
+            raise ValueError("operators must be >= 1, deviation and groups_ms >= 0")
+        if len({(version.cores, len(version.groups_ms)) for version in self.versions}) > 1:
+            raise ValueError("versions must be of the same cores and groups")
 
 
 @dataclass(frozen=True)
@@ -100,28 +121,30 @@ def load_measured_profile(path: Path) -> MeasuredProfile:
     """
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        if raw.pop("format") != FORMAT:
+        if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
             raise ValueError(f"field 'format' must be {FORMAT!r}")
-        models = {name: _model(row) for name, row in raw.pop("models").items()}
+        check_options(MeasuredProfile, raw)
+        models = {name: _model(name, row) for name, row in raw.pop("models").items()}
         return MeasuredProfile(models=models, **raw)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: no profile of engine colocate profile ({error})") from error
 
 
-def _model(row: dict[str, Any]) -> MeasuredModel:
-    return MeasuredModel(
-        operators=int(row["operators"]),
-        items=tuple(row["items"]),
-        ms={share: tuple(times) for share, times in row["ms"].items()},
-        deviation=tuple(row["deviation"]),
-        groups_ms=tuple(row["groups_ms"]),
-        versions=tuple(_version(version) for version in row.get("versions", ())),
-    )
+def _model(name: str, row: Any) -> MeasuredModel:
+    try:
+        versions = [_made(MeasuredVersion, one) for one in row.pop("versions", ())]
+        return _made(MeasuredModel, row, versions=tuple(versions))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"model {name!r}: {error}") from error
 
 
-def _version(row: dict[str, Any]) -> MeasuredVersion:
-    return MeasuredVersion(
-        sensitivity=float(row["sensitivity"]),
-        cores=tuple(row["cores"]),
-        groups_ms=tuple(map(tuple, row["groups_ms"])),
-    )
+def _made(kind: type[T], row: dict[str, Any], **others: Any) -> T:
+    """Make an object of a table of JSON whose values are of the types that its fields say."""
+    check_options(kind, row)
+    return kind(**{key: _tuples(value) for key, value in row.items()}, **others)
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -118,7 +118,7 @@ def read_table(path: Path) -> Table:
         If it cannot be read.
     """
     try:
-        return Table(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        return Table(tomllib.loads(path.read_text(encoding="utf-8-sig")), str(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -49,11 +49,11 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in inner)
     if own is types.NoneType:
         return value is None
-    if own is float:
-        return _is_number(value, (int, float)) and isfinite(value)
-    if own is int:
-        return _is_number(value, int) and abs(value) < _LARGEST
-    if own is Sequence:
+    if own is float and isinstance(value, float):
+        return isfinite(value)
+    if own in (int, float):
+        return _is_integer(value) and abs(value) < _LARGEST
+    if own in (Sequence, tuple):
         is_list = isinstance(value, list | tuple)
         return is_list and all(_fits(one, inner[0]) for one in value)
     if own is Mapping:
@@ -61,8 +61,8 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, own) if own in (bool, str) else True
 
 
-def _is_number(value: Any, kinds: type | tuple[type, ...]) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool)
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _words(hint: Any) -> str:
@@ -72,4 +72,6 @@ def _words(hint: Any) -> str:
         return " or ".join(_words(one) for one in inner if one is not types.NoneType)
     if own in (Sequence, Mapping):
         return f"{_WORDS[own]}, each {_words(inner[-1])}"
+    if own is tuple:
+        return f"{_WORDS[Sequence]}, each {_words(inner[0])}"
     return _WORDS.get(own, str(hint))

@@ -61,7 +61,7 @@ class Layout:
     Raises
     ------
     ValueError
-        If names are double, or a number is below 1.
+        If names are double or no strings, or a number is no integer or below 1.
     """
 
     models: tuple[str, ...]
@@ -69,6 +69,11 @@ class Layout:
     slots: int
 
     def __post_init__(self) -> None:
+        numbers = (*self.operators, self.slots)
+        if not all(isinstance(name, str) for name in self.models) or any(
+            not isinstance(number, int) for number in numbers
+        ):
+            raise ValueError(f"names {self.models}, integers {numbers}")
         if len(set(self.models)) != len(self.models) or len(self.models) != len(self.operators):
             raise ValueError(f"models {self.models} with {self.operators} operators")
         if min(self.operators, default=0) < 1 or self.slots < 1:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import exp, log2
+from math import exp, log, log2
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from colocation.overlap.perceptron import Array, Perceptron, pack, unpack
 _FORMAT = "group times"
 _NS_PER_MS = 1_000_000
 _PER_MODEL = 6
+_MOST_MS = 1e9
 
 
 class Time(NamedTuple):
@@ -66,6 +67,9 @@ class GroupTimes:
         shapes = [self.alone.shape[1:], *(errors.shape[1:] for errors in self.errors)]
         if not fine or shapes != [(5,), (2,), (2,)] or not all(map(len, self.errors)):
             raise ValueError(f"arrays of {shapes} do not describe times of groups")
+        times, spreads = np.concatenate([self.alone[:, 3:], *self.errors]).T
+        if not (times.min() > 0 and times.max() < _MOST_MS and spreads.min() >= 0):
+            raise ValueError("times must be > 0 and deviations >= 0")
 
     @property
     def inputs(self) -> int:
@@ -107,10 +111,12 @@ class GroupTimes:
             if found is not None:
                 return found
         rows = np.array([estimate_row(self.layout, parts)])
-        estimate_ms = exp(float(np.mean([member(rows)[0] for member in self.members])))
+        logarithm = float(np.mean([member(rows)[0] for member in self.members]))
         errors = self.errors[len(parts) - 1]
         ratio, spread = errors[int(uniform(stream_of(0, repr(parts)), 0, 0) * len(errors))]
-        return Time(estimate_ms * ratio * _NS_PER_MS, spread)
+        if not logarithm + log(ratio) < log(_MOST_MS):
+            raise ValueError(f"a group is estimated to take e^{logarithm:g} ms")
+        return Time(exp(logarithm) * ratio * _NS_PER_MS, spread)
 
     def _many(self, parts: Parts) -> Time:
         alone = [self.of((part,)) for part in parts]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+_DAMAGED = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, MemoryError),
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""What a reader of archives, arrays or JSON raises on bytes that are none."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +104,20 @@ def unpack(path: Path, file_format: str) -> tuple[dict[str, Any], dict[str, Arra
     OSError
         If it cannot be read.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            about = json.loads(bytes(file["about"]))
-            arrays = {name: file[name].astype(np.float64) for name in file.files if name != "about"}
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a {file_format} file ({error})") from error
+    with path.open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as found:
+                about = json.loads(bytes(found["about"]))
+                names = [name for name in found.files if name != "about"]
+                arrays = {name: _finite(name, found[name]) for name in names}
+        except _DAMAGED as error:
+            raise ValueError(f"{path}: not a {file_format} file ({error})") from error
     if not isinstance(about, dict) or about.get("format") != file_format:
         raise ValueError(f"{path}: not a {file_format} file")
     return about, arrays
+
+
+def _finite(name: str, array: npt.NDArray[Any]) -> Array:
+    if array.dtype.kind != "f" or not np.isfinite(array).all():
+        raise ValueError(f"{name!r} must be finite numbers")
+    return array.astype(np.float64)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from colocation.clock import NS_PER_MS
 from colocation.overlap.features import Part
 from colocation.overlap.group_predictor import Groups
 from colocation.overlap.known_models import KnownModels
@@ -100,7 +99,7 @@ class Overlap:
         ]
         rows = self._model.layout.rows(numbers, self._in_order)
         times_ms = self._model.latency_ms(rows).tolist()
-        times_ns = [max(1, round(time * NS_PER_MS)) for time in times_ms]
+        times_ns = [self._model.checked_ns(time_ms) for time_ms in times_ms]
         if self._profiled:
             for place, pieces in enumerate(groups):
                 if len(pieces) == 1 and self._whole(pieces[0]):
@@ -120,7 +119,7 @@ class Overlap:
             model = self._models.of_service[service]
             part = Part(model, 0, self._operators[service], items, sequence)
             time_ms = float(self._model.latency_ms(self._model.layout.rows([[part]]))[0])
-            self._alone[key] = max(1, round(time_ms * NS_PER_MS))
+            self._alone[key] = self._model.checked_ns(time_ms)
         return self._alone[key]
 
     def _whole(self, piece: Piece) -> bool:

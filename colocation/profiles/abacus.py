@@ -101,4 +101,7 @@ def _collect(row: list[str], model: str, operators: int, runs: Solo) -> None:
         whole = own[0] == model and own[1] == "0" and own[2] == str(operators)
         if whole and other[1] == other[2]:
             time_us, mean_us, deviation_us = map(float, row[10:])
+            numbers = (time_us, mean_us, 1 + deviation_us)
+            if not all(0 < number < float("inf") for number in numbers) or deviation_us < 0:
+                raise ValueError(f"times {row[10:]}")
             runs[int(own[3]), int(own[4])].append((time_us, deviation_us / mean_us))

@@ -85,6 +85,9 @@ def _known(path: Path, model: str) -> tuple[LayerProfile, tuple[int, ...]]:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from error
     operations = resnet50_operations()
+    layers = len(measured.times_ns)
+    if layers != len(operations):
+        raise ValueError(f"{path}: {layers} layers, ResNet-50 has {len(operations)}")
     if model == _MEASURED:
         return measured, operations
     name = model.removeprefix("derived_")

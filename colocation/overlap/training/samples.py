@@ -181,7 +181,8 @@ def _row(path: Path, number: int, values: list[str], slots: int) -> _Row:
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{path}, line {number}: {error}") from error
     fine = all(0 <= p.start <= p.end and p.items >= 1 and p.sequence >= 0 for p in parts)
-    if not fine or not 0 < min(median_us, mean_us) <= max(median_us, mean_us) < float("inf"):
+    times_fine = all(0 < time_us < float("inf") for time_us in (median_us, mean_us))
+    if not fine or not times_fine or not 0 <= deviation_us < float("inf"):
         raise ValueError(f"{path}, line {number}: not a measured group")
     return _Row(parts, median_us, mean_us, deviation_us)
 
