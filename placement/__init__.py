@@ -7,7 +7,7 @@ to gain, ``placement_table`` compares. Importing the package registers all polic
 
 # Registered in the paper's order, which is that of every table.
 # isort: off
-from placement import baseline, qd, sd, comm_sd, heft, best
+from placement import baseline, qd, sd, comm_sd, heft, best, balance
 
 # isort: on
 from placement.bounds import Bounds, lower_bounds
@@ -49,6 +49,7 @@ __all__ = [
     "Tensor",
     "Timeline",
     "Violation",
+    "balance",
     "baseline",
     "best",
     "check",

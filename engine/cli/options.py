@@ -109,6 +109,16 @@ def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_any_bits(parser: argparse.ArgumentParser) -> None:
+    """--any-bits."""
+    parser.add_argument(
+        "--any-bits",
+        action="store_true",
+        help="while queries overlap, another plan may run that lets more of them through; its"
+        " answers may be rounded otherwise",
+    )
+
+
 def add_profile(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--profile."""
     parser.add_argument(

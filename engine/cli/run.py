@@ -32,6 +32,7 @@ def add_parser(verbs: Any) -> None:
     options.add_policy(parser)
     options.add_slices(parser)
     options.add_gpu_memory(parser)
+    options.add_any_bits(parser)
     add = parser.add_argument
     add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")
     options.add_profile(parser, required=False)
@@ -77,7 +78,11 @@ def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
     from engine.pipeline.load import load_placed, load_with
 
     params = asked_params(
-        args, reuse=not args.fresh, slice_ms=args.slice_ms, gpu_memory=args.gpu_memory
+        args,
+        reuse=not args.fresh,
+        slice_ms=args.slice_ms,
+        gpu_memory=args.gpu_memory,
+        same_bits=not args.any_bits,
     )
     if args.profile and not args.placement:
         raise ValueError("--profile goes with --placement; a policy measures for itself")

@@ -36,8 +36,15 @@ def report_of(
         **captures(plan, model.native.captured_nodes),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
+        **companion_of(model),
         **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),
     }
+
+
+def companion_of(model: Model) -> dict[str, str]:
+    """The plan for while queries overlap and why there is one, in words; nothing without one."""
+    companion = model.companion
+    return {} if companion is None else {"while_queries_overlap": companion.text}
 
 
 def show_report(

@@ -35,6 +35,7 @@ def add_parser(verbs: Any) -> None:
     serve_policy.add_options(parser)
     options.add_slices(parser)
     options.add_gpu_memory(parser)
+    options.add_any_bits(parser)
     add(
         "--lazy",
         action="store_true",
@@ -90,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
         slice_ms=args.slice_ms,
         gpu_memory=args.gpu_memory,
         on_device_loss=args.on_device_loss,
+        same_bits=not args.any_bits,
     )
     loading.specs()
     done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))

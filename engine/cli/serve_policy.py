@@ -99,7 +99,7 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
     from engine.live.policy_params import PolicyParams
     from engine.serving.repository import find_models
 
-    unfit = _given(args, "lazy", "slice_ms", "gpu_memory")
+    unfit = _given(args, "lazy", "slice_ms", "gpu_memory", "any_bits")
     if unfit:
         raise ValueError(f"{unfit}: not with policy {args.policy!r}")
     params = PolicyParams(

@@ -105,6 +105,8 @@ def _load(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
         f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
         f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
     )
+    if model.companion is not None:
+        _say(f"{entry.name}: while queries overlap, {model.companion.text}")
     return ModelExecutor(model)
 
 

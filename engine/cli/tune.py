@@ -29,6 +29,7 @@ def add_parser(verbs: Any) -> None:
     options.add_devices(parser)
     options.add_policy(parser)
     options.add_gpu_memory(parser)
+    options.add_any_bits(parser)
     parser.add_argument(
         "--time",
         type=float,
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     from engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)
-    params = asked_params(args, tune_s=args.time, gpu_memory=args.gpu_memory)
+    params = asked_params(
+        args, tune_s=args.time, gpu_memory=args.gpu_memory, same_bits=not args.any_bits
+    )
     params.specs()
     inputs = asked_inputs(args)
     with progress_bar() as progress:
@@ -58,11 +61,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _result(tuned: TunedModel) -> dict[str, Any]:
+    from engine.cli.run_report import companion_of
+
     plan = tuned.model.plan
     return {
         "segments": len(plan.segments),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
+        **companion_of(tuned.model),
         "path": None if tuned.path is None else str(tuned.path),
     }
 
@@ -92,4 +98,6 @@ def _show(tuned: TunedModel) -> None:
             "stopped": f"{report.stopped}, after {report.time_s:.1f} of {report.budget_s:g} s",
         },
     )
+    if tuned.model.companion is not None:
+        print(f"while queries overlap: {tuned.model.companion.text}")
     print(f"stored in {tuned.path}" if tuned.path else "not stored: the cache cannot be written")

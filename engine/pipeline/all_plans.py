@@ -7,7 +7,7 @@ since it is what must be beaten when the best are run (first_plans.py, choice.py
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.dfg.graph import Graph
@@ -98,10 +98,17 @@ def _within(problem: Problem, share: float) -> Problem:
 
 
 def by_clusters(costs: Costs, place: Place) -> list[Candidate]:
-    """The best cut of each placement of clusters (engine/segmentation/wholesale.py)."""
+    """The best cut of each placement of clusters."""
+    best = (cuts[0] for cuts in cuts_of_clusters(costs, place, _CUTS_OF_CLUSTERS) if cuts)
+    return [candidate for candidate in best if not candidate.is_trivial]
+
+
+def cuts_of_clusters(
+    costs: Costs, place: Place, params: SegmentationParams
+) -> Iterator[list[Candidate]]:
+    """Of each placement of clusters (engine/segmentation/wholesale.py) all cuts, best first."""
     problem, service = costs.problem, costs.service
     kinds = labels(problem, service)
-    found = []
     cuts = {f"fan {hub}": clusters(problem, kinds, hub) for hub in _HUBS}
     cuts[f"slab {_LEVELS}"] = slabs(problem, kinds, _LEVELS)
     for name, cut in cuts.items():
@@ -110,10 +117,8 @@ def by_clusters(costs: Costs, place: Place) -> list[Candidate]:
         except PlacementError as error:
             _log.debug("no placement of clusters, %s: %s", name, error)
             continue
-        for best in candidates(costs, placement, _CUTS_OF_CLUSTERS)[:1]:
-            if not best.is_trivial:
-                found.append(replace(best, name=f"{name} placed, {best.name}"))
-    return found
+        found = candidates(costs, placement, params)
+        yield [replace(c, name=f"{name} placed, {c.name}") for c in found]
 
 
 def _promise(candidate: Candidate) -> tuple[int, int, str]:

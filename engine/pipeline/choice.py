@@ -10,6 +10,7 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError, ExecutionError
 from engine.pipeline.all_plans import Place, all_candidates
+from engine.pipeline.companion_search import CompanionSearch
 from engine.pipeline.first_plans import affordable, first_plans, stored_plan
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.second_look import SecondLook, tell
@@ -131,7 +132,11 @@ def choose(
         progress("place again", 0, 1)
         look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
         entrant, turns = look.best(built, contest, build)
-    return build.finished(_with_real_times(entrant, costs.service, turns))
+    model = build.finished(_with_real_times(entrant, costs.service, turns))
+    if not stays:
+        progress("overlap queries", 0, 1)
+        _accompany(model, costs, entrant, found, build, params, inputs)
+    return model
 
 
 def tune(
@@ -172,7 +177,27 @@ def tune(
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
     model = build.finished(_with_real_times(tuned.best, costs.service, tuned.turns))
+    if not keeps_devices(params.policy):
+        _accompany(model, costs, tuned.best, found, build, params, inputs)
     return model, tuned.report
+
+
+def _accompany(
+    model: Model,
+    costs: Costs,
+    entrant: ModelEntrant,
+    found: Sequence[Candidate],
+    build: CandidateBuilder,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+) -> None:
+    """Give the model a companion, if it may have one and there is a better plan for overlaps."""
+    if not (params.may_have_companion() and params.selection_ns):
+        return
+    search = CompanionSearch(costs, build, inputs, params.selection_ns)
+    companion = search.best(entrant, found)
+    if companion is not None:
+        model.accompany(companion, params.machine(), params.second_plan())
 
 
 def _all(

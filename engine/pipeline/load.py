@@ -38,7 +38,6 @@ from engine.profiling.profile import Profile
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.lowering import lay_out_plan
 from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
 
 __all__ = ["LoadParams", "TunedModel", "load", "load_placed", "load_with", "tune_with"]
 
@@ -234,11 +233,11 @@ def _made(
         model = slice_model(model, costs, placement.policy, params, inputs)
     if not params.reuse:
         return model, report, False
-    stored = StoredPlan(model.plan, None if report is None else report.to_dict())
+    tuning = None if report is None else report.to_dict()
+    stored = StoredPlan(model.plan, tuning, model.companion)
     written = write_plan(path, _question(graph, params, inputs), stored)
-    plan = model.plan
     del model  # before the next one opens its sessions
-    laid_out = _laid_out(graph, plan, params)
+    laid_out = _laid_out(graph, stored, params)
     if written:
         remove_unused_files(graph)
     release_free_memory()
@@ -253,7 +252,7 @@ def _from_stored(
     if stored is None or (params.tune_s and stored.tuning is None):
         return None
     try:
-        return _laid_out(graph, stored.plan, params)
+        return _laid_out(graph, stored, params)
     except EngineError as error:
         if params.has_lost():
             raise
@@ -261,8 +260,14 @@ def _from_stored(
         return None
 
 
-def _laid_out(graph: Graph, plan: Plan, params: LoadParams) -> Model:
+def _laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
-    lay_out_plan(graph, plan)
-    machine = params.machine()
-    return Model(graph.unread(), plan, machine, params.second_plan(), params.recovery())
+    lay_out_plan(graph, stored.plan)
+    return Model(
+        graph.unread(),
+        stored.plan,
+        params.machine(),
+        params.second_plan(),
+        params.recovery(),
+        stored.companion,
+    )

@@ -46,8 +46,9 @@ class LoadParams:
         are cut (engine/segmentation/slices.py). 0 cuts none.
     same_bits : bool
         Whether a query's answer must be the same bits whether or not it overlaps with others.
-        False lets plans of several segments give way to the whole model on one lane while
-        queries overlap: a higher throughput (engine/runtime/busy_plan.py).
+        False lets plans give way while queries overlap, for a higher throughput: on a CPU to the
+        whole model on one lane (engine/runtime/busy_plan.py), on several devices to a companion
+        of other segments (engine/pipeline/companion_search.py).
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
@@ -106,7 +107,11 @@ class LoadParams:
 
     def plan_options(self) -> dict[str, Any]:
         """What a stored plan depends on beside devices and policy."""
-        own = {"slice_ms": self.slice_ms, "gpu_memory": self.gpu_memory_bytes()}
+        own = {
+            "slice_ms": self.slice_ms,
+            "gpu_memory": self.gpu_memory_bytes(),
+            "companion": self.may_have_companion(),
+        }
         return {**self.options, **{name: value for name, value in own.items() if value}}
 
     def gpu_memory_bytes(self) -> int | None:
@@ -118,6 +123,10 @@ class LoadParams:
         if self.slice_ms:
             return SecondPlan.SAME_CUTS
         return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
+
+    def may_have_companion(self) -> bool:
+        """Whether a plan of its own may run while queries overlap, on several devices."""
+        return self.second_plan() is SecondPlan.ALWAYS and len(self.specs()) > 1
 
     def machine(self) -> _core.Machine:
         """The process's machine with these devices, started on first use."""

@@ -26,6 +26,7 @@ from engine.native import load_runtime
 from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
+from engine.runtime.companion import Companion
 from engine.runtime.unused_files import remove_unused
 from engine.segmentation.plan import Plan, Segment
 from engine.segmentation.shards import planned_graph
@@ -40,10 +41,11 @@ _MOST_PLANS = 64
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A plan, and the report of its tuning if it was tuned rather than chosen quickly."""
+    """A plan, its report if it was tuned rather than chosen quickly, and its companion if any."""
 
     plan: Plan
     tuning: Mapping[str, Any] | None = None
+    companion: Companion | None = None
 
 
 def plan_path(
@@ -90,6 +92,7 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         "made_for": question.to_dict(),
         "tuning": stored.tuning,
         "plan": json.loads(stored.plan.to_json()),
+        "companion": None if stored.companion is None else stored.companion.to_dict(),
     }
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -144,7 +147,9 @@ def _segments_of(path: Path) -> tuple[Segment, ...]:
         return ()
     if raw.get("format") != FORMAT:
         raise PlacementError(f"{path.name} is of another format")
-    return Plan.from_json(json.dumps(raw.get("plan"))).segments
+    segments = Plan.from_json(json.dumps(raw.get("plan"))).segments
+    companion = _companion(raw)
+    return segments if companion is None else segments + companion.plan.segments
 
 
 def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | None:
@@ -170,9 +175,17 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning)
+    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning, _companion(raw))
     _check(stored.plan, graph)
+    if stored.companion is not None:
+        _check(stored.companion.plan, graph)
     return stored
+
+
+def _companion(raw: Mapping[str, Any]) -> Companion | None:
+    """The plan's companion; plans that were stored before there were any have none."""
+    found = raw.get("companion")
+    return None if found is None else Companion.from_dict(found)
 
 
 def _bounded(plan: Plan) -> Plan:

@@ -5,6 +5,9 @@ run hardly faster than one. Where there are queries enough for every lane, each 
 with a query of its own: the whole model as one segment of one lane, or the slices that it was cut
 into for the sake of other models, a lane each. A slice of all lanes would keep the lanes that it
 has waiting for those that another model's slice still has.
+
+On several devices it is the plan's companion, chosen for the least work on the busiest of them
+(companion.py, engine/pipeline/companion_search.py).
 """
 
 from __future__ import annotations
@@ -99,25 +102,26 @@ def whole_segment(graph: Graph) -> Segment:
 
 
 _WINDOW = 2
-"""Answers a lane over which the queries of waiting callers are averaged: few, so that callers that
-come or go are soon noticed, by queries of a second too."""
+"""Answers a caller over which their waits are averaged: few, so that callers that come or go are
+soon noticed, by queries of a second too."""
 
 _RULE = 0.75
-"""Overlapping is the rule where so many callers a lane wait on the mean."""
+"""Overlapping is the rule where that share of the callers waits on the mean."""
 
 
 class BusyPlan:
     """Says when the second plan is to be used, and prepares it when that is first so.
 
-    That is with as many queries in flight as lanes: a further one has no lane to gain. And it is
-    where about as many callers as lanes wait for an answer nearly all the time, whatever one of
-    them finds when it asks: callers that finish together would see each other only every other
-    time. How many wait on the mean is what they waited in all over the time that passed (Little).
+    That is where a query finds so many in flight. And it is where about so many callers wait for
+    an answer nearly all the time, whatever one of them finds when it asks: callers that finish
+    together would see each other only every other time. How many wait on the mean is what they
+    waited in all over the time that passed (Little).
 
     Parameters
     ----------
-    lanes : int
-        Of the CPU.
+    found, callers : int
+        Both are the lanes of the CPU for a plan of one lane a query: one that finds all taken has
+        no lane to gain.
     """
 
     def __init__(
@@ -125,13 +129,16 @@ class BusyPlan:
         graph: Graph,
         plan: Plan,
         machine: _core.Machine,
-        lanes: int,
         ports: Ports,
+        *,
+        found: int,
+        callers: int,
     ) -> None:
         self._graph = graph
         self._plan = plan
         self._machine = machine
-        self._lanes = lanes
+        self._found = found
+        self._callers = callers
         self._ports = ports
         self._lock = threading.Lock()
         self._started = False
@@ -143,7 +150,7 @@ class BusyPlan:
 
     def now(self) -> Prepared | None:
         """The second plan, if queries overlap and it is there."""
-        if not self._is_rule and self._machine.runs_in_flight < self._lanes:
+        if not self._is_rule and self._machine.runs_in_flight < self._found:
             return None
         if not self._started:
             self._start()
@@ -158,14 +165,15 @@ class BusyPlan:
         now_ns = time.monotonic_ns()
         self._waited_ns += now_ns - began_ns
         self._answers += 1
-        if self._answers < _WINDOW * self._lanes:
+        if self._answers < _WINDOW * self._callers:
             return
         waiting = self._waited_ns / max(1, now_ns - self._since_ns)
-        self._is_rule = waiting >= _RULE * self._lanes
+        self._is_rule = waiting >= _RULE * self._callers
         self._waited_ns, self._answers, self._since_ns = 0, 0, now_ns
 
     def prepare(self) -> None:
-        """Open its session; takes as long as loading the model."""
+        """Open its sessions; takes as long as loading the model."""
+        self._started = True
         try:
             lay_out_plan(self._graph, self._plan)
             self._prepared = prepare(self._graph, self._plan, self._machine, self._ports)

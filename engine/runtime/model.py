@@ -15,6 +15,7 @@ from engine.runtime.after_fork import LeftBehind
 from engine.runtime.blame import Blame, blame
 from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
 from engine.runtime.causes import causes_of
+from engine.runtime.companion import Companion
 from engine.runtime.completions import completions
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.future import Future as Future
@@ -31,7 +32,8 @@ class Model:
 
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
-    (busy_plan.py), as far as ``second_plan`` allows; traced ones always follow ``plan``.
+    (busy_plan.py), or all run the plan's ``companion``, as far as ``second_plan`` allows; traced
+    ones always follow ``plan``.
     After a device was lost, ``recovery`` says how queries go on (device_loss.py).
     """
 
@@ -42,12 +44,14 @@ class Model:
         machine: _core.Machine,
         second_plan: SecondPlan = SecondPlan.SAME_BITS,
         recovery: Recovery | None = None,
+        companion: Companion | None = None,
     ) -> None:
         self.graph = graph
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
         self._second_plan = second_plan
+        self._given_companion = companion
         self._last_traced: TracedRun | None = None
         self._prepared: Prepared
         self._busy: BusyPlan | None
@@ -59,6 +63,13 @@ class Model:
     def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
         """Go on so from now on when ``machine``, on which it runs, loses a device."""
         self._guard = None if recovery is None else LossGuard(machine, recovery)
+
+    def accompany(
+        self, companion: Companion, machine: _core.Machine, second_plan: SecondPlan
+    ) -> None:
+        """Run another plan while queries overlap from now on, as far as ``second_plan`` allows."""
+        self._given_companion, self._second_plan = companion, second_plan
+        self._busy = self._busy_plan(self.plan, machine)
 
     @property
     def plan(self) -> Plan:
@@ -83,12 +94,28 @@ class Model:
         self._prepared = prepare(self.graph, plan, machine, self._ports)
         self._busy = self._busy_plan(plan, machine)
 
+    @property
+    def companion(self) -> Companion | None:
+        """What it runs while queries overlap on several devices; None if that is its plan."""
+        given = self._given_companion
+        if given is None or self._second_plan is not SecondPlan.ALWAYS:
+            return None
+        return given if given.plan.devices == self.plan.devices else None
+
     def _busy_plan(self, plan: Plan, machine: _core.Machine) -> BusyPlan | None:
+        companion = self.companion
+        if companion is not None:
+            crowd = companion.grounds.queries
+            busy = BusyPlan(
+                self.graph, companion.plan, machine, self._ports, found=crowd - 1, callers=crowd
+            )
+            busy.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
+            return busy
         lanes = self.lanes[plan.devices[0]]
         narrow = narrow_plan(self.graph, plan, lanes, self._second_plan)
         if narrow is None:
             return None
-        return BusyPlan(self.graph, narrow, machine, lanes, self._ports)
+        return BusyPlan(self.graph, narrow, machine, self._ports, found=lanes, callers=lanes)
 
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""

@@ -1,0 +1,189 @@
+"""A companion answers while queries overlap, is stored with its plan and goes with its devices."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from constant_costs import constant_problem, plan_of_groups
+from pipeline_subject import Subject
+
+from engine.dfg.graph import Graph
+from engine.errors import ExecutionError, PlacementError
+from engine.pipeline.load import load, load_with
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.plan_question import question_of
+from engine.pipeline.stages import read_model
+from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from engine.runtime.busy_plan import SecondPlan
+from engine.runtime.companion import Companion, Grounds
+from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.model import Model
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.plan import Plan
+
+DEVICES = "cpu:1,emulated:gpu[replay]:4"
+GROUNDS = Grounds(2, "cpu", 3_000_000, "emulated:gpu", 5_000_000, 0.7)
+IN_FLIGHT = 40
+
+
+def plan_in(graph: Graph, devices: str, parts: int, name: str) -> Plan:
+    """So many segments one after another, on the devices in turn."""
+    problem = constant_problem(graph, LoadParams(devices=devices).specs())
+    count = len(graph.tasks)
+    cuts = [round(i * count / parts) for i in range(parts + 1)]
+    groups = [Group(tuple(range(a, b)), i % 2) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+    plan = plan_of_groups(graph, GroupGraph(problem, groups), name)
+    return replace(
+        plan,
+        segments=tuple(replace(s, service_ns=min(s.service_ns, 20_000)) for s in plan.segments),
+    )
+
+
+@pytest.fixture
+def graph(shared: Subject) -> Graph:
+    return read_model(shared.path, shared.cache)
+
+
+@pytest.fixture
+def right(shared: Subject) -> dict[str, Any]:
+    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_ns=0, reuse=False)
+    return plain.run(shared.inputs)
+
+
+def pair(graph: Graph) -> tuple[Plan, Companion]:
+    return (
+        plan_in(graph, DEVICES, 6, "for one"),
+        Companion(plan_in(graph, DEVICES, 2, "for many"), GROUNDS),
+    )
+
+
+def executed(model: Model, ask: Callable[[], None]) -> int:
+    """Segments that all devices ran meanwhile."""
+    machine = machine_for(LoadParams(devices=DEVICES).specs())
+
+    def total() -> int:
+        return sum(row["executed"] for row in machine.stats()["devices"])
+
+    before = total()
+    ask()
+    return total() - before
+
+
+def check(found: dict[str, Any], right: dict[str, Any]) -> None:
+    for name, value in right.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
+def overlapped(model: Model, inputs: Any, right: dict[str, Any]) -> None:
+    for future in [model.submit(inputs) for _ in range(IN_FLIGHT)]:
+        check(future.result(), right)
+
+
+def test_queries_that_overlap_are_answered_by_it(graph: Graph, shared: Subject, right) -> None:
+    plan, companion = pair(graph)
+    machine = machine_for(LoadParams(devices=DEVICES).specs())
+    model = Model(graph, plan, machine, SecondPlan.ALWAYS, companion=companion)
+    assert model.companion is companion
+    alone = executed(model, lambda: check(model.run(shared.inputs), right))
+    many = executed(model, lambda: overlapped(model, shared.inputs, right))
+    plain = Model(graph, plan, machine, SecondPlan.SAME_BITS, companion=companion)
+    assert plain.companion is None
+    of_plan = executed(plain, lambda: overlapped(plain, shared.inputs, right))
+    assert of_plan == IN_FLIGHT * alone
+    assert many < of_plan / 2
+
+
+def test_one_caller_after_the_other_never_meets_it(graph: Graph, shared: Subject, right) -> None:
+    plan, companion = pair(graph)
+    machine = machine_for(LoadParams(devices=DEVICES).specs())
+    model = Model(graph, plan, machine, SecondPlan.ALWAYS, companion=companion)
+    once = executed(model, lambda: check(model.run(shared.inputs), right))
+
+    def again() -> None:
+        for _ in range(30):
+            model.run(shared.inputs)
+
+    assert executed(model, again) == 30 * once
+
+
+@pytest.mark.parametrize(("choice", "lose_at", "stays"), [("recreate", 5, True), ("cpu", 6, False)])
+def test_it_stays_as_long_as_its_devices_do(
+    graph: Graph, shared: Subject, right, choice: str, lose_at: int, stays: bool
+) -> None:
+    emulation = EmulationParams(lose_at=lose_at)  # in its second query, on a machine of its own
+    params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
+    plan, companion = pair(graph)
+    model = Model(graph, plan, params.machine(), SecondPlan.ALWAYS, params.recovery(), companion)
+    check(model.run(shared.inputs), right)
+    with pytest.raises(ExecutionError, match="is lost"):
+        model.run(shared.inputs)
+    check(model.run(shared.inputs), right)
+    assert (model.companion is companion) == stays
+
+
+PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_ns": 0, "same_bits": False}
+
+
+def stored(shared: Subject, graph: Graph, kept: StoredPlan) -> LoadParams:
+    """Parameters whose stored plan is this one."""
+    params = LoadParams(cache=shared.cache, **PARAMS)
+    what = (graph, params.specs(), params.policy, params.plan_options())
+    path, question = plan_path(*what), question_of(*what, {})
+    assert write_plan(path, question, kept)
+    assert read_plan(path, graph, question) == kept
+    return params
+
+
+def test_it_is_stored_and_read_back(graph: Graph, shared: Subject, right) -> None:
+    plan, companion = pair(graph)
+    params = stored(shared, graph, StoredPlan(plan, None, companion))
+    model = load_with(shared.path, params)
+    assert model.companion == companion
+    overlapped(model, shared.inputs, right)
+
+
+def test_plans_that_were_stored_before_there_were_any_still_load(
+    graph: Graph, shared: Subject
+) -> None:
+    plan, _ = pair(graph)
+    raw = {"plan": plan, "companion": None}
+    params = stored(shared, graph, StoredPlan(**raw))
+    assert load_with(shared.path, params).companion is None
+
+
+def test_a_plan_that_may_have_none_is_another_plan() -> None:
+    may = LoadParams(**PARAMS).plan_options()
+    assert may == {"companion": True}
+    for other in ({"same_bits": True}, {"slice_ms": 1.0}, {"devices": "cpu:2"}):
+        assert "companion" not in LoadParams(**{**PARAMS, **other}).plan_options()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw.pop("grounds"), "companion: 'grounds'"),
+        (lambda raw: raw["grounds"].pop("queries"), "companion.grounds: field 'queries' is miss"),
+        (lambda raw: raw["grounds"].update(queries="2"), "grounds.queries must be a whole number"),
+        (lambda raw: raw.update(plan=3), "plan: field .format. must be"),
+    ],
+)
+def test_malformed_companions_name_the_field(graph: Graph, change, message: str) -> None:
+    raw = json.loads(json.dumps(pair(graph)[1].to_dict()))
+    assert Companion.from_dict(raw) == pair(graph)[1]
+    change(raw)
+    with pytest.raises(PlacementError, match=message):
+        Companion.from_dict(raw)
+
+
+def test_people_read_why(graph: Graph) -> None:
+    assert pair(graph)[1].text == (
+        "for many, 2 segments, while 2 queries or more are in flight: each holds cpu for 3 ms,"
+        " where the plan for one query holds emulated:gpu for 5 ms; measured, overlapping queries"
+        " take 0.70 of the time"
+    )
