@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
+_FINEST = 1e-6
+"""Far finer than what any number of queries tells; numbers cannot be halved for ever."""
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -43,7 +46,7 @@ class SearchParams:
     Parameters
     ----------
     tolerance : float
-        Relative distance of the lowest load that is not held from the highest that is; > 0.
+        Relative distance of the lowest load that is not held from the highest that is; >= 1e-6.
     least, most : float
         Range of scales; 0 < least <= 1 <= most.
     checks : tuple of float
@@ -61,8 +64,8 @@ class SearchParams:
     checks: tuple[float, ...] = (0.75, 0.9, 1.15)
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < float("inf"):
-            raise ValueError(f"tolerance must be > 0, got {self.tolerance}")
+        if not _FINEST <= self.tolerance < float("inf"):
+            raise ValueError(f"tolerance must be >= {_FINEST:g}, got {self.tolerance}")
         if not 0 < self.least <= 1 <= self.most < float("inf"):
             raise ValueError(f"0 < least <= 1 <= most, got {self.least} and {self.most}")
 

@@ -107,7 +107,11 @@ def _missed(name: str, alone_ns: int, slo_ns: int) -> str:
 
 
 def _one(scenario: Scenario, setting: Setting, policy: str, runner: Runner) -> Compared:
-    return _judged(scenario, setting, runner(setting, _spec(scenario, policy)))
+    try:
+        run = runner(setting, _spec(scenario, policy))
+    except ValueError as error:
+        raise ValueError(f"{policy}: {error}") from error
+    return _judged(scenario, setting, run)
 
 
 def _spec(scenario: Scenario, policy: str) -> PolicySpec:

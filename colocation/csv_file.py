@@ -6,6 +6,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+_LONGEST_CELL = 1000
+
 
 def read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Each row of a file in UTF-8, with the number of the line on which it ends.
@@ -23,6 +25,10 @@ def read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file)
         try:
             for row in reader:
+                longest = max(map(len, row), default=0)
+                if longest > _LONGEST_CELL:
+                    text = f"a cell of {longest} characters; is a quote missing?"
+                    raise ValueError(f"{path}, line {reader.line_num}: {text}")
                 yield reader.line_num, row
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from error

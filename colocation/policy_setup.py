@@ -35,6 +35,22 @@ def set_up(demand: Demand, policy: PolicySpec) -> PolicySetup:
     planner = PLANNERS.make(policy.planner, **policy.planner_options)
     deployment = planner.plan(demand)
     check_deployment(deployment, services, demand.devices)
+    _check_times(deployment, demand)
     context = Context(services, demand.devices, predictor)
     dispatcher = DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options)
     return PolicySetup(planner, deployment, dispatcher)
+
+
+def _check_times(deployment: Deployment, demand: Demand) -> None:
+    """Check that a service has a time wherever it was placed."""
+    for service, share_percent in sorted(
+        {
+            (a.service, deployment.partitions[a.partition].share_percent)
+            for a in deployment.assignments
+        }
+    ):
+        try:
+            demand.latency_ns(service, demand.least_items(service), share_percent)
+        except ValueError as error:
+            name = demand.services[service].name
+            raise ValueError(f"service {name!r} at {share_percent} %: {error}") from error

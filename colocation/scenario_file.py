@@ -18,6 +18,7 @@ from colocation.profile import PROFILES
 from colocation.scenario import Scenario, Tenant
 from colocation.service import Device, Service
 from colocation.toml_table import Table, read_table
+from colocation.typed_options import shown
 
 
 def read_scenario(path: Path, data: Path | None = None) -> Scenario:
@@ -49,13 +50,14 @@ class _Reader:
     def scenario(self, table: Table) -> Scenario:
         tenants = tuple(self._tenant(row) for row in table.tables("service"))
         names = [tenant.service.name for tenant in tenants]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            raise ValueError(f"{table.where}: service {min(twice)!r} occurs twice")
         truth = table.table("truth", {})
         options = table.take("policy_options", dict, {})
         devices = tuple(_device(row) for row in table.tables("device"))
         subjects = {"device": [device.name for device in devices], "service": names}
+        for kind, own in subjects.items():
+            twice = {name for name in own if own.count(name) > 1}
+            if twice:
+                raise ValueError(f"{table.where}: {kind} {min(twice)!r} occurs twice")
         scenario = Scenario(
             name=table.take("name", str, self._path.stem),
             tenants=tenants,
@@ -91,14 +93,14 @@ class _Reader:
         items = table.integers("items", (1,), 1)
         most = table.take("max_queue", int, -1)
         slo_ns = table.time_ns("slo_ms", NS_PER_MS, 1)
+        numbers = {
+            "max_batch": table.take("max_batch", int, max(items)),
+            "operators": table.take("operators", int, 1),
+            "memory_bytes": table.take("memory_bytes", int, 0),
+        }
         try:
             service = Service(
-                name=name,
-                slo_ns=slo_ns,
-                max_batch=table.take("max_batch", int, max(items)),
-                operators=table.take("operators", int, 1),
-                max_queue=None if most == -1 else most,
-                memory_bytes=table.take("memory_bytes", int, 0),
+                name=name, slo_ns=slo_ns, max_queue=None if most == -1 else most, **numbers
             )
         except ValueError as error:
             raise ValueError(f"{self._path}, {error}") from error
@@ -172,14 +174,10 @@ class _Reader:
 
 
 def _device(table: Table) -> Device:
-    memory_bytes = table.take("memory_bytes", int, -1)
+    name, memory_bytes = table.take("name", str), table.take("memory_bytes", int, -1)
+    lanes, cores = table.take("lanes", int, 1), table.take("cores", int, 0)
     try:
-        device = Device(
-            name=table.take("name", str),
-            memory_bytes=None if memory_bytes == -1 else memory_bytes,
-            lanes=table.take("lanes", int, 1),
-            cores=table.take("cores", int, 0),
-        )
+        device = Device(name, None if memory_bytes == -1 else memory_bytes, lanes, cores)
     except ValueError as error:
         raise ValueError(f"{table.where}: {error}") from error
     table.done()
@@ -191,7 +189,7 @@ def _policies(table: Table, options: dict[str, Any]) -> tuple[str, ...]:
     unknown = [name for name in (*names, *options) if name not in policy_names()]
     if unknown or not names:
         known = ", ".join(policy_names())
-        text = f"unknown policy {unknown[0]!r}" if unknown else "policies is empty"
+        text = f"unknown policy {shown(unknown[0])}" if unknown else "policies is empty"
         raise ValueError(f"{table.where}: {text}; there are: {known}")
     if not all(isinstance(value, dict) for value in options.values()):
         raise ValueError(f"{table.where}: policy_options must be a table for each policy")

@@ -8,6 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from colocation.typed_options import shown
+
 T = TypeVar("T")
 
 _LARGEST = 2**62
@@ -50,7 +52,7 @@ class Table:
         value = self._values.pop(key)
         right = isinstance(value, (int, float) if kind is float else kind)
         if not right or isinstance(value, bool) or not _fits(value):
-            raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {value!r}")
+            raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {shown(value)}")
         return cast(T, float(value) if kind is float else value)
 
     def table(self, key: str, default: Any = _REQUIRED) -> Table:
@@ -76,7 +78,9 @@ class Table:
         for value in values or [None]:
             is_integer = isinstance(value, int) and not isinstance(value, bool)
             if not is_integer or not least <= value < _LARGEST:
-                raise ValueError(f"{self.where}: {key} must be integers >= {least}, got {values}")
+                raise ValueError(
+                    f"{self.where}: {key} must be integers >= {least}, got {shown(values)}"
+                )
         return tuple(values)
 
     def time_ns(self, key: str, unit_ns: int, least_ns: int = 0) -> int:

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 _LARGEST = 2**62
+_MOST_SHOWN = 100
 _WORDS = {
     bool: "true or false",
     int: "an integer below 2^62",
@@ -33,7 +34,13 @@ def check_options(factory: Callable[..., Any], options: Mapping[str, Any]) -> No
     hints = _hints(factory)
     for name, value in options.items():
         if name in hints and not _fits(value, hints[name]):
-            raise ValueError(f"{name} must be {_words(hints[name])}, got {value!r}")
+            raise ValueError(f"{name} must be {_words(hints[name])}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A wrong value, for a message: its beginning if it is long."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 @cache

@@ -13,8 +13,15 @@ def write_atomic(path: Path, data: bytes) -> None:
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written; nothing is left behind.
+        If the folder does not exist or cannot be written, naming ``path``; nothing is left behind.
     """
+    try:
+        _replace(path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -14,6 +14,7 @@ from colocation.csv_file import read_rows
 
 _UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MINUTE_NS = 60 * NS_PER_S
+_FOREVER_NS = 2.0**62
 
 
 @ARRIVALS.register("timestamps")
@@ -32,7 +33,8 @@ class Timestamps:
     Raises
     ------
     ValueError
-        If the file has no such column, or a cell that is no number.
+        If the file has no such column, a cell that is no number, or times too far apart for 64
+        bits of nanoseconds.
     """
 
     def __init__(
@@ -44,8 +46,10 @@ class Timestamps:
         times = np.sort(np.array(list(_numbers(Path(path), column))))
         if not len(times):
             raise ValueError(f"{path}: no rows")
-        factor = NS_PER_S / (_UNITS_PER_S[unit] * speed)
-        self._times_ns: Times = np.rint((times - times[0]) * factor).astype(np.int64)
+        times_ns = (times - times[0]) * (NS_PER_S / (_UNITS_PER_S[unit] * speed))
+        if not times_ns[-1] < _FOREVER_NS:
+            raise ValueError(f"{path}: {times[0]:g} and {times[-1]:g} {unit} are too far apart")
+        self._times_ns: Times = np.rint(times_ns).astype(np.int64)
 
     @property
     def rate_per_s(self) -> float:
@@ -55,7 +59,8 @@ class Timestamps:
     def scaled(self, factor: float) -> Timestamps:
         """The trace played faster: a recorded query cannot come twice."""
         faster = copy(self)
-        faster._times_ns = np.rint(self._times_ns / checked_rate(factor)).astype(np.int64)
+        times_ns = np.rint(self._times_ns / checked_rate(factor))
+        faster._times_ns = np.minimum(times_ns, _FOREVER_NS).astype(np.int64)
         return faster
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
@@ -126,8 +131,8 @@ class AzureFunctions:
         counts = (whole + (generator.random(len(whole)) < self._means - whole)).astype(np.int64)
         minute = np.repeat(np.arange(len(counts)), counts)
         times_ns = np.sort((minute + generator.random(len(minute))) * self._minute_ns)
-        result: Times = times_ns.astype(np.int64)
-        return result[result < duration_ns]
+        result: Times = times_ns[times_ns < duration_ns].astype(np.int64)
+        return result
 
 
 def _numbers(path: Path, column: str) -> Iterator[float]:
@@ -161,5 +166,8 @@ def _minutes(path: Path, function: str) -> np.ndarray[tuple[int], np.dtype[np.fl
     for line, row in rows:
         if row[name : name + 1] == [function]:
             row += [""] * (len(columns) - len(row))
-            return np.array([_number(path, line, row[place]) for place in minutes])
+            counts = np.array([_number(path, line, row[place]) for place in minutes])
+            if counts.min() < 0:
+                raise ValueError(f"{path}, line {line}: {counts.min():g} invocations")
+            return counts
     raise ValueError(f"{path}: no function {function!r}")

@@ -20,7 +20,7 @@ from colocation.dispatcher import DISPATCHERS, Context
 from colocation.dstack.free_time import FOREVER_NS, Held, free_until_ns
 from colocation.dstack.loaded import Instance, LoadedGpu, loaded_gpus
 from colocation.dstack.scoreboard import Scoreboard
-from colocation.dstack.session_plan import Runner, Turn, plan_session
+from colocation.dstack.session_plan import Runner, Turn, plan_session, session_length_ns
 from colocation.dstack.timetable import Timetable
 from colocation.dstack.window import planned_window
 from colocation.event import Event
@@ -66,7 +66,7 @@ class DStackDispatcher:
         Scoreboard(sessions)
         self._alone_ns = context.predictor.alone_ns
         self._services = context.services
-        self._session_ns = max(service.slo_ns for service in context.services)
+        self._session_ns = session_length_ns([service.slo_ns for service in context.services])
         self._turns, self._spread, self._fill = turns, spread, fill
         self._lenient = lenient
         self._sessions = sessions

@@ -6,7 +6,9 @@ D-STACK (TCC'24), section 6.A: a session is the largest target; a service with a
 once in each of its windows; earliest deadline first; consecutive runs of the services with the
 shortest target as far apart as possible; no preemption. The text does not say what is done when a
 run does not fit: here it is placed first in another attempt (squeaky wheel optimisation, Joslin
-and Clements, JAIR 10, 1999), and left out if no attempt has room for all.
+and Clements, JAIR 10, 1999), and left out if no attempt has room for all. A session is shorter than
+the largest target where it would have more than 200 windows: services with longer targets
+then have a turn in each session.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+_MOST_WINDOWS = 200
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,16 @@ class SessionPlan:
         return held / (100 * self.session_ns)
 
 
+def session_length_ns(periods_ns: Sequence[int]) -> int:
+    """The largest target of some services, or what 200 of their windows take.
+
+    Planning takes time by the square of the windows: a target of an hour beside one of 10 ms
+    would take years.
+    """
+    windows_per_ns = sum(1 / period_ns for period_ns in periods_ns)
+    return max(min(periods_ns), min(max(periods_ns), int(_MOST_WINDOWS / windows_per_ns)))
+
+
 def plan_session(
     runners: Sequence[Runner], session_ns: int, spread: bool = True, attempts: int = 64
 ) -> SessionPlan:
@@ -69,7 +83,7 @@ def plan_session(
     ----------
     runners : sequence of Runner
     session_ns : int
-        The largest period.
+        See ``session_length_ns``.
     spread : bool
         Whether runs of the shortest period are kept apart; otherwise as early as possible.
     attempts : int
@@ -118,15 +132,17 @@ class _Board:
         """Place a run into its window if it fits anywhere."""
         runner = self._runners[index]
         first_ns = window * runner.period_ns
-        last_ns = min(first_ns + runner.period_ns, self._session_ns) - runner.run_ns
-        starts_ns = {first_ns, last_ns, self._wanted_ns(index, first_ns)}
-        for turn in self._turns:
+        end_ns = min(first_ns + runner.period_ns, self._session_ns)
+        last_ns = end_ns - runner.run_ns
+        near = [t for t in self._turns if t.start_ns < end_ns and t.end_ns > first_ns]
+        wanted_ns = self._wanted_ns(index, first_ns)
+        starts_ns = {first_ns, last_ns, wanted_ns}
+        for turn in near:
             starts_ns |= {turn.end_ns, turn.start_ns - runner.run_ns}
         inside_ns = (start for start in starts_ns if first_ns <= start <= last_ns)
-        wanted_ns = self._wanted_ns(index, first_ns)
         for start_ns in sorted(inside_ns, key=lambda start: (abs(start - wanted_ns), start)):
             turn = Turn(start_ns, start_ns + runner.run_ns, index, runner.share_percent)
-            if self._fits(turn):
+            if _fits(turn, near):
                 self._turns.append(turn)
                 return True
         return False
@@ -139,15 +155,16 @@ class _Board:
         before_ns = [t.start_ns for t in self._turns if t.runner == index and t.start_ns < first_ns]
         return max(before_ns) + runner.period_ns if before_ns else first_ns
 
-    def _fits(self, turn: Turn) -> bool:
-        """Whether the device holds it; no runner is beside itself."""
-        beside = [t for t in self._turns if t.start_ns < turn.end_ns and turn.start_ns < t.end_ns]
-        if any(other.runner == turn.runner for other in beside):
-            return False
-        peaks_ns = [turn.start_ns, *(t.start_ns for t in beside if t.start_ns > turn.start_ns)]
-        return all(
-            turn.share_percent
-            + sum(t.share_percent for t in beside if t.start_ns <= peak_ns < t.end_ns)
-            <= 100
-            for peak_ns in peaks_ns
-        )
+
+def _fits(turn: Turn, near: Sequence[Turn]) -> bool:
+    """Whether the device holds a turn beside those near it; no runner is beside itself."""
+    beside = [t for t in near if t.start_ns < turn.end_ns and turn.start_ns < t.end_ns]
+    if any(other.runner == turn.runner for other in beside):
+        return False
+    peaks_ns = [turn.start_ns, *(t.start_ns for t in beside if t.start_ns > turn.start_ns)]
+    return all(
+        turn.share_percent
+        + sum(t.share_percent for t in beside if t.start_ns <= peak_ns < t.end_ns)
+        <= 100
+        for peak_ns in peaks_ns
+    )

@@ -115,7 +115,7 @@ class GroupTimes:
         errors = self.errors[len(parts) - 1]
         ratio, spread = errors[int(uniform(stream_of(0, repr(parts)), 0, 0) * len(errors))]
         if not logarithm + log(ratio) < log(_MOST_MS):
-            raise ValueError(f"a group is estimated to take e^{logarithm:g} ms")
+            raise ValueError(f"truth, measured: a group is estimated to take e^{logarithm:g} ms")
         return Time(exp(logarithm) * ratio * _NS_PER_MS, spread)
 
     def _many(self, parts: Parts) -> Time:

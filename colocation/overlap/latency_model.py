@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from colocation.clock import NS_PER_MS
 from colocation.overlap.features import Layout, Rows
 from colocation.overlap.perceptron import Array, Perceptron, pack, unpack
 
 _FORMAT = "latency model"
-_MOST_MS = 1e9
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,6 @@ class LatencyModel:
     def latency_ms(self, rows: Rows) -> Array:
         """Predict each of the rows; array ``(rows,)``."""
         return self.perceptron(rows)
-
-    def checked_ns(self, time_ms: float) -> int:
-        """A prediction as a time, at least 1 ns: a linear model may predict less than nothing.
-
-        Raises
-        ------
-        ValueError
-            If no operators take that long: the file holds other numbers than a fit's.
-        """
-        if not abs(time_ms) < _MOST_MS:
-            raise ValueError(f"latency model {self.kind!r} predicts {time_ms:g} ms")
-        return max(1, round(time_ms * NS_PER_MS))
 
     def to_bytes(self) -> bytes:
         """Make a file of it."""

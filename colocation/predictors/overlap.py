@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from colocation.clock import NS_PER_MS
 from colocation.overlap.features import Part
 from colocation.overlap.group_predictor import Groups
 from colocation.overlap.known_models import KnownModels
@@ -21,6 +22,7 @@ from colocation.predictors.serial import Serial
 from colocation.work import Piece
 
 _ALONE = ("model", "profile")
+_MOST_MS = 1e9
 
 
 @PREDICTORS.register("overlap")
@@ -65,6 +67,7 @@ class Overlap:
     def __init__(
         self, services: Services, profiles: Profiles, path: Path, profiled: bool, in_order: bool
     ) -> None:
+        self._path = path
         self._model = load_latency_model(path)
         self._models = KnownModels(services, self._model.layout)
         slots = self._model.layout.slots
@@ -85,7 +88,7 @@ class Overlap:
         Raises
         ------
         ValueError
-            If the share is not the whole device.
+            If the share is not the whole device, or a prediction is no time.
         """
         if share_percent != 100:
             raise ValueError(f"sampled on whole devices, not on {share_percent} %")
@@ -99,7 +102,7 @@ class Overlap:
         ]
         rows = self._model.layout.rows(numbers, self._in_order)
         times_ms = self._model.latency_ms(rows).tolist()
-        times_ns = [self._model.checked_ns(time_ms) for time_ms in times_ms]
+        times_ns = [self._time_ns(time_ms) for time_ms in times_ms]
         if self._profiled:
             for place, pieces in enumerate(groups):
                 if len(pieces) == 1 and self._whole(pieces[0]):
@@ -119,8 +122,14 @@ class Overlap:
             model = self._models.of_service[service]
             part = Part(model, 0, self._operators[service], items, sequence)
             time_ms = float(self._model.latency_ms(self._model.layout.rows([[part]]))[0])
-            self._alone[key] = self._model.checked_ns(time_ms)
+            self._alone[key] = self._time_ns(time_ms)
         return self._alone[key]
+
+    def _time_ns(self, time_ms: float) -> int:
+        """A prediction, at least 1 ns: a linear model may predict less than nothing."""
+        if not abs(time_ms) < _MOST_MS:
+            raise ValueError(f"{self._path}: predicts {time_ms:g} ms for a group of operators")
+        return max(1, round(time_ms * NS_PER_MS))
 
     def _whole(self, piece: Piece) -> bool:
         return piece.start == 0 and piece.end == self._operators[piece.service]

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from colocation.clock import NS_PER_MS
 from colocation.profile import PROFILES, checked_deviation
 
+_MOST_MS = 1e9
+
 
 @PROFILES.register("table")
 class Table:
@@ -35,8 +37,8 @@ class Table:
             raise ValueError(f"items must be ascending and >= 1, got {list(items)}")
         if not ms or any(len(row) != len(items) for row in ms.values()):
             raise ValueError(f"each share needs {len(items)} times, one for each batch")
-        if any(not 0 < time < float("inf") for row in ms.values() for time in row):
-            raise ValueError("times must be > 0 and finite")
+        if any(not 0 < time < _MOST_MS for row in ms.values() for time in row):
+            raise ValueError(f"times must be > 0 and below {_MOST_MS:g} ms")
         self._items = list(items)
         self._rows = {int(share): list(row) for share, row in ms.items()}
         self._shares = sorted(self._rows)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
 from engine.cli.load_limits import show_need
-from engine.cli.output import check_outputs, show_json, show_rows, three_digits
+from engine.cli.output import check_page, show_json, show_rows, three_digits
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
+from engine.cli.scenario_options import add_scenario, asked_policies
 from engine.pipeline.stages import ProgressCallback
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ engine capacity two_services.toml --policy edf_drop,nexus --each --duration 60 -
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
     parser = add_verb(verbs, "capacity", _SUMMARY, _EXAMPLE, run)
+    add_scenario(parser, "its rates are the load of scale 1")
     add = parser.add_argument
-    add("scenario", type=Path, metavar="SCENARIO.toml", help="its rates are the load of scale 1")
-    add("--policy", metavar="NAME,...", help="which policies, or all (default: the scenario's)")
-    add("--data", type=Path, metavar="DIR", help="the folder that {data} in the scenario means")
     target = "share of the queries to be answered in time (default %(default)s)"
     add("--target", type=float, default=0.99, metavar="SHARE", help=target)
     add("--each", action="store_true", help="of every service, not of all together")
@@ -48,10 +47,10 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search for each policy; one that cannot serve the scenario says why."""
-    from colocation.capacity import CapacityParams
+    from colocation.capacity import BOUND, CapacityParams
     from colocation.capacity_search import SearchParams
 
-    check_outputs(args.plot)
+    check_page(args.plot)
     params = CapacityParams(
         target=args.target,
         seeds=args.seeds,
@@ -60,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     )
     scenario = _scenario(args)
     with progress_bar() as report:
-        found, refused = _search(scenario, _names(args.policy, scenario), params, report)
+        names = [*asked_policies(args.policy, scenario), BOUND]
+        found, refused = _search(scenario, names, params, report)
     if args.plot:
         _draw(args.plot, scenario, found, params)
     if args.json:
@@ -81,19 +81,11 @@ def _scenario(args: argparse.Namespace) -> Scenario:
             raise ValueError(f"--duration: expected seconds > 0, got {args.duration}")
         scenario = replace(scenario, duration_ns=round(args.duration * NS_PER_S))
     check_targets(scenario)
+    if not len(scenario.load()):
+        seconds = scenario.duration_ns / NS_PER_S
+        text = f"no query comes in {seconds:g} s, any load would be held"
+        raise ValueError(f"{scenario.name}: {text}")
     return scenario
-
-
-def _names(chosen: str | None, scenario: Scenario) -> list[str]:
-    from colocation import policy_names, policy_spec
-    from colocation.capacity import BOUND
-
-    names = list(scenario.policies)
-    if chosen is not None:
-        names = policy_names() if chosen == "all" else chosen.split(",")
-    for name in names:
-        policy_spec(name)
-    return [*names, BOUND]
 
 
 def _search(
@@ -109,7 +101,7 @@ def _search(
         try:
             found.append(capacity_of(scenario, name, params, told))
         except ValueError as error:
-            refused[name] = str(error)
+            refused[name] = str(error).removeprefix(f"{name}: ")
     report("policies", len(names), len(names))
     return found, refused
 

@@ -40,6 +40,7 @@ def add_parser(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, write the file, print the times."""
     from colocation.live_file import read_to_measure
+    from engine.atomic_file import write_atomic
     from engine.live.measure import MeasureParams
     from engine.live.replay import measure_scenario
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.scenario}: no service reads a measured profile; say --output")
     check_outputs(path)
     found = measure_scenario(asked, MeasureParams(args.rounds), args.cache, _say)
-    path.write_text(found.to_json(), encoding="utf-8")
+    write_atomic(path, found.to_json().encode())
     rows = [
         {"service": name, "share": f"{share} %"}
         | {f"{n} items": f"{ms:.3g} ms" for n, ms in zip(model.items, times, strict=True)}

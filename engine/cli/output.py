@@ -18,7 +18,8 @@ from engine.report import tables
 WIDTH = 100
 """Columns of a table where stdout is no terminal."""
 
-CHART_SUFFIXES = (".html", ".htm", ".png")
+PAGE_SUFFIXES = (".html", ".htm")
+CHART_SUFFIXES = (*PAGE_SUFFIXES, ".png")
 
 
 def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -61,7 +62,10 @@ def check_outputs(*paths: Path | None) -> None:
     ConfigError
         Naming the path and why.
     """
-    for path in filter(None, paths):
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if given.count(path) > 1:
+            raise ConfigError(f"{path}: is to be written twice")
         if path.exists() and not path.is_file():
             raise ConfigError(f"{path}: exists and is not a regular file")
         if not path.parent.is_dir():
@@ -74,6 +78,13 @@ def check_chart(path: Path | None) -> None:
     """As ``check_outputs``, for a Gantt chart, whose suffix decides its kind."""
     if path is not None and path.suffix.lower() not in CHART_SUFFIXES:
         raise ConfigError(f"{path}: the suffix of a Gantt chart must be .html or .png")
+    check_outputs(path)
+
+
+def check_page(path: Path | None) -> None:
+    """As ``check_outputs``, for charts, which are pages."""
+    if path is not None and path.suffix.lower() not in PAGE_SUFFIXES:
+        raise ConfigError(f"{path}: charts are a page, its suffix must be .html")
     check_outputs(path)
 
 

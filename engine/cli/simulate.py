@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli import options
 from engine.cli.load_limits import show_need
-from engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
+from engine.cli.output import (
+    check_chart,
+    check_outputs,
+    check_page,
+    duration,
+    show_json,
+    show_rows,
+)
 from engine.cli.parser import add_verb
-from engine.cli.simulate_plots import draw_comparison, parse_loads
+from engine.cli.scenario_options import add_scenario, asked_policies
+from engine.cli.simulate_plots import check_loads, draw_comparison, parse_loads
+from engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from colocation import Compared, Scenario, Tally
@@ -31,10 +40,8 @@ engine simulate bench/configs/colocation/live/two_cpu.toml --live
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
     parser = add_verb(verbs, "simulate", _SUMMARY, _EXAMPLE, run)
+    add_scenario(parser, "services, load, devices, policies")
     add = parser.add_argument
-    add("scenario", type=Path, metavar="SCENARIO.toml", help="services, load, devices, policies")
-    add("--policy", metavar="NAME,...", help="which policies, or all (default: the scenario's)")
-    add("--data", type=Path, metavar="DIR", help="the folder that {data} in the scenario means")
     add("--seed", type=int, metavar="N", help="instead of the scenario's")
     add("--timing", action="store_true", help="add decision times, which differ between runs")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the first policy's first second")
@@ -49,18 +56,20 @@ def run(args: argparse.Namespace) -> int:
     """Simulate every policy, print tables or JSON, write what was asked for."""
     from dataclasses import replace
 
-    from colocation import policy_names, read_scenario
+    from colocation import read_scenario
     from colocation.clairvoyant import scenario_bound
 
     check_chart(args.gantt)
-    check_outputs(args.plot)
+    check_page(args.plot)
+    check_outputs(args.gantt, args.plot)
     loads = parse_loads(args.loads)
+    if loads and not args.plot:
+        raise ConfigError("--loads needs --plot: it says for which loads to draw goodput")
     scenario = read_scenario(args.scenario, args.data)
     if args.seed is not None:
         scenario = replace(scenario, seed=args.seed)
-    names = list(scenario.policies)
-    if args.policy is not None:
-        names = policy_names() if args.policy == "all" else args.policy.split(",")
+    check_loads(scenario, loads)
+    names = asked_policies(args.policy, scenario)
     load, compared, refused = _compared(scenario, names, able=args.policy == "all")
     names = [one.summary.policy for one in compared]
     bound = scenario_bound(scenario, load)

@@ -36,6 +36,23 @@ def parse_loads(text: str | None) -> tuple[float, ...]:
     return tuple(sorted(set(loads)))
 
 
+def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
+    """Refuse loads that cannot be drawn, before anything is simulated.
+
+    Raises
+    ------
+    ValueError
+        Naming the load and why.
+    """
+    from colocation.capacity import scaled
+
+    for load in loads:
+        try:
+            scaled(scenario, load).load()
+        except ValueError as error:
+            raise ValueError(f"--loads: {load:g}: {error}") from error
+
+
 def draw_comparison(
     path: Path,
     scenario: Scenario,

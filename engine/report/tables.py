@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+_ANY_WIDTH = 10_000
 
 
 def print_rows(
     title: str, rows: Sequence[Mapping[str, Any]], console: Console | None = None
 ) -> None:
-    """Print a table with a column per key; keys that a row lacks are left empty there."""
-    (console or Console()).print(rows_table(title, rows))
+    """Print a table with a column per key; keys that a row lacks are left empty there.
+
+    No text is cut off: a table that is too wide for the console goes without lines if that helps,
+    and words are broken where it does not.
+    """
+    console = console or Console()
+    table, lean = rows_table(title, rows), rows_table(title, rows)
+    lean.box, lean.padding, lean.show_edge = box.SIMPLE_HEAD, 0, False
+    needs, least = _width(table, console), _width(lean, console)
+    helps = needs.minimum > console.width or least.maximum <= console.width
+    console.print(lean if needs.maximum > console.width and helps else table)
 
 
 def print_mapping(title: str, values: Mapping[str, Any], console: Console | None = None) -> None:
@@ -27,8 +40,14 @@ def rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title=Text(title), title_justify="left")
     keys = list(dict.fromkeys(key for row in rows for key in row))
     for key in keys:
+        phrases = any(" " in _shown(key, row.get(key)) for row in rows)
         numeric = all(isinstance(row.get(key, 0), int | float | None) for row in rows)
-        table.add_column(Text(_label(key)), justify="right" if numeric else "left")
+        table.add_column(
+            Text(_label(key)),
+            justify="right" if numeric else "left",
+            no_wrap=not phrases,
+            overflow="fold",
+        )
     if not keys:
         table.add_column("(no rows)")
     for row in rows:
@@ -44,6 +63,11 @@ def mapping_table(title: str, values: Mapping[str, Any]) -> Table:
     for key, value in values.items():
         table.add_row(Text(_label(key)), Text(_shown(key, value)))
     return table
+
+
+def _width(table: Table, console: Console) -> Measurement:
+    """What a table would take on any console."""
+    return Measurement.get(console, console.options.update(width=_ANY_WIDTH), table)
 
 
 def _label(key: str) -> str:

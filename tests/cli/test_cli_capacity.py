@@ -74,7 +74,11 @@ def test_capacity_as_a_table(engine: Command, scenario: Path) -> None:
         (("--target", "0"), "0 < target <= 1"),
         (("--seeds", "0"), "seeds 1 to 1000"),
         (("--seeds", "100000000000000000000"), "seeds 1 to 1000"),
-        (("--tolerance", "0"), "tolerance must be > 0"),
+        (("--tolerance", "0"), "tolerance must be >= 1e-06"),
+        (("--tolerance", "1e-300"), "tolerance must be >= 1e-06"),
+        (("--duration", "1e-9"), "no query comes in 1e-09 s"),
+        (("--plot", "p.png"), "p.png: charts are a page"),
+        (("--policy", "fcfs,all"), "unknown policy 'all'"),
         (("--duration", "nan"), "--duration"),
         (("--plot", "nowhere/p.html"), "there is no folder"),
     ],
@@ -137,6 +141,49 @@ def test_simulate_draws_goodput_and_p99(engine: Command, scenario: Path, tmp_pat
     assert "clairvoyant bound: 100 at 0.5" in text
     assert engine("simulate", scenario, "--plot", plot).status == 0
     assert plot.read_text().count("<svg") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--loads", "1,2"), "--loads needs --plot"),
+        (("--loads", "1,1e308", "--plot", "p.html"), "--loads: 1e+308: rate_per_s must be"),
+        (("--loads", "1e9", "--plot", "p.html"), "--loads: 1e+09: s, service 'a': a load of"),
+        (("--plot", "p.png"), "p.png: charts are a page"),
+        (("--plot", "p.html", "--gantt", "p.html"), "p.html: is to be written twice"),
+        (("--policy", ""), "unknown policy ''"),
+    ],
+)
+def test_wrong_usage_of_simulate(
+    engine: Command,
+    scenario: Path,
+    words: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(scenario.parent)
+    called = engine("simulate", scenario, *words)
+    assert message in called.err
+    assert called.is_one_clear_line(), called
+    assert not (scenario.parent / "p.html").exists()
+
+
+def test_policies_are_named_once_each(engine: Command, scenario: Path) -> None:
+    called = engine("simulate", scenario, "--policy", "fcfs, edf,fcfs", "--json")
+    assert [one["policy"] for one in called.json()["policies"]] == ["fcfs", "edf"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_no_name_is_cut_off(
+    engine: Command, scenario: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.cli.output.WIDTH", columns)
+    names = "fcfs,veltair_compilation_only,veltair_scheduling_only"
+    called = engine("simulate", scenario, "--policy", names)
+    assert "…" not in called.out
+    assert max(map(len, called.out.splitlines())) <= columns
+    if columns == 100:
+        assert "veltair_compilation_only" in called.out
 
 
 def test_wrong_loads(engine: Command, scenario: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.atomic_file import write_atomic
 from engine.cli.options import pairs, sizes
 from engine.cli.output import check_chart, check_outputs, duration, show_json, three_digits
 from engine.errors import ConfigError
@@ -60,6 +61,11 @@ def test_outputs_that_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "old.json").touch()
     check_outputs(tmp_path / "new.json", tmp_path / "old.json", None)
     check_chart(tmp_path / "g.PNG")
+
+
+def test_what_cannot_be_written_is_named_by_its_own_path(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No such file or directory: '.*/gone/p\.html'"):
+        write_atomic(tmp_path / "gone" / "p.html", b"")
 
 
 def test_a_device_file_is_not_replaced() -> None:

@@ -97,6 +97,7 @@ def test_replay_of_timestamps(tmp_path: Path) -> None:
         ("at\nnan\n", "line 2"),
         ("at\n", "no rows"),
         ("b\n1\n", "no column"),
+        ("at\n1\n1e25\n", "1 and 1e\\+25 s are too far apart"),
     ],
 )
 def test_broken_timestamps(tmp_path: Path, text: str, match: str) -> None:
@@ -119,6 +120,24 @@ def test_replay_of_azure_functions(tmp_path: Path) -> None:
     assert len(twice.times_ns(10 * NS_PER_S, np.random.default_rng(0))) == 26
     with pytest.raises(ValueError, match="no function 'h'"):
         ARRIVALS.make("azure_functions", path=str(path), function="h")
+    path.write_text("HashFunction,1,2\nf,3,-1\n")
+    with pytest.raises(ValueError, match=r"invocations\.csv, line 2: -1 invocations"):
+        ARRIVALS.make("azure_functions", path=str(path), function="f")
+
+
+def test_slow_traces_end_beyond_every_run(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "HashFunction," + ",".join(map(str, range(1, 1001))) + "\nf" + ",1" * 1000 + "\n"
+    )
+    slow = ARRIVALS.make("azure_functions", path=str(path), function="f", speed=1e-6)
+    assert not len(slow.times_ns(NS_PER_S, np.random.default_rng(0)))
+    path.write_text("timestamp\n0\n1\n4e9\n")
+    stamps = ARRIVALS.make("timestamps", path=str(path)).scaled(1e-6)
+    assert stamps.times_ns(2_000_000 * NS_PER_S, np.random.default_rng(0)).tolist() == [
+        0,
+        1_000_000 * NS_PER_S,
+    ]
 
 
 def test_clocks() -> None:

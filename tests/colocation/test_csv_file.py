@@ -36,6 +36,13 @@ def test_what_is_no_text_is_refused_with_its_line(
         read(path)
 
 
+def test_an_open_quote_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n" + '3,"\n' + "4,5\n" * 300)
+    with pytest.raises(ValueError, match=r"rows\.csv, line 303: a cell of \d+ .* quote missing\?"):
+        list(read_rows(path))
+
+
 def test_rows_have_the_numbers_of_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('a,b\n"1\n2",3\n\n4\n')

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from colocation.dstack.free_time import FOREVER_NS, Held, free_until_ns
 from colocation.dstack.kernel_ideal import KernelChain, ideal_schedule
 from colocation.dstack.scoreboard import Scoreboard
-from colocation.dstack.session_plan import Runner, Turn, plan_session
+from colocation.dstack.session_plan import Runner, Turn, plan_session, session_length_ns
 from colocation.dstack.timetable import Timetable
 
 ALEXNET, RESNET50, VGG19 = Runner(0, 30, 8, 25), Runner(1, 40, 28, 50), Runner(2, 50, 55, 100)
@@ -28,6 +28,18 @@ def test_the_papers_three_models_fit_once_per_target_in_60_percent() -> None:
 def test_slices_in_proportion_to_targets_use_44_percent() -> None:
     used = sum(r.share_percent * r.period_ns for r in (ALEXNET, RESNET50, VGG19))
     assert round(used / sum(r.period_ns for r in (ALEXNET, RESNET50, VGG19))) == 44
+
+
+def test_a_session_is_the_largest_target_of_at_most_200_windows() -> None:
+    ms = 1_000_000
+    assert session_length_ns([25 * ms, 50 * ms, 100 * ms]) == 100 * ms
+    hour_ns = 3_600_000 * ms
+    session_ns = session_length_ns([10 * ms, hour_ns])
+    plan = plan_session([Runner(0, 40, 3 * ms, 10 * ms), Runner(1, 50, ms, hour_ns)], session_ns)
+    assert len(plan.turns) == 200
+    assert not plan.missing
+    assert {turn.runner for turn in plan.turns} == {0, 1}
+    assert session_length_ns([ms] * 500) == ms
 
 
 def test_runs_of_the_shortest_target_are_kept_apart() -> None:

@@ -140,6 +140,17 @@ class TestOverlapPredictor:
         assert predictor.groups_ns(groups, 100) == [9 * MS, 5 * MS]  # type: ignore[attr-defined]
         assert predictor.alone_ns(0, 1, 0, 100) == 9 * MS  # type: ignore[attr-defined]
 
+    @pytest.mark.parametrize("bias_ms", [1e30, -1e30])
+    def test_predictions_that_are_no_times_are_refused(
+        self, tmp_path: Path, bias_ms: float
+    ) -> None:
+        path = tmp_path / "m.npz"
+        absurd = Perceptron((np.zeros((LAYOUT.width, 1)),), (np.array([bias_ms]),))
+        path.write_bytes(LatencyModel("mlp", LAYOUT, absurd).to_bytes())
+        predictor = PREDICTORS.make("overlap", self.services, self.profiles, path=str(path))
+        with pytest.raises(ValueError, match=r"m\.npz: predicts -?1e\+30 ms"):
+            predictor.alone_ns(0, 1, 0, 100)
+
     def test_other_shares_were_not_sampled(self, tmp_path: Path) -> None:
         predictor = self.make(tmp_path)
         with pytest.raises(ValueError, match="50 %"):

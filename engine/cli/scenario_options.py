@@ -1,0 +1,36 @@
+"""Arguments of every verb that reads a scenario and compares policies."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from colocation import Scenario
+
+
+def add_scenario(parser: argparse.ArgumentParser, about: str) -> None:
+    """SCENARIO.toml, --policy and --data."""
+    add = parser.add_argument
+    add("scenario", type=Path, metavar="SCENARIO.toml", help=about)
+    add("--policy", metavar="NAME,...", help="which policies, or all (default: the scenario's)")
+    add("--data", type=Path, metavar="DIR", help="the folder that {data} in the scenario means")
+
+
+def asked_policies(text: str | None, scenario: Scenario) -> list[str]:
+    """Names that ``--policy`` says, in their order and each once.
+
+    Raises
+    ------
+    ValueError
+        If there is no policy of a name.
+    """
+    from colocation import policy_names, policy_spec
+
+    names = list(scenario.policies)
+    if text is not None:
+        names = policy_names() if text == "all" else [name.strip() for name in text.split(",")]
+    for name in names:
+        policy_spec(name)
+    return list(dict.fromkeys(names))
