@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from colocation.scenario import LiveSettings
+from colocation.service import Device, Service
 from colocation.toml_table import Table, read_table
 
 
@@ -81,7 +82,7 @@ def read_to_measure(path: Path) -> ToMeasure:
     Raises
     ------
     ValueError
-        If the file is not TOML, or has no live run.
+        If the file is not TOML, has no live run, or a service or device is none.
     OSError
         If it cannot be read.
     """
@@ -95,14 +96,23 @@ def read_to_measure(path: Path) -> ToMeasure:
     files = [p.take("path", str) for p in profiles if p.take("kind", str) == "measured"]
     items = [row.integers("items", (1,), 1) for row in services]
     most = [row.take("max_batch", int, max(own)) for own, row in zip(items, services, strict=True)]
+    operators = tuple(row.take("operators", int, 1) for row in services)
+    lanes = tuple(row.take("lanes", int, 1) for row in devices)
+    try:
+        for name, batch, count in zip(names, most, operators, strict=True):
+            Service(name, 1, batch, count)
+        for row, count in zip(devices, lanes, strict=True):
+            Device(row.take("name", str, ""), lanes=count)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     return ToMeasure(
         live=live,
         names=names,
-        operators=tuple(row.take("operators", int, 1) for row in services),
+        operators=operators,
         items=tuple(max(own) for own in items),
         most_items=tuple(most),
         batches=tuple(batches_of(own, batch) for own, batch in zip(items, most, strict=True)),
-        lanes=tuple(row.take("lanes", int, 1) for row in devices),
+        lanes=lanes,
         path=path.parent / files[0] if files else None,
     )
 

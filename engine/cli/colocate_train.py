@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.output import check_outputs, show_mapping
 from engine.cli.parser import add_verb
+from engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from colocation.overlap.training.samples import Samples
@@ -51,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
     from engine.atomic_file import write_atomic
 
     check_outputs(args.output)
+    if args.seed < 0 or not 0 < args.held_out < 1:
+        text = f"got {args.seed} and {args.held_out:g}"
+        raise ConfigError(f"--seed must be >= 0, --held-out above 0 and below 1, {text}")
     only = None if args.models is None else args.models.split(",")
     samples = read_samples(args.data, only=only)
     content, error = _truth(samples) if args.kind == _TRUTH else _model(samples, args)

@@ -24,6 +24,7 @@ from engine.profiling.machine import this_machine
 
 _MS = 1e6
 _WARM_UP = 3
+_MOST_ROUNDS = 100_000
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,10 @@ class MeasureParams:
     outlier: float = 2.0
 
     def __post_init__(self) -> None:
-        if self.rounds < 1 or not self.outlier >= 1:
-            raise ValueError(f"{self.rounds} rounds, outliers above {self.outlier} medians")
+        if not 1 <= self.rounds <= _MOST_ROUNDS:
+            raise ValueError(f"rounds must be 1 to {_MOST_ROUNDS}, got {self.rounds}")
+        if not self.outlier >= 1:
+            raise ValueError(f"outlier must be >= 1, got {self.outlier}")
 
 
 def measure(

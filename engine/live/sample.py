@@ -29,6 +29,7 @@ from engine.live.backend import EngineBackend
 from engine.live.setting_up import load_models, places, replay_backend
 
 _NS_PER_MS = 1e6
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class SampleParams:
     groups : int
         Of each set of models; >= 1.
     repeats : int
-        Of each group; >= 1.
+        Of each group; >= 1. None of the three above a million.
     seed : int
-        Of the groups.
+        Of the groups; >= 0.
     """
 
     together: int = 2
@@ -53,8 +54,11 @@ class SampleParams:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.together, self.groups, self.repeats) < 1:
-            raise ValueError(f"{self}: numbers must be >= 1")
+        for name in ("together", "groups", "repeats"):
+            if not 1 <= getattr(self, name) <= _MOST:
+                raise ValueError(f"{name} must be 1 to {_MOST}, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be >= 0, got {self.seed}")
 
 
 def group_bench(asked: ToMeasure, cache: Path | None = None) -> GroupBench:

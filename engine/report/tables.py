@@ -23,21 +23,29 @@ def print_rows(
     and words are broken where it does not.
     """
     console = console or Console()
-    table, lean = rows_table(title, rows), rows_table(title, rows)
+    table, lean = _rows_table(rows), _rows_table(rows)
     lean.box, lean.padding, lean.show_edge = box.SIMPLE_HEAD, 0, False
     needs, least = _width(table, console), _width(lean, console)
     helps = needs.minimum > console.width or least.maximum <= console.width
+    _print_title(title, console)
     console.print(lean if needs.maximum > console.width and helps else table)
 
 
 def print_mapping(title: str, values: Mapping[str, Any], console: Console | None = None) -> None:
     """Print a table with a line per key."""
-    (console or Console()).print(mapping_table(title, values))
+    console = console or Console()
+    _print_title(title, console)
+    console.print(_mapping_table(values))
 
 
-def rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _print_title(title: str, console: Console) -> None:
+    """Above the table, not in it, which may be narrower."""
+    console.print(Text(title, "table.title"), overflow="fold")
+
+
+def _rows_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Make the table of ``print_rows``; numbers are to the right, ``_ns`` is shown in ms."""
-    table = Table(title=Text(title), title_justify="left")
+    table = Table()
     keys = list(dict.fromkeys(key for row in rows for key in row))
     for key in keys:
         phrases = any(" " in _shown(key, row.get(key)) for row in rows)
@@ -55,9 +63,9 @@ def rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def mapping_table(title: str, values: Mapping[str, Any]) -> Table:
+def _mapping_table(values: Mapping[str, Any]) -> Table:
     """Make the table of ``print_mapping``."""
-    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table = Table(show_header=False)
     table.add_column()
     table.add_column(justify="right")
     for key, value in values.items():

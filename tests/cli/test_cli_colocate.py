@@ -84,7 +84,11 @@ def test_models_and_truth_are_trained_and_used(
     ("arguments", "message"),
     [
         (("--models", "a,c"), "no samples of operator groups of a, c"),
-        (("--held-out", "0"), "leaves nothing"),
+        (("--held-out", "0.001"), "leaves nothing"),
+        (("--held-out", "0"), "--held-out above 0 and below 1, got 1 and 0"),
+        (("--held-out", "nan"), "got 1 and nan"),
+        (("--seed", "-1"), "--seed must be >= 0"),
+        (("--data", "nowhere"), "nowhere: there is no such folder"),
         (("-o", "nowhere/m.npz"), "there is no folder"),
     ],
 )
@@ -96,6 +100,62 @@ def test_what_cannot_be_trained_is_said(
     assert called.status == 1
     assert message in called.err
     assert not out.exists()
+
+
+LIVE = (
+    SCENARIO
+    + """
+[live]
+devices = "cpu:1"
+models = { a = "lenet", b = "lenet" }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "message"),
+    [
+        ("slo_ms = 60", "max_batch = 1_000_000", (), "'a': max_batch must be 1 to 10000"),
+        ("operators = 4", "operators = 0", (), "service 'a': operators must be 1 to"),
+        ('name = "gpu"', 'name = "gpu"\nlanes = -1', (), "device 'gpu': lanes must be 1 to 100"),
+        ("seed = 1", "seed = 1", ("--rounds", "0"), "rounds must be 1 to 100000, got 0"),
+        ("seed = 1", "seed = 1", ("--rounds", str(10**20)), "rounds must be 1 to 100000"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(
+    engine: Command,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(LIVE.replace(before, after, 1))
+    cache = ("--cache", tmp_path / "cache")
+    called = engine("colocate", "profile", scenario, "-o", tmp_path / "p.json", *words, *cache)
+    assert message in called.err
+    assert called.is_one_clear_line(), called
+    assert not (tmp_path / "p.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--together", "3"), "3 models side by side, the scenario has 2"),
+        (("--groups", "0"), "groups must be 1 to 1000000, got 0"),
+        (("--repeats", str(10**20)), "repeats must be 1 to 1000000"),
+        (("--seed", "-1"), "seed must be >= 0, got -1"),
+    ],
+)
+def test_what_cannot_be_sampled_is_said(
+    engine: Command, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(LIVE)
+    called = engine("colocate", "sample", scenario, "-o", tmp_path / "samples", *words)
+    assert message in called.err
+    assert called.is_one_clear_line(), called
 
 
 def test_a_truth_of_other_services_is_refused(

@@ -71,7 +71,7 @@ class Samples:
         """
         count = round(len(self) * share)
         if not 0 < count < len(self):
-            raise ValueError(f"{share} of {len(self)} samples leaves nothing on one side")
+            raise ValueError(f"{share:g} of {len(self)} samples leaves nothing on one side")
         order = np.random.default_rng(seed).permutation(len(self))
         return self.take(order[:count]), self.take(order[count:])
 
@@ -96,6 +96,8 @@ def read_samples(
     OSError
         If a file cannot be read.
     """
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: there is no such folder")
     found = [row for path in sorted(folder.glob("*.csv")) for row in _read(path, only)]
     if not found:
         inside = [path for path in sorted(folder.glob("*/*.csv")) if _slots(_header(path))]
