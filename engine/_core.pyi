@@ -371,8 +371,8 @@ class Machine:
     def __init__(
         self, devices: Sequence[DeviceOptions], spin_ns: int = 200000, thread_budget: int = 0
     ) -> None: ...
-    def close(self) -> None:
-        """Cancels the runs in flight, waits for their end and joins all threads."""
+    def close(self, drains: bool = False) -> None:
+        """Cancels the runs in flight, or first lets them end, and joins all threads."""
 
     @property
     def runs_in_flight(self) -> int:

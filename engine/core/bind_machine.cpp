@@ -113,9 +113,13 @@ void bind_machine(nb::module_& m) {
           },
           "devices"_a, "spin_ns"_a = 200'000, "thread_budget"_a = 0)
       .def(
-          "close", [](const PyMachine& self) { self.owner->get()->close(); },
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Cancels the runs in flight, waits for their end and joins all threads.")
+          "close",
+          [](const PyMachine& self, bool drains) {
+            if (drains) self.owner->get()->drain();
+            self.owner->get()->close();
+          },
+          "drains"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+          "Cancels the runs in flight, or first lets them end, and joins all threads.")
       .def_prop_ro(
           "runs_in_flight",
           [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },

@@ -1,6 +1,9 @@
 // What a CUDA device may be, how it opens and how it closes.
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "cuda_device.hpp"
 
@@ -9,6 +12,36 @@ namespace engine::cuda {
 namespace {
 
 constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
+
+/// How many devices of the process each GPU is open for, and whether one lost it. A reset takes away
+/// all that any of them has on the GPU, so it is for the last one. Thread-safe.
+class OpenDevices {
+ public:
+  void add(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    ++gpus_[ordinal].devices;
+  }
+  /// Whether the GPU is to be reset now.
+  bool remove(int ordinal, bool is_lost) {
+    const std::lock_guard lock(mutex_);
+    Gpu& gpu = gpus_[ordinal];
+    gpu.is_lost |= is_lost;
+    return --gpu.devices == 0 && std::exchange(gpu.is_lost, false);
+  }
+
+ private:
+  struct Gpu {
+    int devices = 0;
+    bool is_lost = false;
+  };
+  std::mutex mutex_;
+  std::map<int, Gpu> gpus_;
+};
+
+OpenDevices& open_devices() {
+  static OpenDevices devices;
+  return devices;
+}
 
 void require(bool holds, const DeviceParams& params, const std::string& what) {
   if (!holds) throw std::invalid_argument("device '" + params.name + "': " + what);
@@ -62,6 +95,7 @@ void CudaDevice::open() {
                                                       .limit_bytes = params_.memory_bytes,
                                                       .reserve_bytes = params_.cuda.reserve_bytes});
   pinned_ = std::make_shared<PinnedPool>(api_, params_.cuda.staging_bytes);
+  open_devices().add(params_.cuda.ordinal);
 }
 
 /// Divides the GPU where that was asked for and can be done.
@@ -99,7 +133,8 @@ void CudaDevice::close() {
   settle();
   for (const auto& slot : kernels_) slot->clear(!lost_.empty() || !fatal_.empty());
   kernels_.clear();
-  const bool resets = params_.cuda.resets_when_lost && !lost_.empty();
+  const bool is_due = open_devices().remove(params_.cuda.ordinal, !lost_.empty());
+  const bool resets = is_due && params_.cuda.resets_when_lost;
   if (resets) {
     memory_->forget();
     pinned_->forget();

@@ -182,6 +182,16 @@ void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
   }
 }
 
+void Machine::drain() noexcept {
+  while (in_flight_.load(std::memory_order_seq_cst) != 0) {  // seq_cst: tested before parking
+    const EventCount::Key key = drained_.prepare();
+    if (in_flight_.load(std::memory_order_seq_cst) == 0)  // seq_cst: tested before parking
+      drained_.cancel();
+    else
+      drained_.wait(key, 0);
+  }
+}
+
 void Machine::close() noexcept {
   const std::lock_guard lock(close_mutex_);
   if (closed_) return;

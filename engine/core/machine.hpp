@@ -39,7 +39,8 @@ struct CudaParams {
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
   int queue_depth = 4;                    ///< most submissions in a stream at a time
   /// Whether closing a lost device resets CUDA in this process, so that the GPU can be opened
-  /// again. Answers are then copied out of pinned memory, which a reset frees.
+  /// again; the last machine that has it open does. Answers are then copied out of pinned memory,
+  /// which a reset frees.
   bool resets_when_lost = false;
   std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
 };
@@ -120,6 +121,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// limit the caller executes what it can itself.
   [[nodiscard]] RunPtr run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
                            std::int64_t wait_until_ns);
+  /// Waits until no run is in flight; others may start meanwhile.
+  void drain() noexcept;
   /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent.
   void close() noexcept;
   [[nodiscard]] Stats stats() const;

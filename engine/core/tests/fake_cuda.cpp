@@ -98,6 +98,7 @@ struct Stream {
   std::deque<Operation> queue;
   std::unique_ptr<Graph> capture;  ///< while it captures
   bool broken = false;             ///< the capture can only fail
+  std::thread::id submitter = {};
 };
 
 /// The last accesses to a range of memory, by stream.
@@ -129,7 +130,6 @@ struct Fake {
   std::vector<Stream*> in_order;  ///< by id
   Clock host{};
   bool sealed = false;
-  std::thread::id submitter;
   std::vector<std::string> broken;
   std::size_t broken_count = 0;
   std::map<std::string, std::pair<int, int>> injected;  // function: calls left, code
@@ -199,19 +199,22 @@ int forbid_when_capturing(const char* function) {
   return any ? 900 : 0;
 }
 
-void check_submitter(const char* function) {
-  Fake& f = *fake();
-  if (f.submitter == std::thread::id{}) f.submitter = std::this_thread::get_id();
-  if (f.submitter != std::this_thread::get_id())
-    violation(std::string(function) + " from a second thread");
-}
-
 Stream* find_stream(void* handle, const char* function) {
   Fake& f = *fake();
   const auto found = f.streams.find(static_cast<Stream*>(handle));
   if (found != f.streams.end()) return found->second.get();
   violation(std::string(function) + (handle == nullptr ? " on the NULL stream" : " on no stream"));
   return nullptr;
+}
+
+/// A stream that the calling thread submits to; each is one thread's.
+Stream* submit_to(void* handle, const char* function) {
+  Stream* const found = find_stream(handle, function);
+  if (found == nullptr) return nullptr;
+  const auto caller = std::this_thread::get_id();
+  if (found->submitter == std::thread::id{}) found->submitter = caller;
+  if (found->submitter != caller) violation(std::string(function) + " from a second thread");
+  return found;
 }
 
 /// The allocation that holds [begin, begin + bytes), or null.
@@ -431,9 +434,12 @@ int create_stream(void** stream, unsigned flags, GreenContext* context) {
   if (flags != 1) violation("a stream that waits for the NULL stream");
   auto made = std::make_unique<Stream>();
   made->context = context;
-  made->id = fake()->in_order.size();  // streams come and go all at once
+  // Streams of a device come and go all at once, but there may be those of another one.
+  std::vector<Stream*>& others = fake()->in_order;
+  while (std::ranges::any_of(others, [&](const Stream* s) { return s->id == made->id; }))
+    ++made->id;
   if (made->id == max_streams) return 2;
-  fake()->in_order.push_back(made.get());
+  others.push_back(made.get());
   *stream = made.get();
   Stream* handle = made.get();
   fake()->streams[handle] = std::move(made);
@@ -580,8 +586,7 @@ EXPORT int cudaGetLastError() {
 
 EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   ENTER("cudaStreamWaitEvent");
-  check_submitter("cudaStreamWaitEvent");
-  Stream* found = find_stream(stream, "cudaStreamWaitEvent");
+  Stream* found = submit_to(stream, "cudaStreamWaitEvent");
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
   if (found->capture) {
@@ -605,8 +610,7 @@ EXPORT int cudaEventCreateWithFlags(void** event, unsigned flags) {
 
 EXPORT int cudaEventRecord(void* event, void* stream) {
   ENTER("cudaEventRecord");
-  check_submitter("cudaEventRecord");
-  Stream* found = find_stream(stream, "cudaEventRecord");
+  Stream* found = submit_to(stream, "cudaEventRecord");
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
   if (found->capture) {
@@ -669,8 +673,7 @@ EXPORT int cudaFreeHost(void* memory) {
 EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, int kind,
                            void* stream) {
   ENTER("cudaMemcpyAsync");
-  check_submitter("cudaMemcpyAsync");
-  Stream* found = find_stream(stream, "cudaMemcpyAsync");
+  Stream* found = submit_to(stream, "cudaMemcpyAsync");
   if (found == nullptr) return 400;
   // Kinds: 1 host to device, 2 device to host, 3 within the device.
   const auto is_in = [bytes](const void* begin, bool pinned) {
@@ -698,8 +701,7 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
 
 EXPORT int cudaStreamBeginCapture(void* stream, int) {
   ENTER("cudaStreamBeginCapture");
-  check_submitter("cudaStreamBeginCapture");
-  Stream* found = find_stream(stream, "cudaStreamBeginCapture");
+  Stream* found = submit_to(stream, "cudaStreamBeginCapture");
   if (found == nullptr || found->capture) return 400;
   for (Stream* other : fake()->in_order)
     if (!other->queue.empty() && other != found) violation("a capture beside other work");
@@ -741,8 +743,7 @@ EXPORT int cudaGraphInstantiate(void** executable, void* graph, unsigned long lo
 
 EXPORT int cudaGraphLaunch(void* executable, void* stream) {
   ENTER("cudaGraphLaunch");
-  check_submitter("cudaGraphLaunch");
-  Stream* found = find_stream(stream, "cudaGraphLaunch");
+  Stream* found = submit_to(stream, "cudaGraphLaunch");
   const auto known = fake()->executables.find(static_cast<Executable*>(executable));
   if (found == nullptr || known == fake()->executables.end()) return 400;
   Executable& launched = *known->second;
@@ -775,8 +776,7 @@ EXPORT int cudaGraphExecDestroy(void* executable) {
 EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::size_t count,
                           void (*work)(void*), void* argument) {
   ENTER("launch");
-  check_submitter("launch");
-  Stream* found = find_stream(stream, "launch");
+  Stream* found = submit_to(stream, "launch");
   if (found == nullptr) return 400;
   ++fake()->launches[found->context == nullptr ? 0 : found->context->sms.count];
   CapturedWork made{{}, [=] { work(argument); }};
@@ -801,7 +801,6 @@ EXPORT int cudaDeviceReset() {
   f.host = {};
   f.device_bytes = 0;
   f.fatal = 0;
-  f.submitter = {};
   return 0;
 }
 
@@ -821,7 +820,6 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.in_order.clear();
   f.host = {};
   f.sealed = false;
-  f.submitter = {};
   f.broken.clear();
   f.broken_count = 0;
   f.injected.clear();

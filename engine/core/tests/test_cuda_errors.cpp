@@ -147,3 +147,29 @@ TEST(a_lost_gpu_can_be_opened_again_where_closing_it_resets_cuda) {
     CHECK(fake.violations() == 0);
   }
 }
+
+TEST(the_last_device_of_a_gpu_that_one_has_lost_resets_cuda) {
+  const FakeCuda fake;
+  DeviceParams params = gpu(lanes);
+  params.cuda.resets_when_lost = true;
+  const auto opens = [&params] {
+    try {
+      MachineOwner machine(machine_of({cpu(1), params}));
+      return run_once(machine, *branches(machine))->outcome() == Outcome::ok;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  };
+  {
+    MachineOwner other(machine_of({cpu(1), params}));  // does not hear of the loss
+    {
+      MachineOwner machine(machine_of({cpu(1), params}));
+      const PlanPtr lost = branches(machine);
+      fake.inject("execute", 5, 700);
+      CHECK(run_once(machine, *lost)->outcome() == Outcome::failed);
+    }
+    CHECK(!opens());
+    CHECK(!other->is_lost());
+  }
+  CHECK(opens());
+}

@@ -218,6 +218,25 @@ TEST(close_ends_runs_in_flight_and_releases_waiters) {
   }
 }
 
+TEST(drain_lets_runs_in_flight_end) {
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    MachineOwner machine(machine_of({cpu(lanes)}));
+    std::atomic<bool> goes_on{false};
+    const PlanPtr plan = branches(machine, [&goes_on] { await(goes_on); });
+    std::vector<RunPtr> runs;
+    for (std::int64_t i = 0; i < 10; ++i)
+      runs.push_back(machine->submit(*plan, Inputs{number(i)}, {}));
+    std::thread drainer([&machine] {
+      machine->drain();
+      machine->close();
+    });
+    goes_on = true;
+    drainer.join();
+    for (std::int64_t i = 0; i < 10; ++i)
+      CHECK(number_of(runs[static_cast<std::size_t>(i)]->outputs()[0]) == expected(i));
+  }
+}
+
 TEST(close_races_with_submitters) {
   for (int repeat = 0; repeat < 10; ++repeat) {
     MachineOwner machine(machine_of({cpu(lanes)}));
