@@ -6,6 +6,7 @@
     ├── ModelError            the ONNX file cannot be read, is invalid or unsupported
     ├── InputError            a query's inputs do not fit the model (name, type, shape)
     ├── DeviceError           a device string is wrong, or a device failed
+    │   └── DeviceLostError   a device was lost while a model was loaded, measured or tuned on it
     ├── ProfileError          a profile is missing, malformed or of another model
     ├── PlacementError        a placement does not fit the model, the devices or memory
     ├── RuntimeLibraryError   ONNX Runtime is missing or too old
@@ -36,6 +37,10 @@ class InputError(EngineError, ValueError):
 
 class DeviceError(EngineError):
     """A device specification is wrong, or a device failed."""
+
+
+class DeviceLostError(DeviceError):
+    """A device was lost before there was a model to go on with; the message says when and why."""
 
 
 class ProfileError(EngineError):

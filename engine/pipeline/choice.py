@@ -64,11 +64,19 @@ class CandidateBuilder:
         self.refused: EngineError | None = None
 
     def __call__(self, candidate: Candidate) -> ModelContender | None:
-        """A model that runs the candidate, or None."""
+        """A model that runs the candidate, or None.
+
+        Raises
+        ------
+        EngineError
+            If a device was lost.
+        """
         plan = plan_of(self._graph, self._costs, candidate, self._policy)
         try:
             return ModelContender(self._model(plan), self._inputs)
         except EngineError as error:
+            if self._machine.is_lost:
+                raise
             _log.warning("segmentation %s is not used: %s", candidate.name, error)
             self.refused = error
             return None

@@ -37,6 +37,16 @@ class ModelExecutor:
         """What queries answered so far waited for their first lane (queue_sample.py)."""
         return self._waits.queued_ns
 
+    @property
+    def warning(self) -> str:
+        """Which lost device queries go on without, and why."""
+        return self.model.warning
+
+    @property
+    def failure(self) -> str:
+        """For which lost device every query fails, and why."""
+        return self.model.failure
+
     async def infer(
         self,
         inputs: Mapping[str, np.ndarray[Any, Any]],

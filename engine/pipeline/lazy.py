@@ -120,6 +120,16 @@ class LazyExecutor:
         """What queries answered so far waited for the model and for their first lane."""
         return self._earlier_ns + (0 if self._executor is None else self._executor.queued_ns)
 
+    @property
+    def warning(self) -> str:
+        """As of the model, once it is loaded."""
+        return "" if self._executor is None else self._executor.warning
+
+    @property
+    def failure(self) -> str:
+        """As of the model, once it is loaded."""
+        return "" if self._executor is None else self._executor.failure
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

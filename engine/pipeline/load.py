@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import EngineError
+from engine.errors import DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
 from engine.pipeline.choice import choose, tune
+from engine.pipeline.during import during
 from engine.pipeline.example_inputs import check_inputs, example_inputs
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.placement_file import load_placement
@@ -100,17 +101,25 @@ def load_with(
     """``load`` with its settings in one object.
 
     A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
+
+    Raises
+    ------
+    DeviceLostError
+        If a device was lost and there is no other way to go; it says which and when.
+    EngineError
+        One of engine/errors.py, naming what is wrong.
     """
     ways = params.after_losses()
     while True:
         try:
             return _loaded(path, params, inputs, progress)
         except EngineError as error:
-            following = next(ways, None) if params.has_lost() else None
+            is_loss = isinstance(error, DeviceLostError) or params.has_lost()
+            following = next(ways, None) if is_loss else None
             if following is None:
                 raise
             params = following
-            _log.warning("%s; the model is loaded on %s", error, params.devices)
+            _log.warning("%s: %s; it is loaded on %s", path, one_line(error), params.devices)
 
 
 def _loaded(
@@ -120,6 +129,7 @@ def _loaded(
     progress: ProgressCallback,
 ) -> Model:
     load_runtime()
+    params.close_lost()
     graph = read_model(path, params.cache)
     given = _given(graph, path, inputs)
     stored_at = _path(graph, params, given or {})
@@ -140,16 +150,21 @@ def tune_with(
 ) -> TunedModel:
     """Tune a model for ``params.tune_s`` seconds, whatever is stored, and store the result.
 
+    Whatever ``params.on_device_loss`` says, a loss ends it: there would be nothing to compare.
+
     Raises
     ------
     ValueError
         If no time is given.
+    DeviceLostError
+        If a device was lost; it says which and when. Nothing is stored.
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
     if params.tune_s <= 0:
         raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
     load_runtime()
+    params.close_lost()
     graph = read_model(path, params.cache)
     given = _given(graph, path, inputs)
     if given is None:
@@ -171,6 +186,9 @@ def load_placed(
 ) -> Model:
     """Load with a placement from a file instead of a policy's.
 
+    A loss of a device meanwhile ends it, as the placement is for these devices; one at a query is
+    treated as ``params.on_device_loss`` says.
+
     Parameters
     ----------
     profile_path : Path or None
@@ -180,6 +198,8 @@ def load_placed(
     ------
     PlacementError, ProfileError
         If a file is malformed or of another model.
+    DeviceLostError
+        If a device was lost; it says which and when.
     """
     load_runtime()
     profile = None if profile_path is None else Profile.load(profile_path)
@@ -187,11 +207,13 @@ def load_placed(
     given = check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
     if profile is not None and not params.devices:
         params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))
+    params.close_lost()
     if profile is None:
-        profile = measure(graph, params.specs(), given, params.cache, progress)
+        profile = _measured(graph, params, given, progress)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = load_placement(placement_path, graph, costs.problem)
-    return choose(graph, costs, placement, params, given, progress, is_given=True)
+    with during(params, "plans were compared"):
+        return choose(graph, costs, placement, params, given, progress, is_given=True)
 
 
 def _given(
@@ -201,6 +223,12 @@ def _given(
     if inputs is not None:
         return check_inputs(graph, inputs)
     return example_inputs(graph, path) if has_open_sizes(graph) else None
+
+
+def _measured(
+    graph: Graph, params: LoadParams, inputs: Mapping[str, Any], progress: ProgressCallback
+) -> Profile:
+    return measure(graph, params.specs(), inputs, params.cache, progress, reopens=params.reopens)
 
 
 def _path(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> Path:
@@ -219,18 +247,21 @@ def _made(
     progress: ProgressCallback,
 ) -> tuple[Model, TuningReport | None, bool]:
     """A new model, how it was tuned if it was, and whether its plan was stored."""
-    profile = measure(graph, params.specs(), inputs, params.cache, progress)
+    profile = _measured(graph, params, inputs, progress)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = place(costs.problem, params.policy, params.options)
     report = None
     if params.tune_s:
         known = read_plan(path, graph, _question(graph, params, inputs)) if params.reuse else None
         plan = None if known is None else known.plan
-        model, report = tune(graph, costs, placement, params, inputs, progress, plan)
+        with during(params, "the model was tuned"):
+            model, report = tune(graph, costs, placement, params, inputs, progress, plan)
     else:
-        model = choose(graph, costs, placement, params, inputs, progress)
+        with during(params, "plans were compared"):
+            model = choose(graph, costs, placement, params, inputs, progress)
     if params.slice_ms:
-        model = slice_model(model, costs, placement.policy, params, inputs)
+        with during(params, "the plan was cut"):
+            model = slice_model(model, costs, placement.policy, params, inputs)
     if not params.reuse:
         return model, report, False
     tuning = None if report is None else report.to_dict()
@@ -263,11 +294,12 @@ def _from_stored(
 def _laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
     lay_out_plan(graph, stored.plan)
-    return Model(
-        graph.unread(),
-        stored.plan,
-        params.machine(),
-        params.second_plan(),
-        params.recovery(),
-        stored.companion,
-    )
+    with during(params, "sessions were opened"):
+        return Model(
+            graph.unread(),
+            stored.plan,
+            params.machine(),
+            params.second_plan(),
+            params.recovery(),
+            stored.companion,
+        )

@@ -15,7 +15,7 @@ from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.memory_size import parse_bytes
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
-from engine.runtime.machines import EmulationParams, has_lost, machine_for
+from engine.runtime.machines import EmulationParams, close_lost, has_lost, machine_for
 
 _LONGEST_SLICE_MS = 1e9
 
@@ -52,7 +52,8 @@ class LoadParams:
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
-        What queries do after a GPU was lost: fail, open it again, or go on without it.
+        What queries, and loading, do after a GPU was lost: fail, open it again, or go on without
+        it.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -130,18 +131,30 @@ class LoadParams:
 
     def machine(self) -> _core.Machine:
         """The process's machine with these devices, started on first use."""
-        return machine_for(self.specs(), self.emulation, reopens=self._reopens())
+        return machine_for(self.specs(), self.emulation, reopens=self.reopens)
 
     def has_lost(self) -> bool:
-        """Whether that machine has lost a device."""
-        return has_lost(self.specs(), self.emulation, reopens=self._reopens())
+        """Whether one of the devices was lost."""
+        return has_lost(self.specs(), self.emulation, reopens=self.reopens)
 
-    def _reopens(self) -> bool:
+    def close_lost(self) -> None:
+        """Before anything is done with the devices: close what has lost one (machines.py).
+
+        Raises
+        ------
+        DeviceLostError
+            If one was lost, and none is to be opened again.
+        """
+        close_lost(self.specs(), self.emulation, reopens=self.reopens)
+
+    @property
+    def reopens(self) -> bool:
+        """Whether devices that were lost are opened again."""
         return self.on_device_loss == OnDeviceLoss.RECREATE
 
     def after_losses(self) -> Iterator[LoadParams]:
         """How to load where loading has lost a device: a later way if one loses it, too."""
-        if self._reopens():
+        if self.reopens:
             yield self
         if self.on_device_loss != OnDeviceLoss.FAIL:
             yield replace(self, devices=self.specs()[0].text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +76,22 @@ def measure(
     inputs: Mapping[str, Any],
     cache: Path | None = None,
     progress: ProgressCallback = no_progress,
+    *,
+    reopens: bool = False,
 ) -> Profile:
     """Profile every task on every device; known operators come from the store.
+
+    Parameters
+    ----------
+    reopens : bool
+        Whether a GPU that is lost meanwhile is to be opened again (machines.py).
 
     Raises
     ------
     InputError
         If the inputs do not fit the model.
+    DeviceLostError
+        If a device is lost meanwhile; nothing wrong is stored.
     """
     given = check_inputs(graph, inputs)
     return profile_graph(
@@ -90,7 +100,7 @@ def measure(
         given,
         cache=cache or cache_folder(),
         progress=progress,
-        open_machine=open_machine,
+        open_machine=partial(open_machine, reopens=reopens),
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from onnx import TensorProto
 
 from engine import _core
-from engine.errors import ExecutionError
 from engine.profiling.links import HOST_MEMORY
+from engine.profiling.opened_device import not_measured
 from engine.profiling.segment_probe import HOST, ProbeParams, Spans, spans_of
 from engine.values import to_value
 from placement.problem import Link
@@ -60,6 +60,8 @@ class LinkProbe:
         ------
         ExecutionError
             If a run fails.
+        DeviceLostError
+            If that lost the device.
         """
         return self._times(size_bytes, self._there), self._times(size_bytes, self._back)
 
@@ -69,7 +71,7 @@ class LinkProbe:
         try:
             alone, several = (self._spans(make, count, given) for count in (1, _IN_A_ROW))
         except (RuntimeError, MemoryError) as error:
-            raise ExecutionError(f"copies cannot be timed: {error}") from error
+            raise not_measured(self._machine, "copies cannot be timed", error) from error
         return CopyTimes(size_bytes, _longest_ns(alone), max(1, _step_ns(several)))
 
     def _spans(self, make: _MakePlan, count: int, given: _core.Value) -> list[Spans]:

@@ -1,4 +1,7 @@
-"""A device's machine while it is being profiled: the device beside one CPU lane."""
+"""A device's machine while it is being profiled: the device beside one CPU lane.
+
+A device that is lost meanwhile says nothing of what it can run, so that ends the profile.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from engine import _core
-from engine.errors import DeviceError
+from engine.errors import DeviceError, DeviceLostError, EngineError, ExecutionError, one_line
 from engine.profiling.devices import DeviceSpec
 
 OpenMachine = Callable[[Sequence[DeviceSpec]], _core.Machine]
@@ -29,3 +32,16 @@ def opened_device(spec: DeviceSpec, open_machine: OpenMachine | None) -> Iterato
         yield machine
     finally:
         machine.close()
+
+
+def not_measured(machine: _core.Machine, what: str, error: Exception) -> EngineError:
+    """What a measurement that failed is to raise.
+
+    Returns
+    -------
+    EngineError
+        A ``DeviceLostError`` if the machine has lost a device, else an ``ExecutionError``.
+    """
+    if machine.is_lost:
+        return DeviceLostError(f"{one_line(error)}, while it was measured")
+    return ExecutionError(f"{what}: {one_line(error)}")

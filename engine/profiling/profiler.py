@@ -75,7 +75,7 @@ def profile_graph(
     Raises
     ------
     DeviceError
-        If a device is not here to be profiled.
+        If a device is not here to be profiled, or is lost meanwhile (``DeviceLostError``).
     InputError
         If the example inputs do not fit.
     ExecutionError

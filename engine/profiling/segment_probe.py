@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import _core
-from engine.errors import ExecutionError, one_line
+from engine.profiling.opened_device import not_measured
 from engine.profiling.timing import Timing
 
 Spans = NDArray[np.int64]
@@ -133,6 +133,8 @@ class SegmentProbe:
         ------
         ExecutionError
             If the device refuses the segment, or a run fails.
+        DeviceLostError
+            If that lost the device.
         """
         plan, segments, rows = self._runs(probed, 1)
         first = segments[0]
@@ -147,6 +149,8 @@ class SegmentProbe:
         ------
         ExecutionError
             If the device refuses the segment, or a run fails.
+        DeviceLostError
+            If that lost the device.
         """
         _, segments, rows = self._runs(probed, lanes)
         times: list[int] = []
@@ -163,6 +167,8 @@ class SegmentProbe:
         ------
         ExecutionError
             If the device refuses the segment, or the run fails.
+        DeviceLostError
+            If that lost the device.
         """
         builder = _core.PlanBuilder(self._machine)
         try:
@@ -174,7 +180,7 @@ class SegmentProbe:
             builder.set_outputs(back)
             return builder.build().run(list(probed.inputs.values()))
         except (RuntimeError, MemoryError) as error:
-            raise ExecutionError(f"the segment does not run: {one_line(error)}") from error
+            raise not_measured(self._machine, "the segment does not run", error) from error
 
     def _runs(self, probed: Probed, count: int) -> tuple[_core.Plan, range, list[Spans]]:
         """The plan, which of its nodes are segments, and the spans of its runs."""
@@ -182,7 +188,7 @@ class SegmentProbe:
             plan, first = self._plan(probed, count)
             rows = spans_of(plan, list(probed.inputs.values()), self._params)
         except (RuntimeError, MemoryError) as error:
-            raise ExecutionError(f"the segment cannot be timed: {one_line(error)}") from error
+            raise not_measured(self._machine, "the segment cannot be timed", error) from error
         return plan, range(first, first + count), rows
 
     def _plan(self, probed: Probed, count: int) -> tuple[_core.Plan, int]:

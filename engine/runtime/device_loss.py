@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from engine import _core
 from engine.errors import DeviceError, EngineError
+from engine.runtime.machines import loss_of
 from engine.segmentation.plan import Plan
 from placement.timeline import Timeline
 
@@ -68,12 +69,20 @@ class Recovery:
 
 
 class LossGuard:
-    """Replaces a model's plan, once for each loss, before its next query. Thread-safe."""
+    """Replaces a model's plan, once for each loss, before its next query. Thread-safe.
 
-    def __init__(self, machine: _core.Machine, recovery: Recovery) -> None:
+    Attributes
+    ----------
+    warning : str
+        Which device is gone for good, why, and what is used instead; empty if none is.
+    """
+
+    def __init__(self, machine: _core.Machine, recovery: Recovery, name: str = "model") -> None:
         self._machine = machine
         self._recovery = recovery
+        self._name = name
         self._lock = threading.Lock()
+        self.warning = ""
 
     @property
     def is_due(self) -> bool:
@@ -94,8 +103,11 @@ class LossGuard:
         with self._lock:
             if not self.is_due:
                 return  # another query was first
+            why = loss_of(self._machine) or f"the machine of {', '.join(plan.devices)} was closed"
             following, self._machine = self._adopted(plan, adopt)
-            _log.warning("a device was lost; queries go on with %s", ", ".join(following.devices))
+            told = f"{why}; queries go on with {', '.join(following.devices)}"
+            self.warning = told if len(following.devices) < len(plan.devices) else ""
+            _log.warning("%s: %s", self._name, told)
 
     def _adopted(
         self, plan: Plan, adopt: Callable[[Plan, _core.Machine], None]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from engine import _core
 from engine.cuda_libraries import preload
-from engine.errors import DeviceError
+from engine.errors import DeviceError, DeviceLostError
 from engine.native import find_cuda_library, load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures
@@ -65,13 +65,37 @@ _Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
 @dataclass(eq=False)
 class _Machines:
+    """Those that models share, and by GPU the one opened last, perhaps to be measured."""
+
     by_key: dict[_Key, _core.Machine] = field(default_factory=dict)
+    last_on: dict[str, _core.Machine] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     left: tuple[_core.Machine, ...] = ()
 
     def leave_behind(self) -> None:
         """Begin anew in a forked child (after_fork.py)."""
-        self.left, self.by_key, self.lock = tuple(self.by_key.values()), {}, threading.Lock()
+        self.left = (*self.by_key.values(), *self.last_on.values())
+        self.by_key, self.last_on, self.lock = {}, {}, threading.Lock()
+
+    def loss(self, key: _Key) -> str:
+        """Why one of the devices is lost; CUDA loses a GPU for all machines of the process."""
+        found = (self.by_key[other] for other in self.sharing(key))
+        last = (self.last_on[gpu] for gpu in _gpus(key[0]) if gpu in self.last_on)
+        return next(filter(None, map(loss_of, (*found, *last))), "")
+
+    def close_lost(self, key: _Key, *, reopens: bool) -> None:
+        """Before these devices are opened: close what lost one of them, or refuse."""
+        why = self.loss(key)
+        if why and not reopens:
+            raise DeviceLostError(why)
+        for other in self.sharing(key) if why else ():
+            self.by_key.pop(other).close(drains=True)
+
+    def sharing(self, key: _Key) -> list[_Key]:
+        """The machine itself and those with the same GPU; those that lost it come last."""
+        gpus = _gpus(key[0])
+        found = [other for other in self.by_key if other == key or gpus & _gpus(other[0])]
+        return sorted(found, key=lambda other: self.by_key[other].is_lost)
 
 
 _MACHINES = _Machines()
@@ -84,37 +108,66 @@ def machine_for(
     *,
     reopens: bool = False,
 ) -> _core.Machine:
-    """The process's machine with these devices, started on first use, and anew if one was lost.
-
-    A machine that has lost a device is closed then: a GPU cannot be opened beside what is left.
+    """The process's machine with these devices, started on first use.
 
     Parameters
     ----------
     reopens : bool
-        Whether closing a lost GPU resets CUDA, without which it cannot be opened again. Answers
-        are copied out of pinned memory then, which a reset frees.
+        Whether devices are opened again where one was lost. The machine that lost it is closed
+        when its queries have ended: a GPU cannot be opened beside what is left, but only after
+        closing has reset CUDA. Answers are copied out of pinned memory then, which a reset frees.
+
+    Raises
+    ------
+    DeviceLostError
+        If one was lost, and none is to be opened again.
+    DeviceError
+        As ``open_machine``.
     """
     key = _key(specs, emulation, reopens)
     with _MACHINES.lock:
-        if key in _MACHINES.by_key and _MACHINES.by_key[key].is_lost:
-            _MACHINES.by_key.pop(key).close()
-        if key not in _MACHINES.by_key:
-            _MACHINES.by_key[key] = open_machine(specs, emulation, reopens=reopens)
-        return _MACHINES.by_key[key]
+        known = _MACHINES.by_key.get(key)
+        if known is None or known.is_lost:
+            _MACHINES.close_lost(key, reopens=reopens)
+            known = _MACHINES.by_key[key] = open_machine(specs, emulation, reopens=reopens)
+        return known
+
+
+def loss_of(machine: _core.Machine, names: Collection[str] | None = None) -> str:
+    """Which of its devices, or of those named, are lost and why; empty if none is."""
+    rows = machine.stats()["devices"]
+    lost = (row for row in rows if "failure" in row and (names is None or row["name"] in names))
+    return "; ".join(dict.fromkeys(" ".join(row["failure"].split()) for row in lost))
 
 
 def has_lost(
     specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
 ) -> bool:
-    """Whether ``machine_for`` would open these devices again, since one of them was lost."""
+    """Whether one of the devices was lost, so that ``machine_for`` opens them again or refuses."""
     with _MACHINES.lock:
-        known = _MACHINES.by_key.get(_key(specs, emulation, reopens))
-    return known is not None and known.is_lost
+        return bool(_MACHINES.loss(_key(specs, emulation, reopens)))
+
+
+def close_lost(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
+) -> None:
+    """Close what has lost one of the devices, so that they can be opened again, to be measured say.
+
+    Raises
+    ------
+    DeviceLostError
+        If one was lost, and none is to be opened again.
+    """
+    with _MACHINES.lock:
+        _MACHINES.close_lost(_key(specs, emulation, reopens), reopens=reopens)
 
 
 def _key(specs: Sequence[DeviceSpec], emulation: EmulationParams | None, reopens: bool) -> _Key:
-    reopens = reopens and any(spec.kind == "cuda" for spec in specs)
-    return tuple(specs), emulation or EmulationParams(), reopens
+    return tuple(specs), emulation or EmulationParams(), reopens and bool(_gpus(specs))
+
+
+def _gpus(specs: Sequence[DeviceSpec]) -> set[str]:
+    return {spec.memory for spec in specs if spec.kind == "cuda"}
 
 
 def open_machine(
@@ -133,7 +186,7 @@ def open_machine(
     for spec in specs:
         check_present(spec)
     load_runtime()
-    if any(spec.kind == "cuda" for spec in specs):
+    if _gpus(specs):
         preload()
     options = [_options(spec, emulation or EmulationParams(), reopens) for spec in specs]
     try:
@@ -141,6 +194,7 @@ def open_machine(
     except (RuntimeError, ValueError) as error:
         names = ", ".join(spec.text for spec in specs)
         raise DeviceError(f"devices {names}: {error}") from error
+    _MACHINES.last_on.update(dict.fromkeys(_gpus(specs), machine))
     _warn(machine)
     return machine
 
@@ -158,6 +212,7 @@ def close_machines() -> None:
         for machine in _MACHINES.by_key.values():
             machine.close()
         _MACHINES.by_key.clear()
+        _MACHINES.last_on.clear()
 
 
 def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _core.DeviceOptions:

@@ -20,6 +20,7 @@ from engine.runtime.completions import completions
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import Array
+from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports, raise_for
 from engine.runtime.prepared import Prepared, prepare
 from engine.runtime.traced_run import TracedRun
@@ -55,6 +56,7 @@ class Model:
         self._last_traced: TracedRun | None = None
         self._prepared: Prepared
         self._busy: BusyPlan | None
+        self._machine: _core.Machine
         self._adopt(plan, machine)
         self._guard: LossGuard | LeftBehind | None = None
         self.guard(machine, recovery)
@@ -62,7 +64,20 @@ class Model:
 
     def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
         """Go on so from now on when ``machine``, on which it runs, loses a device."""
-        self._guard = None if recovery is None else LossGuard(machine, recovery)
+        self._guard = None if recovery is None else LossGuard(machine, recovery, self.graph.name)
+
+    @property
+    def warning(self) -> str:
+        """Which device queries go on without since it was lost, and why; empty if without none."""
+        return self._guard.warning if isinstance(self._guard, LossGuard) else ""
+
+    @property
+    def failure(self) -> str:
+        """The lost device for which every query fails; empty as long as queries can be answered."""
+        if self._guard is not None or not self._machine.is_lost:
+            return ""
+        plan = self.plan
+        return loss_of(self._machine, {plan.devices[s.device] for s in plan.segments})
 
     def accompany(
         self, companion: Companion, machine: _core.Machine, second_plan: SecondPlan
@@ -93,6 +108,7 @@ class Model:
     def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
         self._prepared = prepare(self.graph, plan, machine, self._ports)
         self._busy = self._busy_plan(plan, machine)
+        self._machine = machine
 
     @property
     def companion(self) -> Companion | None:
@@ -126,6 +142,15 @@ class Model:
         if self._guard is not None and self._guard.is_due:
             self._guard.recover(self.plan, self._adopt)
 
+    def _has_left(self, machine: _core.Machine) -> bool:
+        """Whether queries go on elsewhere now.
+
+        One that was about to be submitted finds its machine closed where another model was first to
+        open a lost device again.
+        """
+        self._check_devices()
+        return self._machine is not machine
+
     def run(
         self,
         inputs: Mapping[str, Array],
@@ -156,13 +181,18 @@ class Model:
             If a segment failed; other queries are not affected.
         """
         self._check_devices()
-        busy = self._busy
-        if busy is None or traced:
-            return self._run(self._prepared, inputs, outputs, timeout, traced)
-        began_ns = time.monotonic_ns()
-        answer = self._run(busy.now() or self._prepared, inputs, outputs, timeout, traced)
-        busy.answered(began_ns)
-        return answer
+        machine, busy = self._machine, self._busy
+        try:
+            if busy is None or traced:
+                return self._run(self._prepared, inputs, outputs, timeout, traced)
+            began_ns = time.monotonic_ns()
+            answer = self._run(busy.now() or self._prepared, inputs, outputs, timeout, traced)
+            busy.answered(began_ns)
+            return answer
+        except RuntimeError:
+            if not self._has_left(machine):
+                raise
+        return self.run(inputs, outputs, timeout, traced)
 
     def _run(
         self,
@@ -227,17 +257,25 @@ class Model:
             Queries of a higher priority go first.
         """
         self._check_devices()
+        machine = self._machine
         prepared = self._prepared if traced else self._prepared_now()
         query = prepared.query
-        if query and outputs is None and not traced and type(inputs) is dict:
-            started = query.submit(inputs, deadline_ns, priority)
-            if started is not None:
-                return Future(self._ports, prepared, started, None)
-        values = self._ports.values(inputs, outputs)
-        run = prepared.native.submit(
-            values, deadline_ns=deadline_ns, priority=priority, traced=traced
+        try:
+            if query and outputs is None and not traced and type(inputs) is dict:
+                started = query.submit(inputs, deadline_ns, priority)
+                if started is not None:
+                    return Future(self._ports, prepared, started, None)
+            values = self._ports.values(inputs, outputs)
+            run = prepared.native.submit(
+                values, deadline_ns=deadline_ns, priority=priority, traced=traced
+            )
+            return Future(self._ports, prepared, run, outputs)
+        except RuntimeError:
+            if not self._has_left(machine):
+                raise
+        return self.submit(
+            inputs, outputs, deadline_ns=deadline_ns, priority=priority, traced=traced
         )
-        return Future(self._ports, prepared, run, outputs)
 
     async def infer(
         self,
@@ -252,19 +290,25 @@ class Model:
         ``look`` is handed the run, traced, when it has ended well.
         """
         if self._guard is not None and self._guard.is_due:
-            await asyncio.to_thread(self._guard.recover, self.plan, self._adopt)
+            await asyncio.to_thread(self._check_devices)
         values = self._ports.values(inputs, outputs)
+        machine = self._machine
         prepared = self._prepared_now()
-        run = await completions().wait(
-            lambda queue, tag: prepared.native.submit(
-                values,
-                deadline_ns=deadline_ns or 0,
-                priority=priority,
-                traced=look is not None,
-                completions=queue,
-                tag=tag,
+        try:
+            run = await completions().wait(
+                lambda queue, tag: prepared.native.submit(
+                    values,
+                    deadline_ns=deadline_ns or 0,
+                    priority=priority,
+                    traced=look is not None,
+                    completions=queue,
+                    tag=tag,
+                )
             )
-        )
+        except RuntimeError:
+            if not await asyncio.to_thread(self._has_left, machine):
+                raise
+            return await self.infer(inputs, outputs, deadline_ns, priority, look)
         if look is not None and run.status == "ok":
             look(run)
         return self._ports.answer(run, outputs, prepared.query)

@@ -1,11 +1,8 @@
 """Plans over a CUDA device from Python; run by tests/fake_gpu/test_fake_gpu.py."""
 
-import ctypes
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from fake_cuda_library import FakeCuda
 from onnx import helper
 from session_plans import ADD, FLOAT, model
 
@@ -21,29 +18,8 @@ load_runtime()
 
 
 @pytest.fixture
-def library():
-    return Path(os.environ["SURPLUS_CUDA_LIBRARY"])
-
-
-class Fake:
-    """The fake library, begun anew."""
-
-    def __init__(self, path):
-        self._library = ctypes.CDLL(str(path))
-        self._library.fakeCudaViolations.restype = ctypes.c_size_t
-        self._library.fakeCudaAlive.restype = ctypes.c_size_t
-        self._library.fakeCudaReset(ctypes.c_uint64(1))
-
-    def violations(self):
-        text = ctypes.create_string_buffer(4096)
-        self._library.fakeCudaViolations(text, ctypes.c_size_t(len(text)))
-        return text.value.decode()
-
-    def alive(self):
-        return self._library.fakeCudaAlive()
-
-    def inject(self, function, nth, code):
-        self._library.fakeCudaInject(function.encode(), nth, code)
+def fake():
+    return FakeCuda()
 
 
 def cuda(path, lanes, sms=0, driver=None):
@@ -58,10 +34,9 @@ def cuda(path, lanes, sms=0, driver=None):
 
 
 @pytest.fixture(params=[1, 3])
-def machine(library, request):
-    fake = Fake(library)
+def machine(fake, request):
     machine = Machine(
-        [DeviceOptions(kind="cpu", name="cpu", lanes=2), cuda(library, request.param)]
+        [DeviceOptions(kind="cpu", name="cpu", lanes=2), cuda(fake.path, request.param)]
     )
     yield machine
     machine.close()
@@ -97,9 +72,8 @@ def test_segments_on_both_devices_answer_right(machine):
             np.testing.assert_array_equal(from_value(value), 2 * np.maximum(2 * array, 0))
 
 
-def test_all_of_cuda_is_given_back(library):
-    fake = Fake(library)
-    machine = Machine([DeviceOptions(), cuda(library, 2)])
+def test_all_of_cuda_is_given_back(fake):
+    machine = Machine([DeviceOptions(), cuda(fake.path, 2)])
     value = branches(machine, 2).run([to_value(np.ones(5, np.float32))])[0]
     machine.close()
     np.testing.assert_array_equal(from_value(value), np.full(5, 4, np.float32))
@@ -108,9 +82,8 @@ def test_all_of_cuda_is_given_back(library):
     assert fake.alive() == 0
 
 
-def test_a_lost_device_says_so_in_runs_and_statistics(library):
-    fake = Fake(library)
-    machine = Machine([DeviceOptions(), cuda(library, 1)])
+def test_a_lost_device_says_so_in_runs_and_statistics(fake):
+    machine = Machine([DeviceOptions(), cuda(fake.path, 1)])
     plan = branches(machine, 2)
     fake.inject("execute", 3, 700)
     for _ in range(2):
@@ -154,10 +127,9 @@ def test_an_output_in_gpu_memory_is_refused_when_the_plan_is_built(machine):
 
 
 @pytest.mark.parametrize("has_driver", [True, False])
-def test_partitions_of_a_gpu_share_its_memory(library, tmp_path, has_driver):
-    fake = Fake(library)
+def test_partitions_of_a_gpu_share_its_memory(fake, tmp_path, has_driver):
     driver = None if has_driver else tmp_path / "libcuda.so.1"
-    parts = [cuda(library, 2, sms, driver) for sms in (64, 32)]
+    parts = [cuda(fake.path, 2, sms, driver) for sms in (64, 32)]
     machine = Machine([DeviceOptions(), *parts])
     builder = PlanBuilder(machine)
     x, moved, doubled, made, y = (builder.add_value(n) for n in ("x", "moved", "2x", "made", "y"))

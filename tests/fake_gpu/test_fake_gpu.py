@@ -11,14 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_gpu import FakeGpu, compiled
+from fake_gpu import FakeGpu
 
 TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module")
-def gpu(tmp_path_factory: pytest.TempPathFactory) -> FakeGpu:
-    return compiled(tmp_path_factory.mktemp("fake_gpu"))
 
 
 @pytest.mark.parametrize(
@@ -27,6 +22,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> FakeGpu:
         "core/cuda_on_fake_gpu.py",
         "profiling/measured_on_fake_gpu.py",
         "fake_gpu/models_on_fake_gpu.py",
+        "fake_gpu/losses_on_fake_gpu.py",
     ],
 )
 def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:

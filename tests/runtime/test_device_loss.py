@@ -17,11 +17,11 @@ import engine
 import models
 from engine import _core
 from engine.dfg.graph import Graph
-from engine.errors import ConfigError, DeviceError, ExecutionError
+from engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.stages import read_model
 from engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
-from engine.runtime.machines import EmulationParams, machine_for
+from engine.runtime.machines import EmulationParams, close_machines, machine_for
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import per_task
@@ -30,6 +30,12 @@ from placement.placement import Placement
 DEVICES = "cpu:2,emulated:gpu"
 LENGTH = 12
 INPUTS = models.example_inputs("chain", length=LENGTH, size=8)
+
+
+@pytest.fixture(autouse=True)
+def no_machines() -> None:
+    """What one test has lost stays lost in the next one's machines."""
+    close_machines()
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +185,8 @@ def test_a_device_that_loading_loses_is_treated_as_was_chosen(
             file, DEVICES, "single", cache=where, on_device_loss=choice, emulation=emulation
         )
 
-    with pytest.raises(ExecutionError, match="'emulated:gpu' is lost"):
+    told = r"'emulated:gpu' is lost .*, while plans were compared"
+    with pytest.raises(DeviceLostError, match=told):
         loaded("fail")
     for choice in ("cpu", "recreate"):  # opened again, it is lost again
         model = loaded(choice)
