@@ -43,10 +43,9 @@ def add_parser(verbs: Any) -> None:
     )
     add(
         "--on-device-loss",
-        default="cpu",
         choices=("fail", "recreate", "cpu"),
         help="after a GPU was lost: fail its models' queries, open it again, or go on without it"
-        " (default %(default)s)",
+        " (default cpu, under a policy for several models fail)",
     )
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add(
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         args,
         slice_ms=args.slice_ms,
         gpu_memory=args.gpu_memory,
-        on_device_loss=args.on_device_loss,
+        on_device_loss=args.on_device_loss or "cpu",
         same_bits=not args.any_bits,
     )
     loading.specs()

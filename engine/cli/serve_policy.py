@@ -102,6 +102,8 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
     unfit = _given(args, "lazy", "slice_ms", "gpu_memory", "any_bits")
     if unfit:
         raise ValueError(f"{unfit}: not with policy {args.policy!r}")
+    if args.on_device_loss not in (None, "fail"):
+        raise ValueError(f"--on-device-loss {args.on_device_loss}: policies know fail only")
     params = PolicyParams(
         policy=args.policy,
         slos_ns={name: duration_ns(text) for name, text in options.texts(args.slo).items()},

@@ -47,6 +47,16 @@ class PolicyExecutor:
         """What queries waited before their first group began."""
         return self._service.record.queued_ns[self._index]
 
+    @property
+    def warning(self) -> str:
+        """Which devices the policy goes on without since they were lost, and why."""
+        return "; ".join(self._service.lost.values())
+
+    @property
+    def failure(self) -> str:
+        """Which devices were lost, and why, if none is left."""
+        return self._service.failure
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -23,6 +23,7 @@ from engine.live.loop_executor import Clock, LoopExecutor
 from engine.live.parts import Place
 from engine.live.serving_record import End, ServingRecord
 from engine.live.stacking import Arrays
+from engine.runtime.machines import loss_of
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +52,11 @@ class PolicyService:
     now_ns : callable
         Monotonic; deadlines of queries are on this clock.
 
+    Attributes
+    ----------
+    lost : dict of int to str
+        Devices that were lost, and why: the policy goes on without them.
+
     Raises
     ------
     ValueError
@@ -68,6 +74,8 @@ class PolicyService:
         setup = set_up(demand, policy)
         self.deployment = setup.deployment
         self.models = models
+        self.lost: dict[int, str] = {}
+        self._places = places
         self._services = demand.services
         self._now_ns = now_ns
         self._ids = count()
@@ -140,6 +148,11 @@ class PolicyService:
         """Bring a service back that has left."""
         self._change(ChangeKind.SERVICE_CAME, service)
 
+    @property
+    def failure(self) -> str:
+        """Why every query fails: all devices are lost; empty as long as one is there."""
+        return "; ".join(self.lost.values()) if len(self.lost) == len(self._places) else ""
+
     def close(self) -> None:
         """Answer nothing more; no query is in flight."""
         self._executor.close()
@@ -151,7 +164,8 @@ class PolicyService:
         return self._inputs[query.id]
 
     def _computed(self, query: Query, outputs: dict[str, Any]) -> None:
-        self._outputs[query.id] = outputs
+        if query.id in self._waiting:  # else its device was lost before its end was looked at
+            self._outputs[query.id] = outputs
 
     def _handle(self, event: Event) -> None:
         """Hand an event to the controller; a policy that breaks fails all queries, not silently."""
@@ -164,6 +178,23 @@ class PolicyService:
             self._broken = f"the policy failed: {type(error).__name__}: {error}"
             for submitted in list(self._waiting.values()):
                 self._finish(submitted.query, ExecutionError(self._broken))
+        if event.kind is EventKind.FAILED:
+            self._look_for_losses()
+
+    def _look_for_losses(self) -> None:
+        """Tell the controller once of each device that is lost."""
+        for device, place in enumerate(self._places):
+            why = loss_of(place.machine, {place.spec.name})
+            if why and device not in self.lost:
+                _log.error("%s; the policy goes on without it", why)
+                self.lost[device] = why
+                self._handle(
+                    Event(
+                        self._now_ns(),
+                        EventKind.CHANGE,
+                        change=Change(ChangeKind.DEVICE_LOST, device),
+                    )
+                )
 
     def _ended(self, end: End) -> None:
         """Give a query its answer, or the reason why there is none."""
@@ -177,6 +208,8 @@ class PolicyService:
 
     def _refusal(self, end: End) -> EngineError:
         name = self._services[end.query.service].name
+        if self.failure:
+            return ExecutionError(f"service {name!r} has no place: {self.failure}")
         if end.outcome is Outcome.REJECTED:
             return QueueFullError(f"service {name!r} has no place for another query now")
         predicted_ns = end.predicted_end_ns

@@ -55,6 +55,16 @@ class Executor(Protocol):
         """
         ...
 
+    @property
+    def warning(self) -> str:
+        """What it goes on without, such as a device that was lost; empty if nothing."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why no query can be answered any more; empty as long as some can."""
+        ...
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -33,8 +33,8 @@ class ServedModel:
     def __init__(self, name: str, version: str) -> None:
         self.name = name
         self.version = version
-        self.state = ModelState.LOADING
-        self.reason = ""
+        self._state = ModelState.LOADING
+        self._reason = ""
         self.is_unloaded = False
         self.statistics = ModelStatistics()
         self.in_flight = 0
@@ -45,7 +45,25 @@ class ServedModel:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
         self._queued_ns = executor.queued_ns
-        self.state, self.reason, self.is_unloaded = ModelState.READY, "", False
+        self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
+
+    @property
+    def state(self) -> ModelState:
+        """Ready until somebody decides otherwise, or the executor can answer nothing any more."""
+        return ModelState.UNAVAILABLE if self._failure else self._state
+
+    @property
+    def reason(self) -> str:
+        """Why it is not ready; of one that is, what it goes on without."""
+        if self._state is ModelState.READY and self._loaded is not None:
+            return self._failure or self._loaded[0].warning
+        return self._reason
+
+    @property
+    def _failure(self) -> str:
+        if self._state is not ModelState.READY or self._loaded is None:
+            return ""
+        return self._loaded[0].failure
 
     def unload(self) -> None:
         """Turn queries away because somebody asked for it: no fault of the server's."""
@@ -55,11 +73,11 @@ class ServedModel:
     def reload(self) -> None:
         """Serve again with the executor that it had; nothing if it was not unloaded."""
         if self.is_unloaded:
-            self.state, self.reason, self.is_unloaded = ModelState.READY, "", False
+            self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
 
     def set_unavailable(self, reason: str) -> None:
         """Turn queries away with ``reason``; queries in flight finish."""
-        self.state, self.reason = ModelState.UNAVAILABLE, reason
+        self._state, self._reason = ModelState.UNAVAILABLE, reason
 
     @property
     def executor(self) -> Executor:

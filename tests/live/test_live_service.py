@@ -22,7 +22,7 @@ from colocation.work import piece_of
 from engine.errors import DeadlineError, EngineError, ExecutionError, InputError, QueueFullError
 from engine.live.policy_executor import PolicyExecutor
 from engine.live.policy_service import PolicyService
-from engine.runtime.machines import EmulationParams
+from engine.runtime.machines import EmulationParams, close_machines
 
 HOUR_NS = 3_600_000_000_000
 SHARES = ("50", "100")
@@ -147,6 +147,33 @@ def test_a_failed_group_fails_its_queries_alone(tmp_path: Path) -> None:
         expect(await service.submit(0, some_rows(2)).answer, some_rows(2))
 
     serve(stage, "fcfs", use)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "edf_drop", "temporal", "nexus"])
+def test_a_lost_device_ends_all_queries_and_is_told(tmp_path: Path, policy: str) -> None:
+    """Of those in flight, of those that wait, and of those that come later."""
+    close_machines()  # of another test that lost it
+    emulation = EmulationParams(lose_at=3)
+    stage = Stage(tmp_path, [CHAIN], [1], "emulated:gpu:2", emulation=emulation)
+
+    async def use(service: PolicyService) -> None:
+        executor = PolicyExecutor(service, 0, 4)
+        assert (executor.warning, executor.failure) == ("", "")
+        answers = [service.submit(0, some_rows(k)).answer for k in range(12)]
+        ends = await asyncio.gather(*answers, return_exceptions=True)
+        lost = [end for end in ends if isinstance(end, EngineError)]
+        assert lost
+        assert all("'emulated:gpu' is lost" in str(end) for end in lost)
+        for _ in range(2):
+            with pytest.raises(
+                ExecutionError, match=r"'m0' has no place: .*'emulated:gpu' is lost"
+            ):
+                await service.submit(0, some_rows(0)).answer
+        assert "'emulated:gpu' is lost" in executor.failure
+        while service._backend._runs:  # of groups that the controller has given up
+            await asyncio.sleep(0)
+
+    serve(stage, policy, use)
 
 
 def test_queries_of_other_lengths_are_not_stacked(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ class Function:
         self.calls: list[tuple[tuple[str, ...] | None, int | None, int]] = []
         self.closed = False
         self.queued_ns = 0
+        self.warning = ""
+        self.failure = ""
 
     async def infer(self, inputs, outputs, deadline_ns, priority=0):
         self.calls.append((outputs, deadline_ns, priority))
