@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,14 @@ def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
     return Model(graph, plan_in_turns(graph, params), machine, recovery=params.recovery())
 
 
+def submitted(model: Model, inputs: Any) -> Any:
+    return model.submit(inputs).result()
+
+
+def inferred(model: Model, inputs: Any) -> Any:
+    return asyncio.run(model.infer(inputs))
+
+
 def lose(model: Model, right: np.ndarray) -> None:
     np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
     with pytest.raises(ExecutionError, match=r"'emulated:gpu' is lost"):
@@ -133,6 +142,34 @@ def test_all_models_of_a_lost_machine_go_on(graph: Graph, right: np.ndarray) -> 
     lose(first, right)
     np.testing.assert_array_equal(first.run(INPUTS)["y"], right)
     np.testing.assert_array_equal(second.submit(INPUTS).result()["y"], right)
+
+
+@pytest.mark.parametrize("ask", [Model.run, submitted, inferred])
+def test_a_query_that_finds_its_machine_closed_goes_on(
+    graph: Graph, right: np.ndarray, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any]
+) -> None:
+    """Another model recovers between a query's look at the devices and its start."""
+    first, second = (losing(graph, "recreate", lose_at=LENGTH + 3) for _ in range(2))
+    np.testing.assert_array_equal(second.run(INPUTS)["y"], right)
+    lose(first, right)
+    np.testing.assert_array_equal(first.run(INPUTS)["y"], right)
+    looks = iter([False])
+    is_due = LossGuard.is_due.fget
+    late = property(lambda guard: next(looks, True) and is_due(guard))
+    monkeypatch.setattr(LossGuard, "is_due", late)
+    np.testing.assert_array_equal(ask(second, INPUTS)["y"], right)
+
+
+def test_what_does_without_the_lost_device_is_not_cancelled(
+    graph: Graph, right: np.ndarray
+) -> None:
+    model = losing(graph, "recreate")
+    lose(model, right)
+    builder = _core.PlanBuilder(model._machine)
+    builder.add_work("on the CPU", 0, spin_ns=20_000_000)
+    run = builder.build().submit([])
+    np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
+    assert run.status == "ok"
 
 
 def test_an_event_loop_waits_for_the_recovery(graph: Graph, right: np.ndarray) -> None:
