@@ -13,8 +13,8 @@ namespace {
 
 constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 
-/// How many devices of the process each GPU is open for, and whether one lost it. A reset takes away
-/// all that any of them has on the GPU, so it is for the last one. Thread-safe.
+/// How many devices of the process each GPU is open for, and whether one lost it. A reset takes
+/// away all that any of them has on the GPU, so it is for the last one. Thread-safe.
 class OpenDevices {
  public:
   void add(int ordinal) {
