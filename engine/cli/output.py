@@ -88,8 +88,14 @@ def check_page(path: Path | None) -> None:
     check_outputs(path)
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, for which ``| head`` is no failure; rich exits with 1."""
+        raise BrokenPipeError
+
+
 def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else WIDTH)
+    return _Console(width=None if sys.stdout.isatty() else WIDTH)
 
 
 def _finite(value: Any) -> Any:

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import io
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
 
 from engine.atomic_file import write_atomic
 from engine.cli.options import pairs, sizes
-from engine.cli.output import check_chart, check_outputs, duration, show_json, three_digits
+from engine.cli.output import (
+    check_chart,
+    check_outputs,
+    duration,
+    show_json,
+    show_rows,
+    three_digits,
+)
 from engine.errors import ConfigError
 
 
@@ -61,6 +70,19 @@ def test_outputs_that_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "old.json").touch()
     check_outputs(tmp_path / "new.json", tmp_path / "old.json", None)
     check_chart(tmp_path / "g.PNG")
+
+
+class Closed(io.StringIO):
+    """A pipe whose reader went away."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_is_told_and_no_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Closed())
+    with pytest.raises(BrokenPipeError):
+        show_rows("title", [{"a": 1}])
 
 
 def test_what_cannot_be_written_is_named_by_its_own_path(tmp_path: Path) -> None:
