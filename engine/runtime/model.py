@@ -122,8 +122,9 @@ class Model:
         companion = self.companion
         if companion is not None:
             crowd = companion.grounds.queries
+            found = max(2, crowd - 1)  # a run counts for moments after its answer was taken
             busy = BusyPlan(
-                self.graph, companion.plan, machine, self._ports, found=crowd - 1, callers=crowd
+                self.graph, companion.plan, machine, self._ports, found=found, callers=crowd
             )
             busy.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
             return busy
