@@ -3,10 +3,10 @@
 ``python -m bench.colocation_conservation [--queries 1100000] [--seconds 100]``
 
 Every query must end as exactly one of in time, late, dropped, rejected, failed; the validator
-judges each run. They come in runs of 100,000 on the mean, each with luck and changes of its own: the
-first one of every policy, then the second, and so on; eleven are more than a million. First runs are
-run again by another process, which must find the same to the last bit. The same command goes on
-where it was stopped.
+judges each run. They come in runs of 100,000 on the mean, each with luck and changes of its own:
+the first one of every policy, then the second, and so on; eleven are more than a million. First
+runs are run again by another process, which must find the same to the last bit. The same command
+goes on where it was stopped.
 """
 
 from __future__ import annotations
