@@ -101,8 +101,11 @@ def test_other_tables_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time\n1\n")
     with pytest.raises(ValueError, match="columns must be"):
         read_samples(tmp_path)
-    with pytest.raises(ValueError, match="no samples"):
+    with pytest.raises(ValueError, match="nothing: there is no such folder"):
         read_samples(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="empty: no samples"):
+        read_samples(tmp_path / "empty")
 
 
 def test_samples_of_other_models_are_left_out(folder: Path) -> None:

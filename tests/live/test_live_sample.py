@@ -76,5 +76,5 @@ def test_sets_are_those_of_the_scenario() -> None:
     assert sets_of(("a", "b", "c"), 2) == [("a", "b"), ("a", "c"), ("b", "c")]
     with pytest.raises(ValueError, match="3 models side by side, the scenario has 2"):
         sets_of(("a", "b"), 3)
-    with pytest.raises(ValueError, match="must be >= 1"):
+    with pytest.raises(ValueError, match="groups must be 1 to 1000000, got 0"):
         SampleParams(groups=0)
