@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import monotonic
 
 from milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
@@ -84,10 +83,11 @@ def _attend(
     words: list[str] = []
     errors = threading.Thread(target=_drain, args=(process.stderr, words), daemon=True)
     errors.start()
-    watchdog = threading.Timer(job.time_limit_s + grace_s, _kill, (process,))
+    # Whether time ran out is the watchdog's to say: a clock of ours may disagree by a moment.
+    expired = threading.Event()
+    watchdog = threading.Timer(job.time_limit_s + grace_s, _expire, (process, expired))
     watchdog.daemon = True
     watchdog.start()
-    deadline = monotonic() + job.time_limit_s + grace_s
     try:
         try:
             process.stdin.write(job.to_json())
@@ -100,7 +100,7 @@ def _attend(
     finally:
         watchdog.cancel()
     errors.join()
-    if monotonic() >= deadline:
+    if expired.is_set():
         return f"killed {grace_s:g} s after its time limit of {job.time_limit_s:g} s"
     return words[-1] if words else ""
 
@@ -121,6 +121,11 @@ def _conclude(reports: _Reports, code: int, words: str) -> SolverReport:
         return last
     cause = words or f"exit status {code}"
     return SolverReport(SolverStatus.FAILED, bound, message=f"the solver's process failed: {cause}")
+
+
+def _expire(process: subprocess.Popen[str], expired: threading.Event) -> None:
+    expired.set()
+    _kill(process)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
