@@ -30,6 +30,8 @@ from engine.segmentation.plan import Plan
 DEVICES = "cpu:1,emulated:gpu[replay]:4"
 GROUNDS = Grounds(2, "cpu", 3_000_000, "emulated:gpu", 5_000_000, 0.7)
 IN_FLIGHT = 40
+SERVICE_NS = 1_000_000
+"""Of each segment on the emulated GPU: queries last longer than it takes to submit the next."""
 
 
 def plan_in(graph: Graph, devices: str, parts: int, name: str) -> Plan:
@@ -39,10 +41,8 @@ def plan_in(graph: Graph, devices: str, parts: int, name: str) -> Plan:
     cuts = [round(i * count / parts) for i in range(parts + 1)]
     groups = [Group(tuple(range(a, b)), i % 2) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
     plan = plan_of_groups(graph, GroupGraph(problem, groups), name)
-    return replace(
-        plan,
-        segments=tuple(replace(s, service_ns=min(s.service_ns, 20_000)) for s in plan.segments),
-    )
+    segments = tuple(replace(s, service_ns=SERVICE_NS) for s in plan.segments)
+    return replace(plan, segments=segments)
 
 
 @pytest.fixture
