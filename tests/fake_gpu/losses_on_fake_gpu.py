@@ -163,10 +163,22 @@ def test_many_queries_in_flight_all_end(
     lost = [text for text in told if text]
     assert lost
     assert all("device 'cuda:0' is lost: " in text for text in lost)
-    del futures
+    del futures, future
     check_afterwards(model, choice, right)
     model.run(INPUTS) if choice != "fail" else None
     assert set(live_values()) == {0}
+
+
+def check_loading(file: Path, params: LoadParams, progress, right, what: str) -> None:
+    """A load that meets the loss while ``what``: it follows the choice, or names both."""
+    choice = params.on_device_loss
+    if choice == "fail":
+        with pytest.raises(DeviceLostError, match=f"{LOST}.*, while {what}"):
+            load_with(file, params, INPUTS, progress)
+    else:
+        model = load_with(file, params, INPUTS, progress)
+        check(model, right)
+        assert model.plan.devices == AFTERWARDS[choice]
 
 
 @pytest.mark.parametrize(
@@ -177,13 +189,7 @@ def test_measuring_meets_the_loss(
 ) -> None:
     params = LoadParams(DEVICES, "single", cache=tmp_path, on_device_loss=choice, selection_ns=0)
     progress = losing(fake, "profile tasks", nth)
-    if choice == "fail":
-        with pytest.raises(DeviceLostError, match=f"{LOST}.*, while it was measured"):
-            load_with(file, params, INPUTS, progress)
-    else:
-        model = load_with(file, params, INPUTS, progress)
-        check(model, right)
-        assert model.plan.devices == AFTERWARDS[choice]
+    check_loading(file, params, progress, right, "it was measured")
     assert operators_not_run(tmp_path) == 0
 
 
@@ -196,13 +202,7 @@ def test_comparing_plans_meets_the_loss(
         DEVICES, "single", cache=cache, reuse=False, on_device_loss=choice, selection_ns=10_000_000
     )
     progress = losing(fake, "build segments", nth)
-    if choice == "fail":
-        with pytest.raises(DeviceLostError, match=f"{LOST}.*, while plans were compared"):
-            load_with(file, params, INPUTS, progress)
-    else:
-        model = load_with(file, params, INPUTS, progress)
-        check(model, right)
-        assert model.plan.devices == AFTERWARDS[choice]
+    check_loading(file, params, progress, right, "plans were compared")
 
 
 @pytest.mark.parametrize("where", ["cudaMemcpyAsync", "cudaEventRecord"])
