@@ -199,13 +199,16 @@ def _accompany(
     params: LoadParams,
     inputs: Mapping[str, Any],
 ) -> None:
-    """Give the model a companion, if it may have one and there is a better plan for overlaps."""
+    """Give the model a companion, if it may have one and there is a better plan for overlaps.
+
+    It is not opened: a model whose plan is stored makes room for one that opens both.
+    """
     if not (params.may_have_companion() and params.selection_ns):
         return
     search = CompanionSearch(costs, build, inputs, params.selection_ns)
     companion = search.best(entrant, found)
     if companion is not None:
-        model.accompany(companion, params.machine(), params.second_plan())
+        model.accompany(companion, params.second_plan())
 
 
 def _all(

@@ -263,6 +263,8 @@ def _made(
         with during(params, "the plan was cut"):
             model = slice_model(model, costs, placement.policy, params, inputs)
     if not params.reuse:
+        with during(params, "sessions were opened"):
+            model.open_companion()
         return model, report, False
     tuning = None if report is None else report.to_dict()
     stored = StoredPlan(model.plan, tuning, model.companion)

@@ -79,12 +79,14 @@ class Model:
         plan = self.plan
         return loss_of(self._machine, {plan.devices[s.device] for s in plan.segments})
 
-    def accompany(
-        self, companion: Companion, machine: _core.Machine, second_plan: SecondPlan
-    ) -> None:
-        """Run another plan while queries overlap from now on, as far as ``second_plan`` allows."""
+    def accompany(self, companion: Companion, second_plan: SecondPlan) -> None:
+        """Have a plan for while queries overlap, as far as ``second_plan`` allows."""
         self._given_companion, self._second_plan = companion, second_plan
-        self._busy = self._busy_plan(self.plan, machine)
+
+    def open_companion(self) -> None:
+        """Run that plan from now on while queries overlap; without one nothing changes."""
+        if self.companion is not None:
+            self._busy = self._busy_plan(self.plan, self._machine)
 
     @property
     def plan(self) -> Plan:
