@@ -59,11 +59,17 @@ def write(
         "bench": name.removesuffix(".part"),
         "machine": dict(where or machine()),
         "config": dict(config),
-        "rows": list(rows),
     }
     path = path_of(name)
-    write_atomic(path, (json.dumps(document, indent=1) + "\n").encode())
+    write_atomic(path, _text(document, rows).encode())
     return path
+
+
+def _text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """JSON with a line a row, as some tables have thousands."""
+    head = json.dumps(document, indent=1).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    return f'{head},\n "rows": [\n{lines}\n ]\n}}\n'
 
 
 def show(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
