@@ -1,4 +1,7 @@
-"""The core's own C++ tests, built without Python and ONNX Runtime into a cached folder."""
+"""The core's own C++ tests, built without Python and ONNX Runtime into a cached folder.
+
+They link the libraries of the installed core, which takes minutes less than compiling both again.
+"""
 
 import shutil
 import subprocess
@@ -21,6 +24,15 @@ def find_tool(name: str) -> str:
     return found
 
 
+def installed() -> str:
+    """The folder of the installed core's libraries; empty where a source is newer than they."""
+    newest = max(path.stat().st_mtime_ns for path in SOURCE.glob("*.[ch]pp"))
+    for written in (ROOT / "build").glob("cp*/install_manifest.txt"):
+        if written.stat().st_mtime_ns > newest:
+            return str(written.parent / "engine" / "core")
+    return ""
+
+
 def execute(*command: str) -> str:
     result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
@@ -29,8 +41,7 @@ def execute(*command: str) -> str:
 
 def test_native_core_tests_pass() -> None:
     cmake, ninja = find_tool("cmake"), find_tool("ninja")
-    execute(
-        cmake, "-S", str(SOURCE), "-B", str(BUILD), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"
-    )
+    options = [f"-DCMAKE_MAKE_PROGRAM={ninja}", f"-DSURPLUS_BUILT={installed()}"]
+    execute(cmake, "-S", str(SOURCE), "-B", str(BUILD), "-G", "Ninja", *options)
     execute(cmake, "--build", str(BUILD), "-j", "2")
     assert "tests passed" in execute(str(BUILD / "tests" / "core_tests"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 from constant_costs import plan_of_groups, random_placement
@@ -37,36 +37,27 @@ def test_outputs_are_plain_onnxruntimes(
 ) -> None:
     subject = prepared(name)
     machine = machine_for(parse_devices(devices))
-    for plan in _distinct(_plans(subject, devices)):
+    for plan in _plans(subject, devices):
         subject.check(Model(subject.graph, plan, machine).run(subject.inputs))
 
 
 def _plans(subject: Prepared, devices: str) -> Iterator[Plan]:
-    problem = subject.costs_on(devices).problem
-    for policy in policy_names():
-        yield from _best_and_finest(subject, devices, place(problem, policy))
-    scattered = random_placement(problem, seed=1)
-    yield from _best_and_finest(subject, devices, scattered)
-    yield plan_of_groups(subject.graph, per_task(problem, scattered), "every task")
-
-
-def _best_and_finest(subject: Prepared, devices: str, placement: Placement) -> Iterator[Plan]:
-    """The segmentation that would be chosen, and the one of most segments."""
+    """What every policy would run; a random placement besides, from few segments to most."""
     costs = subject.costs_on(devices)
-    ranked = candidates(costs, placement)
+    for placement in _different(place(costs.problem, policy) for policy in policy_names()):
+        chosen = candidates(costs, placement)[0]
+        yield plan_of(subject.graph, costs, chosen, placement.policy)
+    scattered = random_placement(costs.problem, seed=1)
+    ranked = candidates(costs, scattered)
     for candidate in (ranked[0], max(ranked, key=_segments)):
-        yield plan_of(subject.graph, costs, candidate, placement.policy)
+        yield plan_of(subject.graph, costs, candidate, scattered.policy)
+    yield plan_of_groups(subject.graph, per_task(costs.problem, scattered), "every task")
+
+
+def _different(placements: Iterable[Placement]) -> Iterator[Placement]:
+    """Policies often agree: each way to place, once."""
+    return iter({placement.device_of: placement for placement in placements}.values())
 
 
 def _segments(candidate: Candidate) -> int:
     return len(candidate.graph.groups)
-
-
-def _distinct(plans: Iterator[Plan]) -> Iterator[Plan]:
-    """Policies often agree; a plan is what runs where, whoever made it."""
-    seen = set()
-    for plan in plans:
-        key = tuple((s.device, s.width, s.tasks) for s in plan.segments)
-        if key not in seen:
-            seen.add(key)
-            yield plan
