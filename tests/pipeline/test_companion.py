@@ -15,12 +15,13 @@ from pipeline_subject import Subject
 
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError, PlacementError
+from engine.pipeline.companion_search import CompanionSearch
 from engine.pipeline.load import load, load_with
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.plan_question import question_of
 from engine.pipeline.stages import read_model
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
-from engine.runtime.busy_plan import SecondPlan
+from engine.runtime.busy_plan import BusyPlan, SecondPlan
 from engine.runtime.companion import Companion, Grounds
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Model
@@ -110,6 +111,27 @@ def test_one_caller_after_the_other_never_meets_it(graph: Graph, shared: Subject
             model.run(shared.inputs)
 
     assert executed(model, again) == 30 * once
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_load_that_finds_one_opens_it_once(
+    graph: Graph, shared: Subject, right, reuse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    companion = pair(graph)[1]
+    opened: list[str] = []
+    prepare = BusyPlan.prepare
+
+    def counted(self: BusyPlan) -> None:
+        opened.append("companion")
+        prepare(self)
+
+    monkeypatch.setattr(BusyPlan, "prepare", counted)
+    monkeypatch.setattr(CompanionSearch, "best", lambda *_: companion)
+    params = LoadParams(DEVICES, cache=shared.cache, same_bits=False, reuse=reuse)
+    model = load_with(shared.path, params, shared.inputs)
+    assert model.companion is not None
+    assert len(opened) == 1
+    overlapped(model, shared.inputs, right)
 
 
 @pytest.mark.parametrize(("choice", "lose_at", "stays"), [("recreate", 5, True), ("cpu", 6, False)])
