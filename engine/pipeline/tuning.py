@@ -158,9 +158,10 @@ class Tuner(Generic[C]):
         for candidate in candidates:
             self._tried.add(key_of(candidate))
             self._show_progress()
-            contender = self._build(candidate)
+            named = self._named(candidate)  # first: its plan is to have the report's name
+            contender = self._build(named)
             if contender is not None:
-                found.append(Entrant(self._named(candidate), contender))
+                found.append(Entrant(named, contender))
         return found
 
     def _named(self, candidate: Candidate) -> Candidate:

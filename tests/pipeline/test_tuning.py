@@ -138,6 +138,15 @@ def test_no_plan_is_built_twice() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_plans_are_built_under_the_names_that_the_report_has() -> None:
+    machine = Machine(TRUTH, scatter=0.2)
+    tuned = _tuned(machine)
+    told = {row.name for played in tuned.report.rounds for row in played.tried}
+    assert told == set(machine.built)
+    assert any(name.endswith(" (2)") for name in told)
+    assert tuned.best.contender.candidate.name == tuned.report.chosen
+
+
 def test_progress_is_shown_in_seconds() -> None:
     machine = Machine(TRUTH)
     seen: list[tuple[str, int, int]] = []
