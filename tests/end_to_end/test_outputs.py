@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from constant_costs import plan_of_groups, random_placement
@@ -16,7 +16,6 @@ from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
 from engine.segmentation.segmenter import Candidate, per_task
-from placement.placement import Placement
 from placement.policy import policy_names
 
 DEVICES = with_wanted("cpu:2", "cpu:1,emulated:gpu")
@@ -30,33 +29,31 @@ def test_every_model_has_a_small_size() -> None:
     assert sorted(SMALL) == models.model_names()
 
 
+@pytest.mark.parametrize("all_finest", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("devices", DEVICES)
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_are_plain_onnxruntimes(
-    name: str, devices: str, prepared: Callable[[str], Prepared]
+    name: str, devices: str, all_finest: bool, prepared: Callable[[str], Prepared]
 ) -> None:
     subject = prepared(name)
     machine = machine_for(parse_devices(devices))
-    for plan in _plans(subject, devices):
+    for plan in _plans(subject, devices, all_finest=all_finest):
         subject.check(Model(subject.graph, plan, machine).run(subject.inputs))
 
 
-def _plans(subject: Prepared, devices: str) -> Iterator[Plan]:
-    """What every policy would run; a random placement besides, from few segments to most."""
+def _plans(subject: Prepared, devices: str, *, all_finest: bool) -> Iterator[Plan]:
+    """What each placement would run, the finest cuts of a random one or of all, and every task."""
     costs = subject.costs_on(devices)
-    for placement in _different(place(costs.problem, policy) for policy in policy_names()):
-        chosen = candidates(costs, placement)[0]
-        yield plan_of(subject.graph, costs, chosen, placement.policy)
     scattered = random_placement(costs.problem, seed=1)
-    ranked = candidates(costs, scattered)
-    for candidate in (ranked[0], max(ranked, key=_segments)):
-        yield plan_of(subject.graph, costs, candidate, scattered.policy)
+    placements = [place(costs.problem, policy) for policy in policy_names()]
+    # Policies often agree: each way to place, once.
+    for placement in {p.device_of: p for p in (*placements, scattered)}.values():
+        ranked = candidates(costs, placement)
+        yield plan_of(subject.graph, costs, ranked[0], placement.policy)
+        finest = max(ranked, key=_segments)
+        if finest is not ranked[0] and (all_finest or placement is scattered):
+            yield plan_of(subject.graph, costs, finest, placement.policy)
     yield plan_of_groups(subject.graph, per_task(costs.problem, scattered), "every task")
-
-
-def _different(placements: Iterable[Placement]) -> Iterator[Placement]:
-    """Policies often agree: each way to place, once."""
-    return iter({placement.device_of: placement for placement in placements}.values())
 
 
 def _segments(candidate: Candidate) -> int:
