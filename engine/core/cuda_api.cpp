@@ -13,9 +13,10 @@ namespace {
 
 /// After these no call of the process succeeds any more (CUDA's documentation of cudaError_t), or
 /// the device is gone: 3 and 4 before and after the driver's life, 46 unavailable, 100 and 101 no
-/// such device, 214 uncorrectable ECC error, 226 contained memory error, 700-721 failed kernels.
-constexpr std::array fatal_codes{3,   4,   46,  100, 101, 214, 226, 700, 702, 710,
-                                 714, 715, 716, 717, 718, 719, 721, 810, 911};
+/// such device, 214 and 220 uncorrectable errors of memory and NVLink, 226 contained memory error,
+/// 700-721 failed kernels, 709 among them: the context is gone.
+constexpr std::array fatal_codes{3,   4,   46,  100, 101, 214, 220, 226, 700, 702, 709,
+                                 710, 714, 715, 716, 717, 718, 719, 721, 810, 911};
 
 std::vector<std::string> candidates(const std::string& path) {
   if (!path.empty()) return {path};

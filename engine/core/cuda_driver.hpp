@@ -9,8 +9,9 @@
 
 namespace engine::cuda {
 
-/// CUdevResource as of CUDA 12.4 to 13.0: which SMs. Only its size and its count are ours to know.
-struct SmResource {
+/// CUdevResource: which SMs. Only its size and its count are ours to know; since CUDA 13.1 it ends
+/// with a pointer to a further one, which must be null.
+struct alignas(8) SmResource {
   int type = 0;
   unsigned char padding[92] = {};
   unsigned count = 0;
