@@ -9,21 +9,21 @@ from dataclasses import replace
 
 from engine import _core
 from engine.dfg.graph import Graph
-from engine.errors import DeadlineError, EngineError
 from engine.runtime import after_fork
 from engine.runtime.after_fork import LeftBehind
 from engine.runtime.blame import Blame, blame
-from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
+from engine.runtime.busy_choice import BusyChoice
+from engine.runtime.busy_plan import BusyPlan, SecondPlan
 from engine.runtime.causes import causes_of
 from engine.runtime.companion import Companion
 from engine.runtime.completions import completions
 from engine.runtime.device_loss import LossGuard, Recovery
+from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import Array
 from engine.runtime.machines import loss_of
-from engine.runtime.ports import Ports, raise_for
+from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
-from engine.runtime.traced_run import TracedRun
 from engine.segmentation.plan import Plan
 from placement.timeline import Timeline
 
@@ -33,8 +33,8 @@ class Model:
 
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
-    (busy_plan.py), or all run the plan's ``companion``, as far as ``second_plan`` allows; traced
-    ones always follow ``plan``.
+    (busy_plan.py), or all run the plan's ``companion``, as far as ``second_plan`` allows
+    (busy_choice.py); traced ones always follow ``plan``.
     After a device was lost, ``recovery`` says how queries go on (device_loss.py).
     """
 
@@ -51,9 +51,8 @@ class Model:
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
-        self._second_plan = second_plan
-        self._given_companion = companion
-        self._last_traced: TracedRun | None = None
+        self._busy_choice = BusyChoice(second_plan, companion)
+        self._direct = DirectPath(self._ports)
         self._prepared: Prepared
         self._busy: BusyPlan | None
         self._machine: _core.Machine
@@ -81,12 +80,12 @@ class Model:
 
     def accompany(self, companion: Companion, second_plan: SecondPlan) -> None:
         """Have a plan for while queries overlap, as far as ``second_plan`` allows."""
-        self._given_companion, self._second_plan = companion, second_plan
+        self._busy_choice = BusyChoice(second_plan, companion)
 
     def open_companion(self) -> None:
         """Run that plan from now on while queries overlap; without one nothing changes."""
         if self.companion is not None:
-            self._busy = self._busy_plan(self.plan, self._machine)
+            self._busy = self._busy_plan(self._machine)
 
     @property
     def plan(self) -> Plan:
@@ -109,32 +108,16 @@ class Model:
 
     def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
         self._prepared = prepare(self.graph, plan, machine, self._ports)
-        self._busy = self._busy_plan(plan, machine)
+        self._busy = self._busy_plan(machine)
         self._machine = machine
 
     @property
     def companion(self) -> Companion | None:
         """What it runs while queries overlap on several devices; None if that is its plan."""
-        given = self._given_companion
-        if given is None or self._second_plan is not SecondPlan.ALWAYS:
-            return None
-        return given if given.plan.devices == self.plan.devices else None
+        return self._busy_choice.companion(self.plan)
 
-    def _busy_plan(self, plan: Plan, machine: _core.Machine) -> BusyPlan | None:
-        companion = self.companion
-        if companion is not None:
-            crowd = companion.grounds.queries
-            found = max(2, crowd - 1)  # a run counts for moments after its answer was taken
-            busy = BusyPlan(
-                self.graph, companion.plan, machine, self._ports, found=found, callers=crowd
-            )
-            busy.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
-            return busy
-        lanes = self.lanes[plan.devices[0]]
-        narrow = narrow_plan(self.graph, plan, lanes, self._second_plan)
-        if narrow is None:
-            return None
-        return BusyPlan(self.graph, narrow, machine, self._ports, found=lanes, callers=lanes)
+    def _busy_plan(self, machine: _core.Machine) -> BusyPlan | None:
+        return self._busy_choice.busy_plan(self.graph, self._prepared, machine, self._ports)
 
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""
@@ -187,59 +170,16 @@ class Model:
         machine, busy = self._machine, self._busy
         try:
             if busy is None or traced:
-                return self._run(self._prepared, inputs, outputs, timeout, traced)
+                return self._direct.answer(self._prepared, inputs, outputs, timeout, traced)
             began_ns = time.monotonic_ns()
-            answer = self._run(busy.now() or self._prepared, inputs, outputs, timeout, traced)
+            prepared = busy.now() or self._prepared
+            answer = self._direct.answer(prepared, inputs, outputs, timeout, traced)
             busy.answered(began_ns)
             return answer
         except RuntimeError:
             if not self._has_left(machine):
                 raise
         return self.run(inputs, outputs, timeout, traced)
-
-    def _run(
-        self,
-        prepared: Prepared,
-        inputs: Mapping[str, Array],
-        outputs: Sequence[str] | None,
-        timeout: float | None,
-        traced: bool,
-    ) -> dict[str, Array]:
-        query = prepared.query
-        if query and outputs is None and timeout is None and type(inputs) is dict:
-            answer = query.answer_traced(inputs) if traced else query.answer(inputs)
-            if isinstance(answer, dict):
-                return answer
-            if isinstance(answer, tuple):
-                result, recording = answer
-                self._keep_trace(prepared, recording)
-                return result
-            if answer is not None:
-                raise_for(answer)
-        return self._run_carefully(prepared, inputs, outputs, timeout, traced)
-
-    def _run_carefully(
-        self,
-        prepared: Prepared,
-        inputs: Mapping[str, Array],
-        outputs: Sequence[str] | None,
-        timeout: float | None,
-        traced: bool,
-    ) -> dict[str, Array]:
-        """The path of what is not plain; says what is wrong with inputs."""
-        moments = [time.monotonic_ns()]
-        values = self._ports.values(inputs, outputs)
-        moments.append(time.monotonic_ns())
-        try:
-            run = prepared.native.execute(values, -1.0 if timeout is None else timeout, traced)
-        except TimeoutError as error:
-            raise DeadlineError(f"query not done after {timeout} s") from error
-        moments.append(time.monotonic_ns())
-        result = self._ports.answer(run, outputs, prepared.query)
-        if traced:
-            moments.append(time.monotonic_ns())
-            self._keep_trace(prepared, _core.Recording(run, moments))
-        return result
 
     def submit(
         self,
@@ -324,7 +264,7 @@ class Model:
         EngineError
             If no run was traced.
         """
-        return self._traced().timeline
+        return self._direct.last_traced.timeline
 
     def blame(self) -> Blame:
         """Where the time of the last ``run(..., traced=True)`` went, the caller's side included.
@@ -334,20 +274,11 @@ class Model:
         EngineError
             If no run was traced.
         """
-        return self._traced().blame()
+        return self._direct.last_traced.blame()
 
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
-
-    def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
-        plan, lanes = prepared.plan, prepared.lanes
-        self._last_traced = TracedRun(plan, lanes, recording, recording.moments)
-
-    def _traced(self) -> TracedRun:
-        if self._last_traced is None:
-            raise EngineError("no traced run yet: call run(..., traced=True) first")
-        return self._last_traced
 
     def _prepared_now(self) -> Prepared:
         """What the next untraced query runs: a plan of its own lane while others overlap."""

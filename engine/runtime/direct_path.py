@@ -1,0 +1,99 @@
+"""A query's way in the thread that asks, which helps to run it: ``Model.run``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from engine import _core
+from engine.errors import DeadlineError, EngineError
+from engine.runtime.inputs import Array
+from engine.runtime.ports import Ports, raise_for
+from engine.runtime.prepared import Prepared
+from engine.runtime.traced_run import TracedRun
+
+
+class DirectPath:
+    """Answers queries of one model in their callers' threads, and keeps the last trace.
+
+    Thread-safe: of queries that are traced at the same time, the last to end is kept.
+    """
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._last_traced: TracedRun | None = None
+
+    def answer(
+        self,
+        prepared: Prepared,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        timeout: float | None,
+        traced: bool,
+    ) -> dict[str, Array]:
+        """Run one query; parameters and what it raises are those of ``Model.run``.
+
+        Parameters
+        ----------
+        prepared : Prepared
+            The plan to follow.
+        timeout : float, optional
+            Seconds.
+
+        Raises
+        ------
+        RuntimeError
+            If its machine was closed before the query was submitted.
+        """
+        query = prepared.query
+        if query and outputs is None and timeout is None and type(inputs) is dict:
+            answer = query.answer_traced(inputs) if traced else query.answer(inputs)
+            if isinstance(answer, dict):
+                return answer
+            if isinstance(answer, tuple):
+                result, recording = answer
+                self._keep_trace(prepared, recording)
+                return result
+            if answer is not None:
+                raise_for(answer)
+        return self._answer_carefully(prepared, inputs, outputs, timeout, traced)
+
+    def _answer_carefully(
+        self,
+        prepared: Prepared,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        timeout: float | None,
+        traced: bool,
+    ) -> dict[str, Array]:
+        """The path of what is not plain; says what is wrong with inputs."""
+        moments = [time.monotonic_ns()]
+        values = self._ports.values(inputs, outputs)
+        moments.append(time.monotonic_ns())
+        try:
+            run = prepared.native.execute(values, -1.0 if timeout is None else timeout, traced)
+        except TimeoutError as error:
+            raise DeadlineError(f"query not done after {timeout} s") from error
+        moments.append(time.monotonic_ns())
+        result = self._ports.answer(run, outputs, prepared.query)
+        if traced:
+            moments.append(time.monotonic_ns())
+            self._keep_trace(prepared, _core.Recording(run, moments))
+        return result
+
+    def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
+        plan, lanes = prepared.plan, prepared.lanes
+        self._last_traced = TracedRun(plan, lanes, recording, recording.moments)
+
+    @property
+    def last_traced(self) -> TracedRun:
+        """The last query that was traced and ended well.
+
+        Raises
+        ------
+        EngineError
+            If there is none.
+        """
+        if self._last_traced is None:
+            raise EngineError("no traced run yet: call run(..., traced=True) first")
+        return self._last_traced
