@@ -13,6 +13,9 @@ from placement import policy_names as placement_policy_names
 if TYPE_CHECKING:
     from engine.serving.server import ServerParams
 
+_POLICY_OPTIONS = ("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled")
+"""What ``add_options`` adds: of no use to a policy that places one model."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of the policies for several models."""
@@ -74,7 +77,7 @@ def is_meant(args: argparse.Namespace) -> bool:
         If it is of neither kind, or there are options of the other one.
     """
     if args.policy in placement_policy_names():
-        given = _given(args, "slo", "rate", "profile", "max_batch", "groups", "compiled")
+        given = _given(args, *_POLICY_OPTIONS)
         if given:
             raise ValueError(f"{given}: need a policy for several models, not {args.policy!r}")
         return False
@@ -103,7 +106,8 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
     if unfit:
         raise ValueError(f"{unfit}: not with policy {args.policy!r}")
     if args.on_device_loss not in (None, "fail"):
-        raise ValueError(f"--on-device-loss {args.on_device_loss}: policies know fail only")
+        refused = f"--on-device-loss {args.on_device_loss}: not with --policy {args.policy}"
+        raise ValueError(f"{refused}, under which queries of a lost device fail")
     params = PolicyParams(
         policy=args.policy,
         slos_ns={name: duration_ns(text) for name, text in options.texts(args.slo).items()},

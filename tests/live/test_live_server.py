@@ -171,6 +171,13 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--policy", "heft", "--slo", "chain=1s"], "need a policy for several models"),
         (["--lazy", "--slice-ms", "1"], "--lazy, --slice-ms: not with policy 'edf'"),
         (["--gpu-memory", "1GiB"], "--gpu-memory: not with policy 'edf'"),
+        (
+            ["--on-device-loss", "recreate"],
+            "--on-device-loss recreate: not with --policy edf, under which queries of a lost",
+        ),
+        (["--on-device-loss", "cpu"], "--on-device-loss cpu: not with --policy edf, under which"),
+        (["--on-device-loss", "fail"], "model 'chain' has no latency target"),  # as it does
+        (["--policy", "heft", "--shares", "50,100"], "--shares: need a policy for several"),
         (["--policy", "heft", "--max-batch", "0"], "--max-batch: need a policy for several"),
         (
             ["--policy", "heft", "--compiled", "chain=c.toml"],
