@@ -56,6 +56,11 @@ _BUILT_IN = {
 }
 _registered: dict[str, ModelInfo] = {}
 
+# What no model is meant for: a million of anything, or a thousand times what it has by default.
+_MOST = 1_000_000
+_MOST_OF_DEFAULT = 1_000
+_LARGEST_SEED = 2**63 - 1
+
 
 @dataclass(frozen=True)
 class ModelInfo:
@@ -67,7 +72,7 @@ class ModelInfo:
         Registry name, family (detector, classifier, ...) and one line for a listing.
     params : type
         Frozen dataclass of the parameters, all with defaults; it raises ValueError for values
-        out of range.
+        out of range. Sizes that no memory holds, and bad seeds, never come to it.
     builder : callable
         Makes the model from an instance of `params`.
     examples : callable
@@ -109,6 +114,7 @@ class ModelInfo:
         self._reject_unknown(params)
         for key, value in params.items():
             _check_type(key, value, self.parameters[key])
+            _check_bound(key, value, self.parameters[key])
         return self.params(**params)
 
     def _reject_unknown(self, params: Mapping[str, Any]) -> None:
@@ -193,3 +199,14 @@ def _check_type(key: str, value: Any, default: Any) -> None:
     fits = type(value) is wanted or (wanted is float and type(value) is int)
     if not fits:
         raise ValueError(f"{key} must be of type {wanted.__name__}, got {value!r}")
+
+
+def _check_bound(key: str, value: Any, default: Any) -> None:
+    """Refuse what would only run out of memory, or overflow, somewhere in a builder."""
+    if type(default) is not int:
+        return
+    if key == "seed":
+        if not 0 <= value <= _LARGEST_SEED:
+            raise ValueError(f"seed must be within 0..{_LARGEST_SEED}, got {value}")
+    elif value > (most := max(_MOST, _MOST_OF_DEFAULT * default)):
+        raise ValueError(f"{key} must be at most {most}, got {value}")

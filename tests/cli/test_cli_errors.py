@@ -102,6 +102,10 @@ def test_model_files(engine: Command, verb: str, kind: str, broken: dict[str, Pa
         (["models", "build", "chain", "--param", "length=x"], "length must be of type int"),
         (["models", "build", "chain", "--param", "colour=1"], "has no parameter 'colour'"),
         (["models", "build", "chain", "--param", "length=0"], "length"),
+        (
+            ["models", "build", "chain", "--param", "length=100000000000000000000"],
+            "length must be at most 1000000, got 100000000000000000000",
+        ),
     ],
 )  # fmt: skip
 def test_wrong_usage(engine: Command, words: list[str], message: str, tmp_path: Path) -> None:

@@ -57,6 +57,31 @@ def test_bad_parameters_are_named(params: dict[str, Any], message: str) -> None:
         models.build("fork_join", **params)
 
 
+@pytest.mark.parametrize("name", models.model_names())
+def test_a_size_that_no_memory_holds_is_refused_with_its_bound(name: str) -> None:
+    info = models.info(name)
+    for key, default in info.parameters.items():
+        if type(default) is not int or key == "seed":
+            continue
+        most = max(1_000_000, 1_000 * default)
+        for value in (most + 1, 10**20):
+            with pytest.raises(ValueError, match=f"^{key} must be at most {most}, got {value}$"):
+                info.build(**{key: value})
+            with pytest.raises(ValueError, match=f"^{key} must be at most {most}"):
+                info.example_inputs(**{key: value})
+
+
+def test_sizes_up_to_the_bound_are_taken() -> None:
+    inputs = models.example_inputs("fork_join", size=1_000_000, seed=2**63 - 1)
+    assert inputs["x"].shape == (1, 1_000_000)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_is_named_when_it_is_none(seed: int) -> None:
+    with pytest.raises(ValueError, match=f"seed must be within 0..9223372036854775807, got {seed}"):
+        models.build("lenet", seed=seed)
+
+
 def test_parse_converts_text_by_the_default() -> None:
     parsed = models.info("fork_join").parse({"depth": "3", "kind": "matmul"})
     assert parsed == {"depth": 3, "kind": "matmul"}
