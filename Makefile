@@ -43,7 +43,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test test-gpu-emulated lint sanitize bench bench-check gpu-check serve stub clean
+.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize bench bench-check gpu-check serve stub clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -70,6 +70,16 @@ test: install lint  ## lint, and all tests but the slow ones and those that need
 
 test-gpu-emulated: install  ## all tests beside an emulated GPU, where they name no devices
 	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Some 250 MB to fetch, which is why `make test` skips these tests where it was not done.
+$(STAMPS)/cuda-provider: pyproject.toml $(STAMPS)/packages
+	rm -rf build/cuda-provider
+	$(PIP) install --quiet --no-deps --target build/cuda-provider \
+	  $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['gpu'])")
+	touch $@
+
+test-cuda-provider: install $(STAMPS)/cuda-provider  ## ONNX Runtime's real CUDA provider, on a GPU that computes nothing
+	$(BIN)/python -m pytest tests/hollow_gpu
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

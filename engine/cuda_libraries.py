@@ -10,8 +10,9 @@ from pathlib import Path
 
 _log = logging.getLogger(__name__)
 
+_RUNTIME = "libcudart.so.*"
 LIBRARIES = (
-    "libcudart.so.*",
+    _RUNTIME,
     "libnvrtc.so.*",
     "libcublasLt.so.*",
     "libcublas.so.*",
@@ -22,7 +23,7 @@ LIBRARIES = (
 """Patterns, each after those that it needs."""
 
 
-def preload(folders: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
+def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tuple[Path, ...]:
     """Load what NVIDIA's packages have of them, for all libraries of the process to see.
 
     What is missing there is left to the dynamic linker; ONNX Runtime names what that does not find.
@@ -31,6 +32,9 @@ def preload(folders: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
     ----------
     folders : tuple of Path, optional
         Where to look; by default the ``lib`` folders of NVIDIA's packages.
+    runtime : str
+        CUDA's runtime where it is chosen already. A second one in the process would be the
+        provider's, and know nothing of our streams and memory.
 
     Returns
     -------
@@ -38,7 +42,9 @@ def preload(folders: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
         What was loaded, in that order.
     """
     where = tuple(_folders()) if folders is None else folders
-    found = (_newest(pattern, where) for pattern in LIBRARIES)
+    patterns = [pattern for pattern in LIBRARIES if not (runtime and pattern == _RUNTIME)]
+    chosen = [Path(runtime)] if runtime else []
+    found = (*chosen, *(_newest(pattern, where) for pattern in patterns))
     return tuple(path for path in found if path is not None and _load(path))
 
 

@@ -187,7 +187,7 @@ def open_machine(
         check_present(spec)
     load_runtime()
     if _gpus(specs):
-        preload()
+        preload(runtime=find_cuda_library())
     options = [_options(spec, emulation or EmulationParams(), reopens) for spec in specs]
     try:
         machine = _core.Machine(options)

@@ -32,3 +32,16 @@ def test_what_cannot_be_loaded_is_said_and_left_to_the_linker(tmp_path, caplog):
 
 def test_nothing_there_is_no_error(tmp_path):
     assert preload((tmp_path,)) == ()
+
+
+def test_a_chosen_runtime_is_the_only_one(tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = tmp_path / "runtime.c"
+    source.write_text("int surplus_runtime(void) { return 1; }")
+    chosen, packaged = tmp_path / "libchosen.so", tmp_path / "libcudart.so.13"
+    for library in (chosen, packaged):
+        subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    assert preload((tmp_path,), runtime=str(chosen)) == (chosen,)
+    assert preload((tmp_path,)) == (packaged,)

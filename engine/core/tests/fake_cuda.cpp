@@ -28,6 +28,7 @@
 namespace {
 
 constexpr std::size_t max_streams = 20;
+constexpr std::size_t hollow_checked = 4096;  ///< bytes of a copy whose source must not change
 
 /// By stream.
 using Clock = std::array<std::uint64_t, max_streams>;
@@ -107,8 +108,12 @@ struct Range {
   Clock reads{}, writes{};
 };
 
+struct Freed {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
 struct Allocation {
-  std::unique_ptr<std::byte[]> memory;  ///< not initialised, as CUDA's is not
+  std::unique_ptr<std::byte, Freed> memory;
   std::size_t bytes = 0;
   bool pinned = false;
 };
@@ -136,6 +141,8 @@ struct Fake {
   int fatal = 0;
   std::size_t device_bytes = 0, limit_bytes = 0;
   std::string ignored;
+  bool hollow = false;
+  std::unique_ptr<Stream> null_stream;
 };
 
 Fake* fake() {
@@ -199,8 +206,20 @@ int forbid_when_capturing(const char* function) {
   return any ? 900 : 0;
 }
 
+/// Only hollow: those who use it otherwise wait for streams that they do not know.
+Stream* null_stream() {
+  Fake& f = *fake();
+  if (f.null_stream == nullptr) {
+    f.null_stream = std::make_unique<Stream>();
+    f.null_stream->id = max_streams - 1;
+    f.in_order.push_back(f.null_stream.get());
+  }
+  return f.null_stream.get();
+}
+
 Stream* find_stream(void* handle, const char* function) {
   Fake& f = *fake();
+  if (handle == nullptr && f.hollow) return null_stream();
   const auto found = f.streams.find(static_cast<Stream*>(handle));
   if (found != f.streams.end()) return found->second.get();
   violation(std::string(function) + (handle == nullptr ? " on the NULL stream" : " on no stream"));
@@ -210,7 +229,7 @@ Stream* find_stream(void* handle, const char* function) {
 /// A stream that the calling thread submits to; each is one thread's.
 Stream* submit_to(void* handle, const char* function) {
   Stream* const found = find_stream(handle, function);
-  if (found == nullptr) return nullptr;
+  if (found == nullptr || found == fake()->null_stream.get()) return found;
   const auto caller = std::this_thread::get_id();
   if (found->submitter == std::thread::id{}) found->submitter = caller;
   if (found->submitter != caller) violation(std::string(function) + " from a second thread");
@@ -352,7 +371,9 @@ void forget_ranges(std::uintptr_t from, std::uintptr_t to) {
 int allocate(void** memory, std::size_t bytes, bool pinned) {
   Fake& f = *fake();
   if (!pinned && f.limit_bytes != 0 && f.device_bytes + bytes > f.limit_bytes) return 2;
-  Allocation allocation{std::make_unique_for_overwrite<std::byte[]>(bytes), bytes, pinned};
+  // Not initialised, as CUDA's is not. The hollow GPU's is touched by nobody, so it takes no time.
+  void* const made = f.hollow ? std::calloc(1, bytes) : std::malloc(bytes);
+  Allocation allocation{{static_cast<std::byte*>(made), {}}, bytes, pinned};
   *memory = allocation.memory.get();
   if (!pinned) f.device_bytes += bytes;
   f.allocations.emplace(reinterpret_cast<std::uintptr_t>(*memory), std::move(allocation));
@@ -405,7 +426,9 @@ EXPORT int cudaSetDevice(int device) {
 }
 
 EXPORT int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *free = *total = std::size_t{1} << 32;
+  const Lock lock(fake()->mutex);
+  *total = std::size_t{1} << 32;
+  *free = *total - std::min(*total, fake()->device_bytes);
   return 0;
 }
 
@@ -560,14 +583,30 @@ EXPORT int cudaStreamDestroy(void* stream) {
   return 0;
 }
 
+namespace {
+
+int wait_for(Stream& stream) {
+  while (!stream.queue.empty() && fake()->fatal == 0) advance(1);
+  join(fake()->host, stream.clock);
+  return fake()->fatal;
+}
+
+}  // namespace
+
 EXPORT int cudaStreamSynchronize(void* stream) {
   ENTER("cudaStreamSynchronize");
   if (const int code = forbid_when_capturing("cudaStreamSynchronize")) return code;
   forbid_when_sealed("cudaStreamSynchronize");
   Stream* found = find_stream(stream, "cudaStreamSynchronize");
   if (found == nullptr) return 400;
-  while (!found->queue.empty() && fake()->fatal == 0) advance(1);
-  join(fake()->host, found->clock);
+  return wait_for(*found);
+}
+
+EXPORT int fakeCudaWaitForAll(const char* function) {
+  ENTER(function);
+  if (const int code = forbid_when_capturing(function)) return code;
+  forbid_when_sealed(function);
+  for (Stream* stream : fake()->in_order) wait_for(*stream);
   return fake()->fatal;
 }
 
@@ -680,23 +719,33 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
     const Allocation* memory = find_allocation(begin, bytes);
     return memory != nullptr && memory->pinned == pinned;
   };
-  if (kind != 3 && !is_in(kind == 1 ? source : target, true))
-    violation("cudaMemcpyAsync of pageable memory");
+  if (bytes == 0) return 0;
+  const bool pageable = kind != 3 && !is_in(kind == 1 ? source : target, true);
+  if (pageable) {
+    if (!fake()->hollow) violation("cudaMemcpyAsync of pageable memory");
+    forbid_when_sealed("cudaMemcpyAsync of pageable memory");
+  }
   if ((kind != 2 && !is_in(target, false)) || (kind != 1 && !is_in(source, false))) {
     violation("cudaMemcpyAsync outside of device memory");
     return 1;
   }
-  const std::uint64_t sum = kind == 1 ? checksum(source, bytes) : 0;
+  // Large ones of the hollow GPU would take the time that is to be the provider's.
+  const std::size_t checked = kind != 1        ? 0
+                              : fake()->hollow ? std::min(bytes, hollow_checked)
+                                               : bytes;
+  const std::uint64_t sum = checksum(source, checked);
   submit(
       *found,
       {{{const_cast<void*>(source), bytes, false, "a copy"}, {target, bytes, true, "a copy"}}, [=] {
-         if (kind == 1 && checksum(source, bytes) != sum)
-           violation("pinned memory changed before its copy");
-         std::memcpy(target, source, bytes);
+         if (checksum(source, checked) != sum) violation("pinned memory changed before its copy");
+         if (!fake()->hollow)
+           std::memcpy(target, source, bytes);
+         else if (kind == 2)
+           std::memset(target, 0, bytes);
        }});
   // Whoever reads it too early shall notice.
-  if (kind == 2) std::memset(target, 0xdb, bytes);
-  return 0;
+  if (kind == 2 && !fake()->hollow) std::memset(target, 0xdb, bytes);
+  return pageable ? wait_for(*found) : 0;
 }
 
 EXPORT int cudaStreamBeginCapture(void* stream, int) {
@@ -818,6 +867,8 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.allocations.clear();
   f.ranges.clear();
   f.in_order.clear();
+  f.null_stream.reset();
+  f.hollow = false;
   f.host = {};
   f.sealed = false;
   f.broken.clear();
@@ -850,6 +901,12 @@ EXPORT std::size_t fakeCudaViolations(char* text, std::size_t bytes) {
   return fake()->broken_count;
 }
 
+EXPORT void fakeCudaForgive() {
+  const Lock lock(fake()->mutex);
+  fake()->broken.clear();
+  fake()->broken_count = 0;
+}
+
 EXPORT std::size_t fakeCudaAlive() {
   const Lock lock(fake()->mutex);
   return fake()->streams.size() + fake()->events.size() + fake()->allocations.size() +
@@ -864,4 +921,9 @@ EXPORT void fakeCudaMemory(std::size_t bytes) {
 EXPORT void fakeCudaIgnore(const char* function) {
   const Lock lock(fake()->mutex);
   fake()->ignored = function;
+}
+
+EXPORT void fakeCudaHollow(bool hollow) {
+  const Lock lock(fake()->mutex);
+  fake()->hollow = hollow;
 }

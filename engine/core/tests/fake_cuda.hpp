@@ -25,6 +25,8 @@ void fakeCudaSeal(bool sealed);
 void fakeCudaInject(const char* function, int nth, int code);
 /// How many rules were broken since the reset, and the text of the first few.
 std::size_t fakeCudaViolations(char* text, std::size_t bytes);
+/// Forgets them.
+void fakeCudaForgive();
 /// Streams, events and allocations that are still there.
 std::size_t fakeCudaAlive();
 /// Device memory that there is; 0: no limit.
@@ -32,6 +34,11 @@ void fakeCudaMemory(std::size_t bytes);
 /// Kernels that were launched or captured on streams of partitions of so many SMs; 0: of the whole
 /// GPU.
 std::size_t fakeCudaLaunches(unsigned sms);
+/// From now on nothing is computed nor copied, as for a provider whose kernels are not ours: memory
+/// begins as zeros, and what is copied to the host are zeros. The NULL stream is one of its own.
+void fakeCudaHollow(bool hollow);
+/// A call of `function` that waits until all streams are idle; 0 or the error that it returns.
+int fakeCudaWaitForAll(const char* function);
 /// Mutations of the program under test: calls of `function` do nothing and succeed ("" ends it).
 void fakeCudaIgnore(const char* function);
 }

@@ -1,0 +1,50 @@
+"""ONNX Runtime's real CUDA provider without a GPU, where `make test-cuda-provider` fetched it.
+
+In processes of its own: ONNX Runtime is opened once in a process, and the others have the CPU's.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hollow_gpu import HollowGpu, compiled
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> HollowGpu:
+    return compiled(tmp_path_factory.mktemp("hollow_gpu"))
+
+
+def test_the_provider_does_as_the_core_expects(gpu: HollowGpu) -> None:
+    cases = HERE / "provider_on_hollow_gpu.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(cases)]
+    done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_verbs_reach_the_provider(gpu: HollowGpu, tmp_path: Path) -> None:
+    def engine(*words: str) -> str:
+        command = [sys.executable, "-m", "engine.cli.main", *words]
+        environment = {**gpu.environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "Hollow GPU" in engine("devices")
+    parameters = ("--param", "classes=3", "--param", "image_size=64", "--param", "proposals=50")
+    engine("models", "build", "faster_rcnn", *parameters, "-o", "m.onnx")
+    devices = ("--devices", "cpu:1,cuda:0:2")
+    engine("profile", "m.onnx", *devices, "-o", "profile.json")
+    measured = json.loads((tmp_path / "profile.json").read_text())["tasks"]
+    launched = [task for task in measured if task["launch_ns"].get("cuda:0")]
+    assert {"Conv", "Gemm", "Gather", "NonZero"} <= {task["op"] for task in launched}
+    asked = ("--policy", "single", "--repeat", "2", "--json")
+    assert json.loads(engine("run", "m.onnx", *devices, *asked))["policy"] == "single"
