@@ -31,3 +31,11 @@ def progress_bar() -> Iterator[ProgressCallback]:
             bar.update(rows[stage], completed=done, total=total)  # type: ignore[arg-type]
 
         yield report
+
+
+def leave_terminal() -> None:
+    """Give a terminal its cursor back, for who ends the process under a bar."""
+    console = Console(file=sys.stderr)
+    if console.is_terminal:
+        console.show_cursor()
+        console.print()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from engine.cli.server_run import announce
+from engine.cli.unless_stopped import unless_stopped
 from engine.errors import ConfigError
 from engine.live.policy_control import PolicyControl
 from engine.live.policy_executor import PolicyExecutor
@@ -39,8 +40,8 @@ async def serve_by_policy(
     address = f"{params.host}:{await server.start()}"
     try:
         files = {name: entry.path for name, entry in newest.items()}
-        loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(None, prepare, policy, files, _say)
+        loading = asyncio.to_thread(prepare, policy, files, _say)
+        prepared = await unless_stopped(server, loading)
         service = _started(prepared, served)
         indices = {model.name: index for index, model in enumerate(served)}
         server.plane.control = PolicyControl(service, indices)

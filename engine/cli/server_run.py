@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.cli.output import duration
 from engine.cli.progress import progress_bar
+from engine.cli.unless_stopped import unless_stopped
 from engine.errors import ConfigError, EngineError
 from engine.pipeline.executor import ModelExecutor
 from engine.pipeline.lazy import LazyExecutor, LazyModel
@@ -50,7 +51,7 @@ async def serve(
     served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
     address = f"{params.host}:{await server.start()}"
     try:
-        ready = await _load_all(served, loading, _lazy if lazy else _load)
+        ready = await unless_stopped(server, _load_all(served, loading, _lazy if lazy else _load))
     except BaseException:
         await server.stop()
         raise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.serving.http_listener import HttpListener
 
 _LOG = logging.getLogger(__name__)
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _LARGEST_MESSAGE_BYTES = 2**31 - 1
 
@@ -156,14 +156,14 @@ class Server:
             Whether every query in flight finished within the drain's timeout.
         """
         loop = asyncio.get_running_loop()
-        for number in _STOP_SIGNALS:
+        for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._on_signal)
         try:
             announce()
             await self._stop.wait()
             return await self.stop()
         finally:
-            for number in _STOP_SIGNALS:
+            for number in STOP_SIGNALS:
                 loop.remove_signal_handler(number)
 
     async def stop(self) -> bool:

@@ -1,0 +1,52 @@
+"""What a signal does while a server still loads its models."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine
+from typing import Any, NoReturn, TypeVar
+
+from engine.cli.progress import leave_terminal
+from engine.serving.server import STOP_SIGNALS, Server
+
+T = TypeVar("T")
+
+
+async def unless_stopped(server: Server, loading: Coroutine[Any, Any, T]) -> T:
+    """Await what makes the server's models ready; SIGTERM and SIGINT meanwhile end the process.
+
+    Queries of models that are ready finish first, within the drain's timeout; a second signal
+    ends that. Threads that load cannot be stopped, and both asyncio and the interpreter would wait
+    for them: so the process ends by the signal, under their feet. The files that they write are
+    moved into place whole.
+    """
+    loop = asyncio.get_running_loop()
+    first: asyncio.Future[int] = loop.create_future()
+
+    def on_signal(number: int) -> None:
+        if first.done():
+            server.plane.abandon()
+        else:
+            first.set_result(number)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, on_signal, number)
+    try:
+        task = loop.create_task(loading)
+        await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
+        if first.done():
+            await server.stop()
+            _end_by(first.result())
+        return task.result()
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def _end_by(number: int) -> NoReturn:
+    leave_terminal()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+    os._exit(128 + number)  # the first process of a container is not ended by a signal

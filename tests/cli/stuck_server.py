@@ -1,0 +1,21 @@
+"""``engine serve`` whose models never come to be loaded; says on stderr when it waits for them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, NoReturn
+
+from engine.cli import server_policy, server_run
+from engine.cli.main import main
+
+
+def _stuck(*_: Any) -> NoReturn:
+    print("stuck", file=sys.stderr, flush=True)
+    threading.Event().wait()
+    raise AssertionError
+
+
+server_run._load = _stuck
+server_policy.prepare = _stuck
+sys.exit(main())
