@@ -2,7 +2,7 @@
 
 ::
 
-    server        listens, drains on SIGTERM
+    server        listens, drains on SIGTERM; address says why it cannot
     grpc_face     one thin method an RPC  (grpc_infer, grpc_status, codec, wire, messages)
     http_face     one a path  (http_infer, http_status, json_values); http_listener runs it
     data_plane    who may run: names, versions, validation, admission, deadlines

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from engine.errors import ConfigError
+from engine.serving.address import address_text, cannot_listen, check_address
 from engine.serving.data_plane import DataPlane, DataPlaneParams
 from engine.serving.descriptions import ServerIdentity
 from engine.serving.grpc_face import GrpcFace
@@ -112,14 +113,15 @@ class Server:
         return None if self._http is None else self._http.port
 
     async def _start_grpc(self) -> int:
+        host, wanted = self._params.host, self._params.grpc_port
+        check_address(host, wanted)
         server = grpc.aio.server(options=_options(self._params.max_message_bytes))
         face = GrpcFace(self.plane, self._identity())
         server.add_generic_rpc_handlers((face.service_handler(),))
-        address = _address(self._params.host, self._params.grpc_port)
         try:
-            port: int = server.add_insecure_port(address)
+            port: int = server.add_insecure_port(address_text(host, wanted))
         except RuntimeError as error:
-            raise _cannot_listen(address) from error
+            raise cannot_listen(host, wanted, "gRPC's log says why") from error
         await server.start()
         self._grpc = server
         return port
@@ -129,13 +131,14 @@ class Server:
             from engine.serving.http_listener import listen
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
-        params, address = self._params, _address(self._params.host, port)
+        params = self._params
+        check_address(params.host, port)
         try:
             return await listen(
                 self.plane, self._identity(), (params.host, port), params.max_message_bytes
             )
         except OSError as error:
-            raise _cannot_listen(address) from error
+            raise cannot_listen(params.host, port, str(error.strerror)) from error
 
     def _identity(self) -> ServerIdentity:
         return ServerIdentity(self._params.name, _package_version())
@@ -187,11 +190,6 @@ class Server:
         self._stop.set()
 
 
-def _cannot_listen(address: str) -> ConfigError:
-    """What to tell who asked for an address."""
-    return ConfigError(f"cannot listen on {address}: the port is in use or the address is not ours")
-
-
 def _options(max_message_bytes: int) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", max_message_bytes),
@@ -199,10 +197,6 @@ def _options(max_message_bytes: int) -> list[tuple[str, int]]:
         # Else a second server shares the port in silence, and each gets half of the queries.
         ("grpc.so_reuseport", 0),
     ]
-
-
-def _address(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _package_version() -> str:

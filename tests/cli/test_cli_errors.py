@@ -221,7 +221,7 @@ def test_port_in_use(engine: Command) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         called = engine("serve", engine.path("lenet.onnx"), "--port", port)
-    assert f"127.0.0.1:{port}: the port is in use" in called.err
+    assert f"127.0.0.1:{port}: Address already in use" in called.err
     assert called.status == 1
 
 

@@ -1,6 +1,7 @@
 import asyncio
 import http.client
 import json
+import re
 import signal
 import socket
 import sys
@@ -23,8 +24,38 @@ def test_port_in_use_is_a_config_error(served, capfd):
     async def start():
         await Server(ServerParams(grpc_port=served.port)).start()
 
-    with pytest.raises(ConfigError, match=f"127.0.0.1:{served.port}: the port is in use"):
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{served.port}: Address already in use"):
         served.run(start())
+    assert capfd.readouterr() == ("", "")  # nor does gRPC write to stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("192.0.2.7", "Cannot assign requested address"),  # of RFC 5737's, which nobody has
+        ("no.such.host.invalid", "Name or service not known|failure in name resolution"),
+        ("x" * 64, "label"),  # no name: too long for the IDNA codec
+        ("::2", "Cannot assign requested address|Address family"),
+    ],
+)
+@pytest.mark.parametrize("http_port", [None, 0])
+def test_a_host_that_is_not_ours_is_said_once(host, reason, http_port, capfd):
+    params = ServerParams(host=host, grpc_port=0, http_port=http_port)
+    shown = f"[{host}]" if ":" in host else host
+    with pytest.raises(ConfigError, match=rf"{re.escape(shown)}:0: .*({reason})"):
+        asyncio.run(_started(params))
+    assert capfd.readouterr() == ("", "")
+
+
+async def _started(params):
+    server = Server(params)
+    await server.start()
+    await server.stop()
+
+
+@pytest.mark.parametrize("host", ["localhost", "0.0.0.0"])
+def test_hosts_of_ours_are_listened_on(host):
+    asyncio.run(_started(ServerParams(host=host, grpc_port=0, http_port=0)))
 
 
 def test_http_port_in_use_stops_the_start(served):
@@ -33,7 +64,7 @@ def test_http_port_in_use_stops_the_start(served):
     async def start():
         await Server(ServerParams(grpc_port=0, http_port=port)).start()
 
-    with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: the port is in use"):
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: Address already in use"):
         served.run(start())
 
 
