@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from math import isfinite
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from colocation.typed_options import shown
+from colocation.typed_options import LARGEST, WORDS, fits, shown
 
 T = TypeVar("T")
 
-_LARGEST = 2**62
-_WORDS = {
-    int: "an integer below 2^62",
-    float: "a finite number",
-    str: "a string",
-    dict: "a table",
-    list: "a list",
-}
+_WORDS = {**WORDS, dict: WORDS[Mapping], list: WORDS[Sequence]}
 _REQUIRED = object()
 
 
@@ -50,8 +42,7 @@ class Table:
                 raise ValueError(f"{self.where}: {key} is missing")
             return cast(T, default)
         value = self._values.pop(key)
-        right = isinstance(value, (int, float) if kind is float else kind)
-        if not right or isinstance(value, bool) or not _fits(value):
+        if not (isinstance(value, kind) if kind in (dict, list) else fits(value, kind)):
             raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {shown(value)}")
         return cast(T, float(value) if kind is float else value)
 
@@ -76,8 +67,7 @@ class Table:
         """Remove a list of integers, each at least ``least``."""
         values = self.take(key, list, list(default))
         for value in values or [None]:
-            is_integer = isinstance(value, int) and not isinstance(value, bool)
-            if not is_integer or not least <= value < _LARGEST:
+            if not fits(value, int) or value < least:
                 raise ValueError(
                     f"{self.where}: {key} must be integers >= {least}, got {shown(values)}"
                 )
@@ -86,7 +76,7 @@ class Table:
     def time_ns(self, key: str, unit_ns: int, least_ns: int = 0) -> int:
         """Remove a time in some unit, in nanoseconds at least ``least_ns``."""
         value = self.take(key, float)
-        if not 0 <= value * unit_ns < _LARGEST or round(value * unit_ns) < least_ns:
+        if not 0 <= value * unit_ns < LARGEST or round(value * unit_ns) < least_ns:
             least = f"{least_ns / unit_ns:g}"
             raise ValueError(f"{self.where}: {key} must be >= {least} and finite, got {value}")
         return round(value * unit_ns)
@@ -125,10 +115,3 @@ def read_table(path: Path) -> Table:
         return Table(tomllib.loads(path.read_text(encoding="utf-8-sig")), str(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _fits(value: object) -> bool:
-    """Whether a number is one that 64 bits hold; what is no number fits."""
-    if isinstance(value, float):
-        return isfinite(value)
-    return not isinstance(value, int) or abs(value) < _LARGEST

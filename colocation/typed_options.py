@@ -8,9 +8,11 @@ from functools import cache
 from math import isfinite
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-_LARGEST = 2**62
+LARGEST = 2**62
+"""Integers are below; so sums of a few of them fit into 64 bits."""
+
 _MOST_SHOWN = 100
-_WORDS = {
+WORDS = {
     bool: "true or false",
     int: "an integer below 2^62",
     float: "a finite number",
@@ -33,7 +35,7 @@ def check_options(factory: Callable[..., Any], options: Mapping[str, Any]) -> No
     """
     hints = _hints(factory)
     for name, value in options.items():
-        if name in hints and not _fits(value, hints[name]):
+        if name in hints and not fits(value, hints[name]):
             raise ValueError(f"{name} must be {_words(hints[name])}, got {shown(value)}")
 
 
@@ -50,21 +52,22 @@ def _hints(factory: Callable[..., Any]) -> Mapping[str, Any]:
     return get_type_hints(made_by)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is one of an annotation's; numbers are finite and of 64 bits."""
     own, inner = get_origin(hint) or hint, get_args(hint)
     if own in (Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(fits(value, one) for one in inner)
     if own is types.NoneType:
         return value is None
     if own is float and isinstance(value, float):
         return isfinite(value)
     if own in (int, float):
-        return _is_integer(value) and abs(value) < _LARGEST
+        return _is_integer(value) and abs(value) < LARGEST
     if own in (Sequence, tuple):
         is_list = isinstance(value, list | tuple)
-        return is_list and all(_fits(one, inner[0]) for one in value)
+        return is_list and all(fits(one, inner[0]) for one in value)
     if own is Mapping:
-        return isinstance(value, Mapping) and all(_fits(one, inner[1]) for one in value.values())
+        return isinstance(value, Mapping) and all(fits(one, inner[1]) for one in value.values())
     return isinstance(value, own) if own in (bool, str) else True
 
 
@@ -78,7 +81,7 @@ def _words(hint: Any) -> str:
     if own in (Union, types.UnionType):
         return " or ".join(_words(one) for one in inner if one is not types.NoneType)
     if own in (Sequence, Mapping):
-        return f"{_WORDS[own]}, each {_words(inner[-1])}"
+        return f"{WORDS[own]}, each {_words(inner[-1])}"
     if own is tuple:
-        return f"{_WORDS[Sequence]}, each {_words(inner[0])}"
-    return _WORDS.get(own, str(hint))
+        return f"{WORDS[Sequence]}, each {_words(inner[0])}"
+    return WORDS.get(own, str(hint))
