@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from engine import _core
 from engine.errors import ConfigError, ExecutionError
 from engine.live.compiled_file import Artifact
 from engine.live.live_model import LiveModel
 from engine.live.parts import Part, Place
+from engine.runtime.relative_difference import relative_difference
 from engine.values import from_value, to_value
 
 _log = logging.getLogger(__name__)
@@ -65,7 +63,8 @@ def _checked(
         own = _answers(model.parts.part(index, index + 1, wide, version=artifact.version), values)
     except (ExecutionError, RuntimeError) as error:
         raise ConfigError(f"{where}: {error}") from error
-    off = max(_difference(from_value(own[n]), from_value(wanted[n])) for n in artifact.outputs)
+    answers = ((from_value(own[n]), from_value(wanted[n])) for n in artifact.outputs)
+    off = max(relative_difference(*pair) for pair in answers)
     if not off <= artifact.tolerance:
         text = f"differs from ONNX Runtime by {off:.3g} of the largest number"
         raise ConfigError(f"{where}: {artifact} {text}, {artifact.tolerance:g} is allowed")
@@ -81,15 +80,3 @@ def _inputs(model: LiveModel) -> Values:
 def _answers(part: Part, values: Mapping[str, _core.Value | None]) -> Values:
     made = part.native.run([values[name] for name in part.reads])
     return dict(zip(part.makes, made, strict=True))
-
-
-def _difference(own: Any, wanted: Any) -> float:
-    """Infinite where one has no number and the other one has."""
-    if wanted.size == 0:
-        return 0.0
-    own, wanted = own.astype(np.float64), wanted.astype(np.float64)
-    if not np.array_equal(np.isfinite(own), np.isfinite(wanted)):
-        return float("inf")
-    finite = np.isfinite(wanted)
-    off = np.abs(own[finite] - wanted[finite]).max(initial=0.0)
-    return float(off / max(np.abs(wanted[finite]).max(initial=0.0), np.finfo(np.float32).tiny))
