@@ -12,6 +12,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from models.room import Room
+
 OPSET = 17
 IR_VERSION = 8
 Array = npt.NDArray[Any]
@@ -40,6 +42,7 @@ class GraphBuilder:
         self._scopes: list[str] = []
         self._used: dict[str, int] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._room = Room()
         # Filled in place: protobuf copies a message that is put into another, and with it all
         # weights.
         self._model = helper.make_model(
@@ -84,6 +87,7 @@ class GraphBuilder:
         self, op_type: str, *inputs: str, outputs: int, name: str = "", **attributes: Any
     ) -> list[str]:
         """Add a node of several outputs and return them in order."""
+        self._room.take_node()
         node_name = self._fresh(name or op_type)
         made = [f"{node_name}:{i}" if outputs > 1 else f"{node_name}:" for i in range(outputs)]
         self._graph.node.append(
@@ -110,6 +114,7 @@ class GraphBuilder:
 
     def initializer(self, name: str, array: Array) -> str:
         """Store `array` under a fresh name without looking for an equal one."""
+        self._room.take_bytes(array.nbytes)
         fresh = self._fresh(name, scoped=False)
         self._graph.initializer.append(numpy_helper.from_array(array, fresh))
         return fresh
