@@ -50,7 +50,7 @@ install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the
 build: install  ## the same: compiles C++ files that changed
 
 help:  ## what there is to make
-	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Third-party packages: again only when pyproject.toml changed.
 $(STAMPS)/packages: pyproject.toml

@@ -57,6 +57,11 @@ class Tensor:
     is_output: bool = False
     metadata_only: bool = False
 
+    @property
+    def has_open_size(self) -> bool:
+        """Whether its size is up to the query, or unknown."""
+        return self.shape is None or any(not isinstance(d, int) or d < 0 for d in self.shape)
+
 
 @dataclass(frozen=True)
 class Task:

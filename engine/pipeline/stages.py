@@ -147,12 +147,13 @@ def _with_submission(
     """Adds what segments take a GPU's submitting thread, and which tasks can be captured."""
     away = [(i, spec) for i, spec in enumerate(specs) if spec.kind != "cpu"]
     able = [not refusal(graph, task) for task in graph.tasks]
+    launches = {
+        i: [profile.launch_ns(task.name, spec.name) for task in graph.tasks] for i, spec in away
+    }
     return replace(
         service,
         submit_ns={i: profile.device(spec.name).submit_ns for i, spec in away},
-        launch_ns={
-            i: [profile.launch_ns(task.name, spec.name) for task in graph.tasks] for i, spec in away
-        },
+        launch_ns={i: _together(profile, spec.name, launches[i]) for i, spec in away},
         captured_ns={
             i: [
                 profile.captured_ns(task.name, spec.name) if ok else None
@@ -162,6 +163,15 @@ def _with_submission(
             if spec.captured
         },
     )
+
+
+def _together(profile: Profile, device: str, launches: Sequence[int]) -> list[int]:
+    """Launches of tasks in one session with others, which fuses them as it does the whole model."""
+    whole_ns, total_ns = profile.whole_launch_ns.get(device), sum(launches)
+    if whole_ns is None or total_ns == 0:
+        return list(launches)
+    share = max(0, whole_ns - profile.device(device).submit_ns) / total_ns
+    return [round(ns * share) for ns in launches]
 
 
 def _fusion(profile: Profile, device: str, width: int, row: Sequence[int | None]) -> float:

@@ -20,10 +20,10 @@ from engine.profiling.operator_probe import (
     OperatorProbe,
     no_charge,
 )
-from engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe
+from engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe, SegmentTimes
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
-from engine.profiling.work import work_of
+from engine.profiling.work import is_alias, work_of
 
 ON_DEVICE_ONLY = {"session.disable_cpu_ep_fallback": "1"}
 """ONNX Runtime refuses what it would otherwise compute on the host, between two copies."""
@@ -74,6 +74,9 @@ class GpuProfiler:
     charge : callable
         For an emulated device.
     """
+
+    _aliases = True
+    """Whether sessions of the device give a tensor another shape without copying it."""
 
     def __init__(
         self,
@@ -134,8 +137,8 @@ class GpuProfiler:
         medians = (statistics.median(row[i] / max(1, row[0]) for row in rows) for i in range(lanes))
         return tuple(round(max(1.0, factor), 3) for factor in medians)
 
-    def whole_model_time(self, inputs: Mapping[str, Any]) -> Timing:
-        """Time of the whole model in one session.
+    def whole_model(self, inputs: Mapping[str, Any]) -> SegmentTimes:
+        """Times of the whole model in one session.
 
         Raises
         ------
@@ -146,12 +149,13 @@ class GpuProfiler:
         names = [name for name in outputs if name not in self._graph.constant_outputs]
         values = initial_values(self._graph, inputs)
         probed = Probed(str(self._graph.model_path), values, names, level="all")
-        return self._segments.times(probed).service
+        return self._segments.times(probed)
 
     def _operator(self, step: Step) -> Operator:
         task = self._graph.tasks[step.task]
         outputs = [self._graph.tensors[i].name for i in task.outputs]
         waits = work_of(self._graph, task, step.seen).synchronisations > 0
+        values = (self._graph.tensors[i] for i in (*task.inputs, *task.outputs))
         return Operator(
             task.op_type,
             step.model,
@@ -159,7 +163,8 @@ class GpuProfiler:
             outputs,
             made_bytes=sum(step.seen[name].size_bytes for name in outputs),
             is_single=task.is_control_flow,
-            may_be_captured=not waits,
+            may_be_captured=not waits and not any(value.has_open_size for value in values),
+            only_renames=self._aliases and is_alias(task),
         )
 
     def _measured(self, operator: Operator) -> OperatorCost:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import onnx
@@ -81,6 +82,9 @@ class Operator:
         Whether it must not be copied (control flow).
     may_be_captured : bool
         Whether to try it in a captured graph.
+    only_renames : bool
+        Whether it gives its input another shape and no more (Reshape): it launches nothing within
+        a segment, and would copy alone.
     """
 
     kind: str
@@ -90,6 +94,7 @@ class Operator:
     made_bytes: int = 0
     is_single: bool = False
     may_be_captured: bool = True
+    only_renames: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,9 @@ class OperatorProbe:
         ExecutionError
             If the device cannot run it.
         """
+        if operator.only_renames:
+            self._probe.times(self.segment(operator))  # raises where the device cannot
+            return self._renaming
         one, several, copies = self._pair(operator, captured=False)
         time_ns = max(1, _slope(one.service.ns, several.service.ns, copies))
         launch_ns = 0
@@ -180,6 +188,17 @@ class OperatorProbe:
         charge = self._charge(operator.kind, 1)
         names = [name for name in operator.outputs if name]
         return Probed(operator.model, operator.inputs, names, config=self._config, charge=charge)
+
+    @cached_property
+    def _renaming(self) -> OperatorCost:
+        """Of an operator that only renames its input: what each one more in a row adds."""
+        few, many = (self._probe.times(self.segment(renamings(n))) for n in (0, _RENAMINGS))
+        time_ns = max(1, round((many.service.ns - few.service.ns) / _RENAMINGS))
+        launch_ns = 0
+        if few.host_ns is not None and many.host_ns is not None:
+            launch_ns = max(0, round((many.host_ns - few.host_ns) / _RENAMINGS))
+        timing = Timing(time_ns, many.service.mad_ns // _RENAMINGS)
+        return OperatorCost(timing, launch_ns, captured_ns=0 if self._params.captures else None)
 
     def _captured_ns(self, operator: Operator) -> int | None:
         if operator.is_single or not (operator.may_be_captured and self._params.captures):
@@ -221,6 +240,32 @@ class OperatorProbe:
 def _slope(one: int, several: int, copies: int) -> int:
     """What each further copy adds; of a single one all that it takes."""
     return one if copies == 1 else round((several - one) / (copies - 1))
+
+
+_RENAMINGS = 32
+"""Enough in a row to be told from noise."""
+
+
+def renamings(count: int) -> Operator:
+    """``count`` operators that only rename, an even number, between two that compute."""
+    nodes = [helper.make_node("Neg", ["x"], ["r0"], name="first")]
+    for i in range(count):
+        kind = "Squeeze" if i % 2 else "Unsqueeze"
+        nodes.append(helper.make_node(kind, [f"r{i}", "axes"], [f"r{i + 1}"], name=f"rename {i}"))
+    nodes.append(helper.make_node("Neg", [f"r{count}"], ["y"], name="last"))
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "renamings",
+        [value("x", TensorProto.FLOAT, [1])],
+        [value("y", TensorProto.FLOAT, [1])],
+        [helper.make_tensor("axes", TensorProto.INT64, [1], [0])],
+    )
+    model: onnx.ModelProto = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    x = to_value(np.ones(1, np.float32), TensorProto.FLOAT)
+    return Operator("Neg", model.SerializeToString(), {"x": x}, ["y"])
 
 
 def negation(count: int) -> Operator:

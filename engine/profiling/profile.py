@@ -127,6 +127,8 @@ class Profile:
         By name.
     whole_model : mapping
         Device name -> width -> time of the whole model in one session.
+    whole_launch_ns : mapping
+        Device name -> how long that keeps the device's submitting thread.
     """
 
     model: str
@@ -140,6 +142,7 @@ class Profile:
     tasks: tuple[TaskProfile, ...]
     tensors: Mapping[str, TensorProfile]
     whole_model: Mapping[str, Mapping[int, Timing]] = field(default_factory=dict)
+    whole_launch_ns: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def _by_name(self) -> dict[str, TaskProfile]:

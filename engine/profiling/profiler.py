@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from engine.profiling.roofline import (
     part_of,
     runs_on_gpu,
 )
+from engine.profiling.segment_probe import SegmentTimes
 from engine.profiling.signature import Observed, signature
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
@@ -94,7 +95,8 @@ def profile_graph(
                 if spec.kind in _OPENS
             }
             tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent)
-            whole = _whole_model(graph, specs, inputs, cpu, gpus, progress or _silent)
+            whole = _whole_on_cpus(graph, specs, inputs, cpu, progress or _silent)
+            away = _whole_on_gpus(inputs, gpus) if graph.tasks else {}
             devices = tuple(_device(spec, gpus) for spec in specs)
             links = _links(specs, gpus)
     finally:
@@ -114,7 +116,10 @@ def profile_graph(
             for tensor in graph.tensors
             if tensor.name in seen
         },
-        whole_model=whole,
+        whole_model=whole | {name: {1: times.service} for name, times in away.items()},
+        whole_launch_ns={
+            name: times.host_ns for name, times in away.items() if times.host_ns is not None
+        },
     )
 
 
@@ -171,12 +176,11 @@ def _gpu_cost(
     return OperatorCost(derived_time(work, gpu), launch_ns(work, gpu), captured_time(work, gpu))
 
 
-def _whole_model(
+def _whole_on_cpus(
     graph: Graph,
     specs: Sequence[DeviceSpec],
     inputs: Mapping[str, Any],
     cpu: CpuProfiler,
-    gpus: Mapping[str, Measured],
     progress: Progress,
 ) -> dict[str, dict[int, Timing]]:
     whole: dict[str, dict[int, Timing]] = {}
@@ -186,19 +190,18 @@ def _whole_model(
             progress("profile whole model", done, len(spec.widths))
             whole[spec.name][width] = cpu.whole_model_time(inputs, width)
         progress("profile whole model", len(spec.widths), len(spec.widths))
-    for name, measured in gpus.items():
-        time = _whole_time(measured, inputs) if graph.tasks else None
-        if time is not None:
-            whole[name] = {1: time}
     return whole
 
 
-def _whole_time(measured: Measured, inputs: Mapping[str, Any]) -> Timing | None:
-    """Time of the whole model in one session; None where the device does not take all of it."""
-    try:
-        return measured.operators.whole_model_time(inputs)
-    except ExecutionError:
-        return None
+def _whole_on_gpus(
+    inputs: Mapping[str, Any], gpus: Mapping[str, Measured]
+) -> dict[str, SegmentTimes]:
+    """Times of the whole model in one session, of the devices that take all of it."""
+    found = {}
+    for name, measured in gpus.items():
+        with suppress(ExecutionError):
+            found[name] = measured.operators.whole_model(inputs)
+    return found
 
 
 def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:

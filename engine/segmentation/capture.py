@@ -20,10 +20,8 @@ def refusal(graph: Graph, task: Task) -> str:
         return "control flow"
     if task.op_type in _DATA_DEPENDENT:
         return "data-dependent"
-    for index in (*task.inputs, *task.outputs):
-        shape = graph.tensors[index].shape
-        if shape is None or any(not isinstance(d, int) or d < 0 for d in shape):
-            return "open shapes"
+    if any(graph.tensors[index].has_open_size for index in (*task.inputs, *task.outputs)):
+        return "open shapes"
     return ""
 
 

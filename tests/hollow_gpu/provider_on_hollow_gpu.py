@@ -23,6 +23,8 @@ from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from engine import _core
 from engine.native import open_session
 from engine.profiling.devices import parse_devices
+from engine.profiling.operator_probe import renamings
+from engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe
 from engine.runtime.machines import open_machine
 from engine.values import from_value, to_value
 
@@ -212,6 +214,19 @@ def test_kernels_keep_to_their_partition(
     of_all, of_64, of_32 = (b - a for a, b in zip(before, after, strict=True))
     assert of_all == 0
     assert of_64 == of_32 > 0
+
+
+def test_what_only_renames_launches_nothing_within_a_segment(
+    cuda: HollowCuda, opened: list[_core.Machine]
+) -> None:
+    probe = SegmentProbe(on("cpu:1,cuda:0:2", opened), GPU, ProbeParams(1, 3, 3, 0))
+    launches = []
+    for count in (0, 32):
+        chain = renamings(count)
+        before = cuda.launches()
+        probe.times(Probed(chain.model, chain.inputs, chain.outputs))
+        launches.append(cuda.launches() - before)
+    assert launches[0] == launches[1] > 0
 
 
 def unequal_concat(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,15 @@ def test_operators_of_the_cpu_cost_more_beside_a_gpu(profiled: tuple[Graph, Prof
     ]
     one = alone.service.group_ns([0], CPU, 1), beside.service.group_ns([0], CPU, 1)
     assert one[1] > one[0] + operator_ns, "a segment costs more, too"
+
+
+def test_launches_of_a_segment_are_fused_as_those_of_the_whole_model(
+    profiled: tuple[Graph, Profile],
+) -> None:
+    graph, profile = profiled
+    name = SPECS[GPU].name
+    one_by_one_ns = sum(profile.launch_ns(task.name, name) for task in graph.tasks)
+    together = {name: profile.device(name).submit_ns + one_by_one_ns // 2}
+    fused = costs_of(graph, replace(profile, whole_launch_ns=together), SPECS).service
+    half = sum(fused.launch_ns[GPU])
+    assert half == pytest.approx(one_by_one_ns / 2, rel=0.01)

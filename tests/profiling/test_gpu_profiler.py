@@ -107,6 +107,53 @@ def test_time_and_launch_and_captured_time_are_told_apart(graph: Graph, machine)
     assert made.slowdown(1) == ()
 
 
+def test_operators_of_open_sizes_are_not_captured(machine, tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    made = helper.make_graph(
+        [helper.make_node("Exp", ["x"], ["y"], name="exp")],
+        "g",
+        [value("x", TensorProto.FLOAT, ["rows", 3])],
+        [value("y", TensorProto.FLOAT, ["rows", 3])],
+    )
+    onnx.save(
+        helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+        tmp_path / "open.onnx",
+    )
+    graph = read(tmp_path / "open.onnx", tmp_path / "graphs")
+    cost = costs(graph, profiler(graph, machine, TimingStore(None)))["Exp"]
+    assert cost.time.ns == CHARGES["Exp"][0]
+    assert cost.captured_ns is None
+
+
+def test_what_only_renames_its_input_counts_as_within_a_segment(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    sizes = helper.make_tensor("sizes", TensorProto.INT64, [1], [6])
+    made = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "sizes"], ["y"], name="reshape")],
+        "g",
+        [value("x", TensorProto.FLOAT, [2, 3])],
+        [value("y", TensorProto.FLOAT, [6])],
+        [sizes],
+    )
+    onnx.save(
+        helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+        tmp_path / "r.onnx",
+    )
+    graph = read(tmp_path / "r.onnx", tmp_path / "graphs")
+
+    def alone_it_would_copy(kind: str, copies: int) -> Charge:
+        return Charge(1_000_000, 50_000, 0) if kind == "Reshape" else Charge()
+
+    gpu = _core.DeviceOptions(kind="emulated", name="emulated:gpu", lanes=2)
+    machine = _core.Machine([_core.DeviceOptions(), gpu])
+    own = profiler(graph, machine, TimingStore(None), charge=alone_it_would_copy)
+    cost = costs(graph, own)["Reshape"]
+    assert cost.time.ns < 1_000_000
+    assert cost.launch_ns < 50_000
+    assert cost.captured_ns == 0
+    machine.close()
+
+
 def test_known_operators_are_not_measured_again(graph: Graph, machine, tmp_path: Path) -> None:
     store = TimingStore(tmp_path)
     first = profiler(graph, machine, store)
@@ -142,9 +189,11 @@ def test_what_the_device_refuses_has_no_cost(graph: Graph, tmp_path: Path) -> No
 
 def test_the_whole_model_is_one_segment(graph: Graph, machine) -> None:
     made = profiler(graph, machine, TimingStore(None))
-    assert made.whole_model_time({"x": np.ones((2, 3), np.float32)}).ns >= 0
+    times = made.whole_model({"x": np.ones((2, 3), np.float32)})
+    assert times.service.ns >= 0
+    assert times.host_ns == SUBMIT_NS
     with pytest.raises(ExecutionError):
-        made.whole_model_time({"x": np.ones((3, 3), np.float32)})
+        made.whole_model({"x": np.ones((3, 3), np.float32)})
 
 
 def test_copies_come_out_as_the_links_are(machine) -> None:

@@ -34,8 +34,9 @@ void fakeCudaMemory(std::size_t bytes);
 /// Kernels that were launched or captured on streams of partitions of so many SMs; 0: of the whole
 /// GPU.
 std::size_t fakeCudaLaunches(unsigned sms);
-/// From now on nothing is computed nor copied, as for a provider whose kernels are not ours: memory
-/// begins as zeros, and what is copied to the host are zeros. The NULL stream is one of its own.
+/// From now on nothing is computed nor copied and takes no time, as for a provider whose kernels
+/// are not ours: memory begins as zeros, and what is copied to the host are zeros. The NULL stream
+/// is one of its own.
 void fakeCudaHollow(bool hollow);
 /// A call of `function` that waits until all streams are idle; 0 or the error that it returns.
 int fakeCudaWaitForAll(const char* function);
