@@ -205,7 +205,7 @@ def _accompany(
     """
     if not (params.may_have_companion() and params.selection_ns):
         return
-    search = CompanionSearch(costs, build, inputs, params.selection_ns)
+    search = CompanionSearch(costs, build, inputs, params.selection_ns, has_lost=params.has_lost)
     companion = search.best(entrant, found)
     if companion is not None:
         model.accompany(companion, params.second_plan())

@@ -132,6 +132,8 @@ class CompanionSearch:
         Of the queries.
     time_ns : int
         Most time for comparing; a few times that where queries are long.
+    has_lost : callable
+        Whether a device is lost; then there is no plan to go on with either.
     """
 
     costs: Costs
@@ -139,6 +141,7 @@ class CompanionSearch:
     inputs: Mapping[str, Any]
     time_ns: int
     clock: Clock = time.perf_counter_ns
+    has_lost: Callable[[], bool] = lambda: False
 
     def best(self, own: Entrant[ModelContender], known: Sequence[Candidate]) -> Companion | None:
         """The companion of a plan, if one is shown to let more queries through.
@@ -147,6 +150,11 @@ class CompanionSearch:
         ----------
         known : sequence of Candidate
             All that were thought of for one query.
+
+        Raises
+        ------
+        ExecutionError
+            If a query fails because a device was lost; others only cost the companion.
         """
         mine = judge(self.costs, own.candidate)
         chosen = promising(self.costs, own.candidate, [*known, *balanced(self.costs)])
@@ -173,6 +181,8 @@ class CompanionSearch:
         try:
             contest.play(self.clock() + self.time_ns)
         except ExecutionError as error:
+            if self.has_lost():
+                raise
             _log.warning("no companion: %s", error)
             return None
         self._tell(contest, mine, [judged for judged, _ in others], in_flight)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tuning_world import PROBLEM, Clock
 
+from engine.errors import ExecutionError
 from engine.pipeline.companion_search import (
     CompanionSearch,
     Judged,
@@ -142,6 +143,25 @@ class FakeModel:
 @dataclass
 class FakeContender:
     model: FakeModel
+
+
+class FailingModel(FakeModel):
+    def submit(self, inputs: Any) -> FakeFuture:
+        raise ExecutionError("a query failed")
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_query_that_fails_costs_the_companion_and_a_lost_device_everything(is_lost: bool) -> None:
+    def build(c: Candidate) -> Any:
+        return FakeContender(FailingModel(Clock(), MS, "plan"))
+
+    search: Any = CompanionSearch(COSTS, build, {}, 2_000 * MS, Clock(), lambda: is_lost)
+    own = Entrant(WHOLE, build(WHOLE))
+    if is_lost:
+        with pytest.raises(ExecutionError, match="a query failed"):
+            search.best(own, [EVEN])
+    else:
+        assert search.best(own, [EVEN]) is None
 
 
 def searched(true_ms: dict[str, float], known: list[Candidate], own: Candidate = WHOLE) -> Any:
