@@ -6,31 +6,15 @@ argument before a GPU does.
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cuda_header_folders import MISSING, cuda_header_folders
 
 ROOT = Path(__file__).parents[2]
 CHECKS = Path(__file__).with_name("cuda_headers.cpp")
-
-
-def header_folders() -> Iterator[Path]:
-    """NVIDIA's package, and what the system has."""
-    spec = importlib.util.find_spec("nvidia")
-    for root in (spec.submodule_search_locations or ()) if spec else ():
-        yield from Path(root).glob("cu*/include")
-    yield from Path("/usr/local").glob("cuda-*/include")
-
-
-def complete_folders() -> list[Path]:
-    needed = ("cuda.h", "cuda_runtime_api.h", "crt/host_defines.h")
-    return [
-        folder for folder in header_folders() if all((folder / name).exists() for name in needed)
-    ]
 
 
 def compiled(source: Path, headers: Path) -> subprocess.CompletedProcess[str]:
@@ -42,10 +26,10 @@ def compiled(source: Path, headers: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("headers", complete_folders() or [None], ids=str)
+@pytest.mark.parametrize("headers", cuda_header_folders() or [None], ids=str)
 def test_the_core_agrees_with_the_headers(headers: Path | None) -> None:
     if headers is None:
-        pytest.skip("no CUDA headers (pip install nvidia-cuda-runtime nvidia-cuda-crt)")
+        pytest.skip(MISSING)
     done = compiled(CHECKS, headers)
     assert done.returncode == 0, done.stderr
 
@@ -60,9 +44,9 @@ def test_the_core_agrees_with_the_headers(headers: Path | None) -> None:
     ],
 )
 def test_a_disagreement_is_found(ours: str, wrong: str, tmp_path: Path) -> None:
-    folders = complete_folders()
+    folders = cuda_header_folders()
     if not folders:
-        pytest.skip("no CUDA headers")
+        pytest.skip(MISSING)
     text = CHECKS.read_text()
     assert text.count(ours) == 1
     changed = tmp_path / "changed.cpp"

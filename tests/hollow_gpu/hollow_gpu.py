@@ -7,15 +7,14 @@ and what it does on the host is its own. All answers are zeros.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cuda_header_folders import MISSING, cuda_header_folders
 
 from engine.native import CUDA_VARIABLE, LIBRARY_VARIABLE
 
@@ -51,9 +50,9 @@ def compiled(folder: Path) -> HollowGpu:
     found = sorted(PROVIDER.glob("libonnxruntime.so*"))
     if not found:
         pytest.skip("ONNX Runtime's CUDA provider is not here (make test-cuda-provider)")
-    headers = next(header_folders(), None)
-    if headers is None:
-        pytest.skip("no CUDA headers (pip install nvidia-cuda-runtime nvidia-cuda-crt)")
+    folders = cuda_header_folders()
+    if not folders:
+        pytest.skip(MISSING)
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler")
@@ -61,7 +60,7 @@ def compiled(folder: Path) -> HollowGpu:
     for source in (_CORE_TESTS / "fake_cuda.cpp", HERE / "hollow_runtime.cpp"):
         parts.append(folder / f"{source.stem}.o")
         includes = [f"-I{_CORE_TESTS}"]
-        includes += [f"-isystem{headers}"] if source.parent == HERE else []
+        includes += [f"-isystem{folders[0]}"] if source.parent == HERE else []
         _call(compiler, "-std=c++20", "-O2", "-fPIC", *includes, "-c", source, "-o", parts[-1])
     _link(compiler, folder, _RUNTIME, *parts)
     for source, name in (
@@ -73,16 +72,6 @@ def compiled(folder: Path) -> HollowGpu:
     ):
         _link(compiler, folder, name, "-std=c++20", "-O2", source, folder / _RUNTIME)
     return HollowGpu(folder, found[-1])
-
-
-def header_folders() -> Iterator[Path]:
-    """Folders with all of CUDA's headers: NVIDIA's package's, and the system's."""
-    spec = importlib.util.find_spec("nvidia")
-    roots = [Path(root) for root in (spec.submodule_search_locations or ()) if spec]
-    found = [folder for root in roots for folder in root.glob("cu*/include")]
-    for folder in (*found, *Path("/usr/local").glob("cuda-*/include")):
-        if (folder / "cuda_runtime_api.h").exists() and (folder / "crt/host_defines.h").exists():
-            yield folder
 
 
 def _link(compiler: str, folder: Path, name: str, *parts: object) -> None:
