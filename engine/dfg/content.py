@@ -6,6 +6,7 @@ whole and what their bodies capture from outside counts as an input.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -14,6 +15,11 @@ import onnx
 
 Dim = int | str | None
 """A fixed size, a named dynamic dimension, or one that nothing is known of."""
+
+
+def is_open(shape: Sequence[Dim] | None) -> bool:
+    """Whether a shape leaves a size to the query, or is unknown."""
+    return shape is None or any(not isinstance(d, int) or d < 0 for d in shape)
 
 
 class ValueKind(StrEnum):
@@ -60,7 +66,7 @@ class Tensor:
     @property
     def has_open_size(self) -> bool:
         """Whether its size is up to the query, or unknown."""
-        return self.shape is None or any(not isinstance(d, int) or d < 0 for d in self.shape)
+        return is_open(self.shape)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from engine.dfg.content import is_open
 from engine.dfg.graph import Graph
 from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
@@ -108,7 +109,7 @@ def _provided(specs: Sequence[DeviceSpec]) -> dict[str, str]:
 
 def has_open_sizes(graph: Graph) -> bool:
     """Whether any input's shape is up to the query."""
-    return any(_is_open(tensor.shape) for tensor in graph.summary.inputs)
+    return any(tensor.has_open_size for tensor in graph.summary.inputs)
 
 
 def open_sizes(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,12 +117,8 @@ def open_sizes(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {
         spec.name: _size(inputs[spec.name])
         for spec in input_specs(graph)
-        if spec.name in inputs and _is_open(spec.shape)
+        if spec.name in inputs and is_open(spec.shape)
     }
-
-
-def _is_open(shape: Sequence[Any] | None) -> bool:
-    return shape is None or any(not isinstance(d, int) or d < 0 for d in shape)
 
 
 def _size(value: Any) -> Any:
