@@ -68,7 +68,7 @@ def write(
 def _text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """JSON with a line a row, as some tables have thousands."""
     head = json.dumps(document, indent=1).removesuffix("\n}")
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    lines = ",\n".join(f"  {json.dumps(row, separators=(',', ':'))}" for row in rows)
     return f'{head},\n "rows": [\n{lines}\n ]\n}}\n'
 
 
