@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fake_gpu import FakeGpu
+from verbs_elsewhere import engine_in
 
 TESTS = Path(__file__).parents[1]
 
@@ -32,15 +33,7 @@ def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:
 
 
 def test_verbs_reach_the_gpu(gpu: FakeGpu, tmp_path: Path) -> None:
-    def engine(*words: str) -> str:
-        command = [sys.executable, "-m", "engine.cli.main", *words]
-        environment = {**gpu.environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-        done = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
+    engine = engine_in(tmp_path, gpu.environment)
     assert "Fake GPU 0" in engine("devices")
     engine("models", "build", "lenet", "-o", "lenet.onnx")
     devices = ("--devices", "cpu:1,cuda:0:2")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hollow_gpu import HollowGpu, compiled
+from verbs_elsewhere import engine_in
 
 HERE = Path(__file__).parent
 
@@ -29,15 +30,7 @@ def test_the_provider_does_as_the_core_expects(gpu: HollowGpu) -> None:
 
 
 def test_verbs_reach_the_provider(gpu: HollowGpu, tmp_path: Path) -> None:
-    def engine(*words: str) -> str:
-        command = [sys.executable, "-m", "engine.cli.main", *words]
-        environment = {**gpu.environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-        done = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
+    engine = engine_in(tmp_path, gpu.environment)
     assert "Hollow GPU" in engine("devices")
     parameters = ("--param", "classes=3", "--param", "image_size=64", "--param", "proposals=50")
     engine("models", "build", "faster_rcnn", *parameters, "-o", "m.onnx")
