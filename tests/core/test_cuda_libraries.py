@@ -10,15 +10,18 @@ import pytest
 from engine.cuda_libraries import preload
 
 
-def test_what_is_there_is_loaded_for_all_to_see(tmp_path):
+def compile_library(path, text):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    source = tmp_path / "blas.c"
-    source.write_text("int surplus_preloaded(void) { return 7; }")
+    command = [compiler, "-x", "c", "-shared", "-fPIC", "-", "-o", str(path)]
+    subprocess.run(command, input=text, text=True, check=True)
+
+
+def test_what_is_there_is_loaded_for_all_to_see(tmp_path):
     old, new = tmp_path / "libcublas.so.12", tmp_path / "libcublas.so.13"
     old.touch()
-    subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(new)], check=True)
+    compile_library(new, "int surplus_preloaded(void) { return 7; }")
     assert preload((tmp_path,)) == (new,)
     assert ctypes.CDLL(None).surplus_preloaded() == 7
 
@@ -35,13 +38,8 @@ def test_nothing_there_is_no_error(tmp_path):
 
 
 def test_a_chosen_runtime_is_the_only_one(tmp_path):
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    source = tmp_path / "runtime.c"
-    source.write_text("int surplus_runtime(void) { return 1; }")
     chosen, packaged = tmp_path / "libchosen.so", tmp_path / "libcudart.so.13"
     for library in (chosen, packaged):
-        subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+        compile_library(library, "int surplus_runtime(void) { return 1; }")
     assert preload((tmp_path,), runtime=str(chosen)) == (chosen,)
     assert preload((tmp_path,)) == (packaged,)
