@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from engine.runtime.inputs import Array
 from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
+from engine.runtime.same_bits import same_bits
 from engine.segmentation.plan import Plan
 from placement.timeline import Timeline
 
@@ -52,6 +54,7 @@ class Model:
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
         self._busy_choice = BusyChoice(second_plan, companion)
+        self._swap = threading.RLock()
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
         self._busy: BusyPlan | None
@@ -107,9 +110,47 @@ class Model:
         return self._prepared.lanes
 
     def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
-        self._prepared = prepare(self.graph, plan, machine, self._ports)
-        self._busy = self._busy_plan(machine)
-        self._machine = machine
+        prepared = prepare(self.graph, plan, machine, self._ports)
+        with self._swap:
+            self._prepared = prepared
+            self._busy = self._busy_plan(machine)
+            self._machine = machine
+
+    def prepare(self, plan: Plan) -> Prepared:
+        """Open another plan's sessions on its machine, beside queries; for ``take_over``.
+
+        Raises
+        ------
+        ExecutionError
+            If ONNX Runtime refuses a segment; the message names it.
+        """
+        return prepare(self.graph, plan, self._machine, self._ports)
+
+    def may_answer(self, plan: Plan) -> bool:
+        """Whether another plan may answer its queries: the same bits, unless any will do."""
+        return self._busy_choice.allowed is SecondPlan.ALWAYS or same_bits(plan, self.plan)
+
+    def take_over(self, prepared: Prepared) -> bool:
+        """Answer with another plan from the next query on; those in flight end with theirs.
+
+        Parameters
+        ----------
+        prepared : Prepared
+            From ``prepare``.
+
+        Returns
+        -------
+        bool
+            False, and nothing changes, where its bits may differ and must not, or a device was
+            lost since it was prepared, so that queries go on elsewhere.
+        """
+        with self._swap:
+            if prepared.machine is not self._machine or not self.may_answer(prepared.plan):
+                return False
+            self._prepared = prepared
+            if self.companion is None:  # else it stays as it is, opened
+                self._busy = self._busy_plan(self._machine)
+            return True
 
     @property
     def companion(self) -> Companion | None:

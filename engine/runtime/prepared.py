@@ -18,6 +18,8 @@ class Prepared:
 
     Parameters
     ----------
+    machine : _core.Machine
+        That it was prepared for.
     native : _core.Plan
         Holds its machine and sessions.
     query : _core.Query, optional
@@ -27,6 +29,7 @@ class Prepared:
     """
 
     plan: Plan
+    machine: _core.Machine
     native: _core.Plan
     query: _core.Query | None
     lanes: Mapping[str, int]
@@ -42,4 +45,4 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
     """
     native = lower(graph, plan, machine)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-    return Prepared(plan, native, ports.query(native), lanes)
+    return Prepared(plan, machine, native, ports.query(native), lanes)

@@ -1,0 +1,21 @@
+"""Whether two plans of a model give the same bits.
+
+A session gives the same bits on one lane as on all of them. Other cuts need not: ONNX Runtime fuses
+within a segment, not across its boundaries, and another device has other kernels.
+"""
+
+from __future__ import annotations
+
+from engine.segmentation.plan import Plan
+
+
+def same_bits(plan: Plan, other: Plan) -> bool:
+    """Whether both have the same segments on the same devices, whatever their widths and order."""
+    return plan.source_hash == other.source_hash and _sessions(plan) == _sessions(other)
+
+
+def _sessions(plan: Plan) -> frozenset[object]:
+    return frozenset(
+        (plan.devices[s.device], s.tasks, s.inputs, s.outputs, s.joins, s.shards)
+        for s in plan.segments
+    )

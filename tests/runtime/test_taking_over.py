@@ -1,0 +1,109 @@
+"""A plan that takes over between two queries, and which one may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from constant_costs import constant_problem, plan_of_groups, whole_plan
+from runtime_models import ADD, read_text
+
+from engine import _core
+from engine.dfg.graph import Graph
+from engine.profiling.devices import parse_devices
+from engine.runtime.busy_plan import SecondPlan
+from engine.runtime.machines import open_machine
+from engine.runtime.model import Model
+from engine.runtime.same_bits import same_bits
+from engine.segmentation.plan import Plan
+from engine.segmentation.segmenter import per_task
+from placement.placement import Placement
+
+SPECS = parse_devices("cpu:2")
+INPUTS = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
+WANT = -INPUTS["x"] + INPUTS["shift"]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    return read_text(ADD, tmp_path_factory.mktemp("taking over"))
+
+
+@pytest.fixture
+def machine() -> Iterator[_core.Machine]:
+    opened = open_machine(SPECS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def narrow(graph: Graph) -> Plan:
+    return whole_plan(graph, constant_problem(graph, SPECS))
+
+
+@pytest.fixture
+def wide(narrow: Plan) -> Plan:
+    return replace(narrow, name="wide", segments=(replace(narrow.segments[0], width=2),))
+
+
+@pytest.fixture
+def cut(graph: Graph) -> Plan:
+    groups = per_task(constant_problem(graph, SPECS), Placement((0, 0), (0, 1), "test"))
+    return plan_of_groups(graph, groups, "cut")
+
+
+def test_widths_keep_the_bits_and_cuts_need_not(narrow: Plan, wide: Plan, cut: Plan) -> None:
+    assert same_bits(narrow, wide)
+    assert not same_bits(narrow, cut)
+    assert same_bits(cut, replace(cut, segments=cut.segments[::-1]))
+    assert not same_bits(narrow, replace(narrow, source_hash="of another model"))
+    assert not same_bits(narrow, replace(narrow, devices=("gpu",)))
+
+
+def test_the_next_query_runs_what_took_over(
+    graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
+) -> None:
+    model = Model(graph, narrow, machine)
+    before = model.submit(INPUTS)
+    assert model.take_over(model.prepare(wide))
+    np.testing.assert_array_equal(before.result()["y"], WANT)
+    assert model.plan is wide
+    np.testing.assert_array_equal(model.run(INPUTS, traced=True)["y"], WANT)
+    (span,) = model.timeline()
+    assert len(span.lanes) == 2
+
+
+def test_what_follows_while_queries_overlap_is_of_the_new_plan(
+    graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
+) -> None:
+    model = Model(graph, narrow, machine)
+    assert model._busy is None
+    assert model.take_over(model.prepare(wide))
+    assert model._busy is not None
+    assert model.take_over(model.prepare(narrow))
+    assert model._busy is None
+
+
+@pytest.mark.parametrize("allowed", SecondPlan)
+def test_other_bits_only_where_any_will_do(
+    graph: Graph, narrow: Plan, cut: Plan, machine: _core.Machine, allowed: SecondPlan
+) -> None:
+    model = Model(graph, narrow, machine, allowed)
+    any_bits = allowed is SecondPlan.ALWAYS
+    assert model.may_answer(cut) is any_bits
+    assert model.take_over(model.prepare(cut)) is any_bits
+    assert model.plan is (cut if any_bits else narrow)
+
+
+def test_nothing_takes_over_that_was_prepared_elsewhere(
+    graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
+) -> None:
+    """As where a device was lost in between, and queries go on with another machine."""
+    model = Model(graph, narrow, machine)
+    other = open_machine(SPECS)
+    elsewhere = Model(graph, narrow, other).prepare(wide)
+    assert not model.take_over(elsewhere)
+    other.close()
+    assert model.plan is narrow
