@@ -107,6 +107,9 @@ SpanRows span_rows(std::span<const NodeSpan> spans, std::int64_t submitted_ns) {
 
 namespace {
 
+/// As engine/shapes.py, whose error the careful path gives.
+constexpr std::size_t max_rank = 32;
+
 using Extents = std::optional<std::vector<std::int64_t>>;
 using PortSpec = std::tuple<nb::str, int, Extents>;
 
@@ -117,7 +120,7 @@ struct Port {
   Extents extents;
 
   [[nodiscard]] bool fits(const std::vector<std::int64_t>& shape) const {
-    if (!extents) return true;
+    if (!extents) return shape.size() <= max_rank;
     if (extents->size() != shape.size()) return false;
     for (std::size_t i = 0; i < shape.size(); ++i)
       if ((*extents)[i] >= 0 && (*extents)[i] != shape[i]) return false;

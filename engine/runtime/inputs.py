@@ -11,6 +11,7 @@ import onnx
 
 from engine.dfg.graph import Dim, Graph, Tensor, ValueKind
 from engine.errors import InputError
+from engine.shapes import check_rank
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""
@@ -129,6 +130,7 @@ def _keeps_kind(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> bool:
 
 
 def _check_shape(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
+    check_rank(spec.name, array.shape)
     shape = spec.shape
     if shape is None:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from engine.errors import InputError
 from engine.serving.datatypes import Datatype, datatype_named
 from engine.serving.executor import Array
+from engine.shapes import element_count
 
 Buffer = bytes | memoryview
 
@@ -28,7 +28,7 @@ def decode_raw(name: str, datatype: str, shape: Sequence[int], data: Buffer) -> 
         If the datatype is unknown, or the bytes do not fit datatype and shape.
     """
     kind = datatype_named(datatype, name)
-    count = _element_count(name, shape)
+    count = element_count(name, shape)
     if kind.name == "BYTES":
         return _reshape(name, _decode_strings(name, count, data), shape)
     expected_bytes = count * kind.dtype.itemsize
@@ -53,7 +53,7 @@ def decode_typed(name: str, datatype: str, shape: Sequence[int], contents: Any) 
         many or too few, or exceed the datatype's range.
     """
     kind = datatype_named(datatype, name)
-    count = _element_count(name, shape)
+    count = element_count(name, shape)
     if kind.contents_field is None:
         raise InputError(f"input {name!r}: {datatype} has no typed contents, send it raw")
     _check_only_field(name, kind, contents)
@@ -77,16 +77,10 @@ def encode_raw(array: Array) -> bytes | Array:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _element_count(name: str, shape: Sequence[int]) -> int:
-    if any(size < 0 for size in shape):
-        raise InputError(f"input {name!r}: negative size in shape {list(shape)}")
-    return math.prod(shape)
-
-
 def _reshape(name: str, array: Array, shape: Sequence[int]) -> Array:
     try:
         return array.reshape(tuple(shape))
-    except ValueError as error:  # too many dimensions, or a size that overflows beside a zero
+    except ValueError as error:  # a size that overflows beside a zero
         raise InputError(f"input {name!r}: shape of rank {len(shape)}: {error}") from None
 
 

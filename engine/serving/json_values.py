@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from engine.errors import InputError
 from engine.serving.datatypes import datatype_named
 from engine.serving.executor import Array
+from engine.shapes import element_count
 
 _KINDS = {"b": "b", "u": "iu", "i": "iu", "O": "O"}
 """Kinds of numpy's arrays of JSON values that an element type takes; floats take any number."""
@@ -29,18 +29,17 @@ def decode_json(name: str, datatype: str, shape: Sequence[int], data: Any) -> Ar
     dtype = datatype_named(datatype, name).dtype
     if not isinstance(data, list):
         raise InputError(f"input {name!r}: data must be a list")
+    count = element_count(name, shape)
     found = _values(name, datatype, data)
-    if any(size < 0 for size in shape):
-        raise InputError(f"input {name!r}: negative size in shape {list(shape)}")
-    if found.size != math.prod(shape):
+    if found.size != count:
         raise InputError(
-            f"input {name!r}: shape {list(shape)} takes {math.prod(shape)} values, got {found.size}"
+            f"input {name!r}: shape {list(shape)} takes {count} values, got {found.size}"
         )
     if found.size and found.dtype.kind not in _KINDS.get(dtype.kind, _NUMBERS):
         raise InputError(f"input {name!r}: values are not all of {datatype}")
     try:
         return _converted(name, datatype, found, dtype).reshape(tuple(shape))
-    except ValueError as error:  # too many dimensions
+    except ValueError as error:  # a size that overflows beside a zero
         raise InputError(f"input {name!r}: shape of rank {len(shape)}: {error}") from None
 
 

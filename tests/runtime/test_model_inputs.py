@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from runtime_models import ADD, model_of, read_text
+from runtime_models import ADD, HEADER, model_of, read_text
 
+from engine.dfg.graph import Graph
 from engine.errors import InputError
+from engine.pipeline.stages import read_model
 from engine.runtime.model import Model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -111,3 +115,19 @@ def test_an_input_with_a_default(tmp_path: Path, whole: bool) -> None:
     assert model.run({"x": x})["y"].tolist() == [-2, -3]
     assert model.run({"x": x, "by": np.full(2, 5, np.float32)})["y"].tolist() == [-5, -5]
     assert model.run({"x": x})["y"].tolist() == [-2, -3]
+
+
+@pytest.mark.parametrize("wrap", [lambda array: array, lambda array: array.tolist()])
+def test_a_shape_of_high_rank(wrap: Callable[[Any], Any], tmp_path: Path) -> None:
+    model = model_of(_of_any_rank(tmp_path), whole=True)
+    with pytest.raises(InputError, match=r"^input 'x': shape of rank 33, at most 32"):
+        model.run({"x": wrap(np.ones((1,) * 33, np.float32))})
+    assert model.run({"x": np.ones((1,) * 32, np.float32)})["y"].ndim == 32
+
+
+def _of_any_rank(folder: Path) -> Graph:
+    model = onnx.parser.parse_model(HEADER + "any (float x) => (float y) { y = Neg(x) }")
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    onnx.save(model, folder / "any.onnx")
+    return read_model(folder / "any.onnx", folder / "cache")
