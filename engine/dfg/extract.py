@@ -8,6 +8,7 @@ import onnx
 
 from engine.dfg.constants import domains_used
 from engine.dfg.empty_reductions import declared_type
+from engine.dfg.exact_outputs import deliver_apart
 from engine.dfg.graph import Graph
 from engine.dfg.partial_join import PartialJoin, joined_names, joined_type, joining_node
 from engine.errors import ModelError
@@ -64,6 +65,7 @@ def extract(
     model.graph.input.extend(_typed(graph, n, types.get(n)) for n in inputs)
     model.graph.output.extend(_output(graph, n, types.get(n)) for n in names)
     _add_constants(graph, {n for i in chosen for n in graph.tasks[i].initializers}, model)
+    deliver_apart(model.graph)
     used = domains_used(model)
     model.opset_import.extend(
         i for i in graph.model.opset_import if ("" if i.domain == "ai.onnx" else i.domain) in used

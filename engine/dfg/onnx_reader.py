@@ -25,7 +25,7 @@ from engine.native import load_runtime
 
 _log = logging.getLogger(__name__)
 
-_FORMAT = 2
+_FORMAT = 3
 """Counts up when what is stored in the cache changes its meaning."""
 
 

@@ -9,6 +9,7 @@ import onnx
 
 from engine.dfg.captures import reads, sub_graphs
 from engine.dfg.constants import domains_used
+from engine.dfg.exact_outputs import deliver_apart
 from engine.dfg.model_file import parse
 from engine.dfg.plain_model import store_plain
 from engine.dfg.topological import topological_order
@@ -78,11 +79,13 @@ def _store(model: onnx.ModelProto, folder: Path) -> None:
 
 
 def _loadable(source: Path, model: onnx.ModelProto) -> str | bytes:
-    """The file, or its content with new names where two nodes of ``model`` share one.
+    """The file, or its content where ONNX Runtime would not take it as it is, or not keep to it.
 
-    Nothing refers to a node by its name, yet ONNX Runtime refuses duplicates.
+    Nothing refers to a node by its name, yet ONNX Runtime refuses duplicates: such nodes get new
+    names. Outputs that it would quantise are delivered apart (exact_outputs.py).
     """
     changed = _rename_twins(model.graph)
+    changed |= deliver_apart(model.graph)
     return model.SerializeToString() if changed else str(source)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_machine import check_empty, own_machine
 from random_models import Reader, inputs_of, random_models
-from random_plans import CHARGED_NS, random_plan
 
+from bench.random_plans import CHARGED_NS, random_plan
 from engine.dfg.graph import Graph
 from engine.profiling.devices import parse_devices
 from engine.runtime.model import Model

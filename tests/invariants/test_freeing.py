@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_machine import check_empty, own_machine
 from random_models import COLUMNS, FAILING_ROW, ROWS, Reader, inputs_of, random_models
-from random_plans import CHARGED_NS, random_plan
 
+from bench.random_plans import CHARGED_NS, random_plan
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import CancelledError, DeadlineError, ExecutionError

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_checker import check_plan, violations
 from random_models import Reader, random_models
-from random_plans import (
+
+from bench.random_plans import (
     DEVICES,
     plan_of_groups,
     random_costs,
@@ -22,7 +23,6 @@ from random_plans import (
     random_plan,
     random_service,
 )
-
 from engine.pipeline.stages import Costs, candidates, plan_of
 from engine.profiling.devices import DeviceSpec, parse_devices
 from engine.segmentation.best_case import best_case, bound_in_place_ns
