@@ -211,6 +211,19 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
+def checksum(data: bytes) -> int:
+    """XXH64 of some bytes: finds damage, not malice."""
+
+def file_checksum(descriptor: int) -> tuple[int, int]:
+    """
+    Bytes and XXH64 of an open file from its start on, read without the GIL.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+
 has_cuda_sessions: bool = True
 
 class CudaOptions:
@@ -384,6 +397,16 @@ class Machine:
 
     def stats(self) -> dict[str, Any]:
         """Per device lanes, executed, queued; live values and bytes, runs in flight."""
+
+def refuse_calls() -> None:
+    """
+    End every other thread that calls something that computes, from now on, by SystemExit.
+
+    At the end of the process: daemon threads that go on would abort it.
+    """
+
+def await_calls(limit_s: float) -> bool:
+    """Wait until no thread computes; whether all ended in time. The others never return."""
 
 class PlanBuilder:
     """Collects nodes and values; build() checks them."""

@@ -91,7 +91,7 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
     output_names.push_back(port);
     spec.outputs.push_back(value);
   }
-  const nb::gil_scoped_release release;
+  const ReleasedGil released;
   spec.kernel = make_kernel(*self.owner->get(), device,
                             {.model = std::move(source),
                              .is_bytes = is_bytes,

@@ -64,7 +64,7 @@ int add_compiled(PyPlanBuilder& self, std::string name, int device, std::string 
   }
   for (const nb::handle constant : constants)
     params.constants.push_back(nb::cast<const PyValue&>(constant).value);
-  const nb::gil_scoped_release release;
+  const ReleasedGil released;
   spec.kernel = made(std::move(params), spec.name);
   self.builder.set_token_maker(make_ort_cancel_token);
   return self.builder.add_node(std::move(spec));

@@ -118,7 +118,7 @@ void bind_machine(nb::module_& m) {
             if (drains) self.owner->get()->drain();
             self.owner->get()->close();
           },
-          "drains"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+          "drains"_a = false, nb::call_guard<ReleasedGil>(),
           "Cancels the runs in flight, or first lets them end, and joins all threads.")
       .def_prop_ro(
           "runs_in_flight",
@@ -128,6 +128,17 @@ void bind_machine(nb::module_& m) {
           "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
           "Whether it is closed or has lost a device.")
       .def("stats", &stats);
+  m.def("refuse_calls", &ReleasedGil::refuse_calls,
+        R"(End every other thread that calls something that computes, from now on, by SystemExit.
+
+At the end of the process: daemon threads that go on would abort it.)");
+  m.def(
+      "await_calls",
+      [](double limit_s) {
+        return ReleasedGil::await_calls(static_cast<std::int64_t>(limit_s * 1e9));
+      },
+      "limit_s"_a,
+      R"(Wait until no thread computes; whether all ended in time. The others never return.)");
 }
 
 }  // namespace engine

@@ -12,6 +12,7 @@
 #include "ort_session.hpp"
 #include "ort_value.hpp"
 #include "ort_wide_sessions.hpp"
+#include "released_gil.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -78,7 +79,7 @@ std::vector<PyValue> run(const InferenceSession& session, const nb::dict& inputs
   const Call call(session, inputs, outputs);
   std::vector<ValuePtr> results;
   {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     results = call.run();
   }
   std::vector<PyValue> values;
@@ -108,7 +109,7 @@ std::vector<std::int64_t> time(const InferenceSession& session, const nb::dict& 
                                std::int64_t budget_ns, int warmup) {
   if (repeats < 1) throw std::invalid_argument("repeats must be at least 1");
   const Call call(session, inputs, {});
-  const nb::gil_scoped_release released;
+  const ReleasedGil released;
   return measure(call, repeats, budget_ns, warmup);
 }
 
@@ -122,7 +123,7 @@ void construct(InferenceSession* self, const std::variant<nb::bytes, std::string
   } else {
     params.model = std::get<std::string>(model);
   }
-  const nb::gil_scoped_release released;
+  const ReleasedGil released;
   new (self) InferenceSession(params);
 }
 
@@ -232,7 +233,7 @@ Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
 nb::list open_plugin(const std::string& name, const std::string& library_path) {
   const ort::Plugin* plugin = nullptr;
   {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     plugin = &ort::Plugin::open(name, library_path);
   }
   nb::list processors;
@@ -265,7 +266,7 @@ Raises
 ------
 RuntimeError
     ONNX Runtime's reason why the library does not register, or the name is taken by another.)");
-  m.def("close_plugins", &ort::Plugin::close_all, nb::call_guard<nb::gil_scoped_release>(),
+  m.def("close_plugins", &ort::Plugin::close_all, nb::call_guard<ReleasedGil>(),
         R"(End the providers' threads, and unregister those that no session uses any more.
 
 For the end of the process, when all machines are closed: nothing can be opened afterwards.)");
@@ -273,8 +274,7 @@ For the end of the process, when all machines are closed: nothing can be opened 
 
 void bind_ort(nb::module_& m) {
   bind_plugins(m);
-  m.def("open_runtime", &ort::open_runtime, "library_path"_a,
-        nb::call_guard<nb::gil_scoped_release>(),
+  m.def("open_runtime", &ort::open_runtime, "library_path"_a, nb::call_guard<ReleasedGil>(),
         R"(Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.
 
 Parameters

@@ -11,6 +11,7 @@
 
 #include "machine.hpp"
 #include "plan_builder.hpp"
+#include "released_gil.hpp"
 #include "run.hpp"
 
 namespace engine {
@@ -23,7 +24,7 @@ class PyMachineOwner {
   PyMachineOwner(const PyMachineOwner&) = delete;
   PyMachineOwner& operator=(const PyMachineOwner&) = delete;
   ~PyMachineOwner() {
-    const nanobind::gil_scoped_release release;
+    const ReleasedGil released(std::nothrow);
     owner_.reset();
   }
   [[nodiscard]] const std::shared_ptr<Machine>& get() const noexcept { return owner_->get(); }

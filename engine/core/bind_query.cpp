@@ -52,7 +52,7 @@ std::int64_t until_ns(double timeout_s) {
 
 bool wait_for(Run& run, std::int64_t until_ns, bool help) {
   if (help && until_ns == 0 && !run.plan().lasts_long()) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     return run.wait(0, true);
   }
   for (;;) {
@@ -60,7 +60,7 @@ bool wait_for(Run& run, std::int64_t until_ns, bool help) {
     const bool is_last = until_ns != 0 && until_ns <= slice_end_ns;
     bool done = false;
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil released;
       done = run.wait(is_last ? until_ns : slice_end_ns, false);
     }
     if (done || is_last) return done;
@@ -76,7 +76,7 @@ PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double ti
   const std::int64_t limit_ns = until_ns(timeout_s);
   PyRun started{self.owner, {}};
   if (limit_ns == 0 && !plan.lasts_long()) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     started.run = plan.machine().run(plan, inputs, {.traced = traced}, 0);
   } else {
     started.run = plan.machine().submit(plan, inputs, {.traced = traced});

@@ -28,5 +28,6 @@ class PyBuffer;
 
 void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
+void bind_checksum(nanobind::module_& m);
 
 }  // namespace engine

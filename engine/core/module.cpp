@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The native core: ONNX Runtime behind typed values, and the concurrent scheduler.";
   engine::bind_value(m);
   engine::bind_ort(m);
+  engine::bind_checksum(m);
   engine::bind_machine(m);
   engine::bind_builder(m);
   engine::bind_run(m);

@@ -60,6 +60,9 @@ class EmulationParams:
     fail_prepare: bool = False
 
 
+_LAST_CALLS_S = 5.0
+"""How long the end of the process waits for calls of daemon threads when all runs have ended."""
+
 _Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
 
@@ -205,14 +208,21 @@ def _warn(machine: _core.Machine) -> None:
         _log.warning("%s", text)
 
 
-@atexit.register
 def close_machines() -> None:
-    """Stop all lanes; runs in flight end as cancelled. At exit, before plugin providers end."""
+    """Stop all lanes; runs in flight end as cancelled."""
     with _MACHINES.lock:
         for machine in _MACHINES.by_key.values():
             machine.close()
         _MACHINES.by_key.clear()
         _MACHINES.last_on.clear()
+
+
+@atexit.register
+def _end() -> None:
+    """At exit, before plugin providers end: daemon threads may be about to call, or to return."""
+    _core.refuse_calls()
+    close_machines()
+    _core.await_calls(_LAST_CALLS_S)
 
 
 def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _core.DeviceOptions:
