@@ -33,13 +33,13 @@ def declared_type(graph: Graph, name: str) -> onnx.TypeProto | None:
     index = graph.tensor_index[name]
     if index in graph.doubtful_ranks and kind.tensor_type.HasField("shape"):
         return _without_shape(kind)
-    return _without_ones(kind) if _is_reduced(graph, index) else kind
+    return _without_ones(kind) if index in graph.reduced_ones else kind
 
 
 def is_doubtful(graph: Graph, name: str) -> bool:
     """Whether a value may have another shape than is stated, because a reduction was empty."""
     index = graph.tensor_index[name]
-    return index in graph.doubtful_ranks or _is_reduced(graph, index)
+    return index in graph.doubtful_ranks or index in graph.reduced_ones
 
 
 def doubtful_ranks(graph: Graph) -> frozenset[int]:
@@ -52,6 +52,15 @@ def doubtful_ranks(graph: Graph) -> frozenset[int]:
             found.update(task.outputs)
         elif _drops_axes(task):
             found.update(_possibly_empty(graph, task))
+    return frozenset(found)
+
+
+def reduced_ones(graph: Graph) -> frozenset[int]:
+    """Tensors that may be empty and have an extent of 1 that goes back to a reduction."""
+    found: set[int] = set()
+    for task in graph.tasks:
+        if _is_reduction(task) or not found.isdisjoint(task.inputs):
+            found.update(i for i in task.outputs if _may_be_a_point(graph.tensors[i].shape))
     return frozenset(found)
 
 
@@ -87,23 +96,6 @@ def _possibly_empty(graph: Graph, task: Task) -> Iterator[int]:
         shape = graph.tensors[index].shape
         if shape is None or not all(isinstance(extent, int) and extent for extent in shape):
             yield index
-
-
-def _is_reduced(graph: Graph, index: int) -> bool:
-    """Whether a value may be empty and has an extent of 1 that goes back to a reduction."""
-    seen: set[int] = set()
-    waiting = [index]
-    while waiting:
-        index = waiting.pop()
-        tensor = graph.tensors[index]
-        if index in seen or tensor.producer < 0 or not _may_be_a_point(tensor.shape):
-            continue
-        seen.add(index)
-        task = graph.tasks[tensor.producer]
-        if _is_reduction(task):
-            return True
-        waiting += task.inputs
-    return False
 
 
 def _may_be_a_point(shape: tuple[object, ...] | None) -> bool:

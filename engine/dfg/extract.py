@@ -48,9 +48,13 @@ def extract(
         raise ValueError("extract: at least one task is needed")
     made = [t for i in chosen for t in graph.tasks[i].outputs]
     names = boundary_outputs(graph, chosen) if outputs is None else list(outputs)
-    own = [join for join in joins if join.name in names]
-    read = [join for join in joins if join.name not in names]
-    foreign = set(names) - {graph.tensors[t].name for t in made} - {join.name for join in own}
+    delivered = set(names)
+    own = [join for join in joins if join.name in delivered]
+    read = [join for join in joins if join.name not in delivered]
+    read_by: dict[int, list[PartialJoin]] = {}
+    for join in read:
+        read_by.setdefault(join.task, []).append(join)
+    foreign = delivered - {graph.tensors[t].name for t in made} - {join.name for join in own}
     if foreign:
         raise ValueError(f"extract: no chosen task makes {sorted(foreign)[0]!r}")
     model = _frame(graph)
@@ -58,7 +62,8 @@ def extract(
         node = model.graph.node.add()
         node.CopyFrom(graph.tasks[i].node)
         node.name = graph.tasks[i].name
-        node.input[:] = joined_names(node.input, [join for join in read if join.task == i])
+        if i in read_by:
+            node.input[:] = joined_names(node.input, read_by[i])
     model.graph.node.extend(joining_node(graph, join) for join in own)
     types = {join.name: joined_type(graph, join) for join in joins}
     inputs = joined_names(boundary_inputs(graph, chosen), read)

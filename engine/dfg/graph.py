@@ -13,7 +13,7 @@ from engine.dfg.content import Dim as Dim
 from engine.dfg.content import Task as Task
 from engine.dfg.content import Tensor as Tensor
 from engine.dfg.content import ValueKind as ValueKind
-from engine.dfg.empty_reductions import doubtful_ranks
+from engine.dfg.empty_reductions import doubtful_ranks, reduced_ones
 from engine.dfg.summary import Summary, summary_of
 
 
@@ -150,6 +150,11 @@ class Graph:
     def doubtful_ranks(self) -> frozenset[int]:
         """Tensors that may have another rank than is stated, where a query is empty."""
         return doubtful_ranks(self)
+
+    @cached_property
+    def reduced_ones(self) -> frozenset[int]:
+        """Tensors that may be empty and have an extent of 1 that goes back to a reduction."""
+        return reduced_ones(self)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:

@@ -47,12 +47,14 @@ def joined_names(names: Iterable[str], joins: Iterable[PartialJoin]) -> list[str
     """Names of values, each partial join in place of the first tensor that it stands for."""
     stands_for = {tensor: join.name for join in joins for tensor in join.tensors}
     replaced: list[str] = []
+    placed: set[str] = set()
     for name in names:
         join = stands_for.get(name)
         if join is None:
             replaced.append(name)
-        elif join not in replaced:
+        elif join not in placed:
             replaced.append(join)
+            placed.add(join)
     return replaced
 
 

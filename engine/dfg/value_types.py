@@ -75,9 +75,9 @@ def _ask_runtime(model: onnx.ModelProto, names: list[str], folder: Path) -> None
     finally:
         path.unlink(missing_ok=True)
     wanted = set(names)
-    stale = [v for v in model.graph.value_info if v.name in wanted]
-    for value in stale:
-        model.graph.value_info.remove(value)
+    kept = [v for v in model.graph.value_info if v.name not in wanted]
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(kept)
     for name, kind, elem_type, shape in session.output_info:
         if name in wanted:
             model.graph.value_info.append(_value_info(name, kind, elem_type, shape))

@@ -42,30 +42,36 @@ def signature(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> str:
     whole body and the scalars that it reads.
     """
     node = task.node
-    names = list(node.input) + [n for n in reads(node) if n not in set(node.input)]
+    given = set(node.input)
+    names = list(node.input) + [n for n in reads(node) if n not in given]
+    held = set(task.initializers)
+    scalars = task.is_control_flow
     places: dict[str, int] = {}
     inputs = []
     for name in names:
         place = places.setdefault(name, len(places))
-        inputs.append((place, _value(graph, task, name, seen)))
-    outputs = [_value(graph, task, name, seen) for name in node.output]
+        constant = _constant(graph, name) if name in held else None
+        inputs.append((place, constant or _value(name, seen, scalars=scalars)))
+    outputs = [_value(name, seen, scalars=scalars) for name in node.output]
     parts = (node.op_type, node.domain, _opset(graph, node), _attributes(node), inputs, outputs)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
-def _value(graph: Graph, task: Task, name: str, seen: Mapping[str, Observed]) -> object:
+def _constant(graph: Graph, name: str) -> object:
+    dense = graph.initializers.get(name)
+    if dense is not None:
+        return ("constant", dense.data_type, tuple(dense.dims))
+    sparse = graph.sparse_initializers[name]
+    return ("sparse", sparse.values.data_type, tuple(sparse.dims))
+
+
+def _value(name: str, seen: Mapping[str, Observed], *, scalars: bool) -> object:
     if not name:
         return None
-    if name in task.initializers:
-        dense = graph.initializers.get(name)
-        if dense is not None:
-            return ("constant", dense.data_type, tuple(dense.dims))
-        sparse = graph.sparse_initializers[name]
-        return ("sparse", sparse.values.data_type, tuple(sparse.dims))
     value = seen.get(name)
     if value is None:
         return "absent"
-    return (value.elem_type, value.shape, value.content if task.is_control_flow else "")
+    return (value.elem_type, value.shape, value.content if scalars else "")
 
 
 def _opset(graph: Graph, node: onnx.NodeProto) -> int:

@@ -63,17 +63,21 @@ class GroupGraph:
 
     @cached_property
     def serial(self) -> tuple[bool, ...]:
-        """Whether each group is comparable with every other one."""
-        descendants = [0] * len(self.groups)
-        for index in reversed(range(len(self.groups))):
-            bit = descendants[index] | (1 << index)
+        """Whether each group is comparable with every other one; linear in groups and edges.
+
+        In a topological order every group up to this one leads to it if and only if each of those
+        before it leads to another one up to here: this one is then the only end among them. In
+        the same way it leads to every later one if each of these has an input from here on.
+        """
+        count = len(self.groups)
+        first_reader = [count] * count
+        for index in reversed(range(count)):
             for other in self.predecessors[index]:
-                descendants[other] |= bit
-        total = len(self.groups) - 1
-        return tuple(
-            self.ancestors[i].bit_count() + descendants[i].bit_count() == total
-            for i in range(len(self.groups))
-        )
+                first_reader[other] = index
+        last_maker = [max(before, default=-1) for before in self.predecessors]
+        from_the_end = [count - 1 - maker for maker in reversed(last_maker)]
+        above, below = _only_ends(first_reader), reversed(_only_ends(from_the_end))
+        return tuple(a and b for a, b in zip(above, below, strict=True))
 
     def with_group(self, index: int, group: Group) -> GroupGraph:
         """The same graph with one group replaced by another of the same tasks."""
@@ -119,6 +123,15 @@ def crossing(problem: Problem, tasks: Sequence[int]) -> int:
             if tensor.is_output or not inside.issuperset(tensor.consumers):
                 found.add(_handed_on(problem, index))
     return len(found)
+
+
+def _only_ends(first_reader: Sequence[int]) -> list[bool]:
+    """Whether each of the earlier items leads to another one up to here, by item."""
+    found, latest = [], 0
+    for index, reader in enumerate(first_reader):
+        found.append(latest <= index)
+        latest = max(latest, reader)
+    return found
 
 
 def _handed_on(problem: Problem, index: int) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from engine.dfg.graph import Graph, ValueKind
@@ -49,12 +50,12 @@ def _runs(
     graph: Graph, task: int, group_of: Mapping[int, int], small: set[str]
 ) -> list[tuple[int, list[str]]]:
     """Maximal runs of inputs that may be joined, with the group that makes each."""
-    names = list(graph.tasks[task].node.input)
+    times = Counter(graph.tasks[task].node.input)
     runs: list[tuple[int, list[str]]] = []
     before = -1
-    for name in names:
+    for name in graph.tasks[task].node.input:
         maker = _maker(graph, task, name, group_of) if name in small else -1
-        if maker >= 0 and names.count(name) == 1:
+        if maker >= 0 and times[name] == 1:
             if maker != before:
                 runs.append((maker, []))
             runs[-1][1].append(name)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from counted_calls import LINEAR, CountedName, touches_of
 from onnx import TensorProto, helper
 
 from engine.dfg.graph import Graph
@@ -140,3 +141,15 @@ def test_type_of_a_join(load) -> None:
     kind = joined_type(graph, join).tensor_type
     assert kind.elem_type == TensorProto.FLOAT
     assert [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim] == [None, 15]
+
+
+def test_twice_the_joined_names_are_twice_the_work() -> None:
+    def touched(count: int) -> int:
+        names = [CountedName(f"v{i}") for i in range(count)]
+        joins = [
+            PartialJoin(CountedName(f"j{first}"), 0, tuple(names[first : first + 4]))
+            for first in range(0, count, 4)
+        ]
+        return touches_of(lambda: joined_names(names, joins))
+
+    assert touched(800) < LINEAR * touched(400)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
+from counted_calls import LINEAR, calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,3 +153,41 @@ def test_bad_groups_are_refused(groups: list[tuple[int, ...]], message: str) -> 
 def test_a_fan_below_two_is_refused() -> None:
     with pytest.raises(ValueError, match="fan must be >= 2, got 1"):
         clusters(graph_problem([], [1]), [0], 1)
+
+
+def _comparable_with_all(graph: GroupGraph) -> list[bool]:
+    """By following every path."""
+    count = len(graph.groups)
+    before: list[set[int]] = []
+    for row in graph.predecessors:
+        before.append(set(row).union(*(before[other] for other in row)))
+    return [
+        all(a in before[b] or b in before[a] for b in range(count) if b != a) for a in range(count)
+    ]
+
+
+@given(random_graphs())
+def test_serial_groups_are_comparable_with_every_other_one(
+    made: tuple[Problem, list[int]],
+) -> None:
+    problem, device_of = made
+    graph = per_task(problem, placed(problem, device_of))
+    assert list(graph.serial) == _comparable_with_all(graph)
+
+
+def _stretches_of(length: int) -> tuple[int, int]:
+    """Calls and most bytes that it takes to find what is serial in a chain of groups."""
+    problem = graph_problem([(i, i + 1) for i in range(length - 1)], [1] * length)
+    graph = per_task(problem, placed(problem, [0] * length))
+    tracemalloc.start()
+    try:
+        calls = calls_of(graph.stretches)
+        return calls, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_stretches_of_twice_the_groups_are_twice_the_work_and_memory() -> None:
+    (calls, peak), (twice_calls, twice_peak) = _stretches_of(1500), _stretches_of(3000)
+    assert twice_calls < LINEAR * calls
+    assert twice_peak < LINEAR * peak
