@@ -1,9 +1,9 @@
-"""The calibration run: every task once, alone, on real tensors."""
+"""The calibration run: the tasks in order, on real tensors, those executed that must be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,40 +11,77 @@ import onnx
 from onnx import TensorProto
 
 from engine import _core
-from engine.dfg.constants import array_of
+from engine.dfg.constants import array_of, element_bits, stored_bytes
+from engine.dfg.content import is_open
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.errors import ExecutionError, InputError, one_line
+from engine.errors import InputError
 from engine.native import open_session
+from engine.profiling.calibration_values import CalibrationValues, failed
 from engine.profiling.signature import Observed
 from engine.values import to_value
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
 class Step:
     """One task ready to be timed.
+
+    It is executed when its session or its inputs are asked for, not if nobody does.
 
     Parameters
     ----------
     task : int
         Its index.
-    model : bytes
-        The task as a model; its external weights lie in the graph's folder.
-    session : _core.Session
-        That model at width 1, run once already.
-    inputs : dict of str to _core.Value
-        What it read.
     seen : dict of str to Observed
         All values so far, its outputs included.
     """
 
-    task: int
-    model: bytes
-    session: _core.Session
-    inputs: dict[str, _core.Value]
-    seen: dict[str, Observed]
+    def __init__(
+        self, graph: Graph, task: int, values: CalibrationValues, seen: dict[str, Observed]
+    ) -> None:
+        self.task = task
+        self.seen = seen
+        self._graph = graph
+        self._values = values
+
+    @cached_property
+    def model(self) -> bytes:
+        """The task as a model; its external weights lie in the graph's folder."""
+        content: bytes = extract(
+            self._graph, [self.task], _outputs(self._graph, self.task)
+        ).SerializeToString()
+        return content
+
+    @cached_property
+    def inputs(self) -> dict[str, _core.Value]:
+        """What it reads.
+
+        Raises
+        ------
+        ExecutionError
+            Naming the task that failed, and why.
+        """
+        return self._values.inputs_of(self.task)
+
+    @cached_property
+    def session(self) -> _core.Session:
+        """That model at width 1, run once already.
+
+        Raises
+        ------
+        ExecutionError
+            Naming the task that failed, and why.
+        """
+        try:
+            session = open_session(self.model, weights_folder=self._graph.folder)
+            outputs = session.run(dict(self.inputs))
+        except (RuntimeError, MemoryError) as error:
+            raise failed(self._graph, self.task, error) from error
+        made = dict(zip(session.output_names, outputs, strict=True))
+        self.seen.update((name, observe(value)) for name, value in made.items())
+        self._values.add(self.task, made)
+        return session
 
 
 def random_inputs(graph: Graph, dims: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
@@ -72,7 +109,9 @@ def random_inputs(graph: Graph, dims: Mapping[str, int], seed: int = 0) -> dict[
 
 
 def calibrate(graph: Graph, inputs: Mapping[str, Array]) -> Iterator[Step]:
-    """Run every task in order, each in its own session, freeing values at their last use.
+    """Every task in order, each in a session of its own if it is executed.
+
+    Those are whose outputs have sizes that only their execution tells, and those that are timed.
 
     Raises
     ------
@@ -81,27 +120,40 @@ def calibrate(graph: Graph, inputs: Mapping[str, Array]) -> Iterator[Step]:
     ExecutionError
         Naming the task that failed, and why.
     """
-    values = initial_values(graph, inputs)
-    seen = {name: observe(value) for name, value in values.items()}
-    waiting = [len(tensor.consumers) for tensor in graph.tensors]
-    for index, task in enumerate(graph.tasks):
-        names = [graph.tensors[i].name for i in task.inputs]
-        step_inputs = {name: values[name] for name in names if name in values}
-        try:
-            model = extract(graph, [index], _outputs(graph, index)).SerializeToString()
-            session = open_session(model, weights_folder=graph.folder)
-            outputs = session.run(dict(step_inputs))
-        except (RuntimeError, MemoryError) as error:
-            text = f"task {task.name!r} failed in calibration: {one_line(error)}"
-            raise ExecutionError(text) from error
-        made = dict(zip(session.output_names, outputs, strict=True))
-        values.update(made)
-        seen.update((name, observe(value)) for name, value in made.items())
-        yield Step(index, model, session, step_inputs, seen)
-        for i in (*task.inputs, *task.outputs):
-            waiting[i] -= i in task.inputs
-            if waiting[i] == 0:
-                values.pop(graph.tensors[i].name, None)
+    given = initial_values(graph, inputs)
+    values = CalibrationValues(graph, given)
+    seen = {name: observe(value) for name, value in given.items()}
+    steered = _steered(graph)
+    for index in range(len(graph.tasks)):
+        step = Step(graph, index, values, seen)
+        values.wait(index)
+        declared = _declared(graph, index, steered)
+        if declared is None:
+            _ = step.session
+        else:
+            seen.update(declared)
+        yield step
+
+
+def _steered(graph: Graph) -> frozenset[int]:
+    """Tensors that control flow reads: scalars among them are part of its signature."""
+    return frozenset(i for task in graph.tasks if task.is_control_flow for i in task.inputs)
+
+
+def _declared(graph: Graph, task: int, steered: Collection[int]) -> dict[str, Observed] | None:
+    """What the graph says of a task's outputs; None where that is not all."""
+    found = {}
+    for index in graph.tasks[task].outputs:
+        tensor = graph.tensors[index]
+        bits = element_bits(tensor.elem_type)
+        plain = tensor.kind is ValueKind.TENSOR and tensor.elem_type != TensorProto.STRING
+        if index in steered or is_open(tensor.shape) or not plain or not bits or bits % 8:
+            return None
+        shape = tuple(dim for dim in tensor.shape or () if isinstance(dim, int))
+        found[tensor.name] = Observed(
+            tensor.elem_type, shape, stored_bytes(tensor.elem_type, shape)
+        )
+    return found
 
 
 def observe(value: _core.Value) -> Observed:
