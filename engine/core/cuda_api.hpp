@@ -27,6 +27,12 @@ enum class Severity {
 inline constexpr int out_of_memory = 2;
 inline constexpr int not_ready = 600;
 
+/// Whether a call was refused because of a capture, somewhere in the process: nothing is wrong with
+/// what it asked about.
+[[nodiscard]] constexpr bool is_of_a_capture(int code) noexcept {
+  return code >= 900 && code <= 908;
+}
+
 /// A CUDA call that failed. The text names call, code and CUDA's name for it.
 class Error : public std::runtime_error {
  public:
@@ -124,6 +130,7 @@ class Api {
                                                                           "cudaMemcpyAsync"};
   Function<StreamHandle, int> stream_begin_capture{library_, "cudaStreamBeginCapture"};
   Function<StreamHandle, GraphHandle*> stream_end_capture{library_, "cudaStreamEndCapture"};
+  Function<int*> exchange_capture_mode{library_, "cudaThreadExchangeStreamCaptureMode"};
   Function<StreamHandle, int*> stream_is_capturing{library_, "cudaStreamIsCapturing"};
   Function<ExecutableHandle*, GraphHandle, unsigned long long> graph_instantiate{
       library_, "cudaGraphInstantiate"};
@@ -139,7 +146,10 @@ inline constexpr unsigned event_without_timing = 2;  ///< cudaEventDisableTiming
 inline constexpr int host_to_device = 1;
 inline constexpr int device_to_host = 2;
 inline constexpr int device_to_device = 3;
-inline constexpr int capture_thread_local = 1;  ///< calls of other threads do not end a capture
+// cudaStreamCaptureMode: which captures a thread's calls may end, cuda_captures.hpp.
+inline constexpr int capture_global = 0;
+inline constexpr int capture_thread_local = 1;
+inline constexpr int capture_relaxed = 2;
 
 using ApiPtr = std::shared_ptr<const Api>;
 

@@ -1,8 +1,9 @@
 #include "cuda_graph.hpp"
 
-#include <mutex>
 #include <stdexcept>
 #include <utility>
+
+#include "cuda_captures.hpp"
 
 namespace engine::cuda {
 
@@ -47,22 +48,8 @@ class KernelReplay final : public Replay {
 
 }  // namespace
 
-std::unique_lock<std::mutex> capture_turn() {
-  static std::mutex mutex;
-  return std::unique_lock(mutex);
-}
-
-void end_capture(const Api& api, StreamHandle stream) noexcept {
-  int status = 0;
-  GraphHandle graph = nullptr;
-  if (api.stream_is_capturing.code(stream, &status) != 0 || status == 0) return;
-  api.stream_end_capture.code(stream, &graph);
-  if (graph != nullptr) api.graph_destroy.code(graph);
-}
-
 Graph::Graph(ApiPtr api, StreamHandle stream, const std::function<void()>& submit)
     : api_(std::move(api)), stream_(stream) {
-  const auto turn = capture_turn();
   api_->stream_begin_capture(stream_, capture_thread_local);
   GraphHandle graph = nullptr;
   try {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -11,17 +10,11 @@
 
 namespace engine::cuda {
 
-/// Captures take turns in the process: calls that one may make are forbidden during another.
-[[nodiscard]] std::unique_lock<std::mutex> capture_turn();
-
-/// Ends what a failed capture may have left on a stream; it captures no more then.
-void end_capture(const Api& api, StreamHandle stream) noexcept;
-
 /// A graph that can be launched. One thread; its launches must have ended when it goes.
 class Graph {
  public:
-  /// Captures what `submit` submits to the stream, which does not run then, in its turn. Throws
-  /// what `submit` throws, or Error; the stream captures no more then.
+  /// Captures what `submit` submits to the stream, which does not run then. Throws what `submit`
+  /// throws, or Error; the stream captures no more then.
   Graph(ApiPtr api, StreamHandle stream, const std::function<void()>& submit);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;

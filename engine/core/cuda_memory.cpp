@@ -2,7 +2,19 @@
 
 #include <algorithm>
 
+#include "cuda_captures.hpp"
+
 namespace engine::cuda {
+
+namespace {
+
+/// Whoever holds the last value may capture, as may any other thread.
+void free_on_any_thread(const Api& api, const Function<void*>& free, void* chunk) noexcept {
+  const CaptureModeScope mode(api);
+  free.code(chunk);
+}
+
+}  // namespace
 
 DevicePool::DevicePool(ApiPtr api, Streams& streams, const Params& params)
     : api_(std::move(api)), streams_(streams), params_(params), pools_(params.pools) {
@@ -21,21 +33,22 @@ Memory DevicePool::allocate(std::uint32_t stream, std::size_t bytes) {
 }
 
 void* DevicePool::allocate_bare(std::uint32_t stream, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
   const std::size_t size = Ranges::rounded(bytes);
   std::byte* block = take(stream, stream, size);
-  if (block == nullptr && grow(stream, size, params_.chunk_bytes))
-    block = take(stream, stream, size);
+  if (block == nullptr) block = take_grown(stream, size);
   for (std::uint32_t other = 0; block == nullptr && other < pools_.size(); ++other)
     if (other != stream) block = take(other, stream, size);
-  if (block == nullptr && trim({}) && grow(stream, size, params_.chunk_bytes))
-    block = take(stream, stream, size);
+  if (block == nullptr && trim({})) block = take_grown(stream, size);
   if (block == nullptr) throw exhausted(size);
-  used_bytes_ += size;
   return block;
 }
 
+std::byte* DevicePool::take_grown(std::uint32_t stream, std::size_t bytes) {
+  return grow(stream, bytes, params_.chunk_bytes) ? take(stream, stream, bytes) : nullptr;
+}
+
 std::byte* DevicePool::take(std::uint32_t pool, std::uint32_t stream, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
   const auto is_behind = [&](const Uses& uses) {
     for (std::uint32_t other = 0; other < streams_.count(); ++other)
       if (!streams_.is_behind(stream, {other, uses[other]})) return false;
@@ -46,43 +59,55 @@ std::byte* DevicePool::take(std::uint32_t pool, std::uint32_t stream, std::size_
   streams_.wait(stream, taken->second);
   // By the submission at hand, even if nothing else should say so.
   pools_[pool].note_use(taken->first, streams_.next(stream));
+  used_bytes_ += bytes;
   return taken->first;
 }
 
 /// One more chunk; false if that would pass the limit or the device has no more.
 bool DevicePool::grow(std::uint32_t pool, std::size_t bytes, std::size_t chunk_bytes) {
-  std::size_t wanted = std::max(bytes, chunk_bytes);
-  if (params_.limit_bytes != 0) {
-    if (device_bytes_ + bytes > params_.limit_bytes) return false;
-    wanted = std::min(wanted, params_.limit_bytes - device_bytes_);
-    wanted -= wanted % Ranges::grain_bytes;
-  }
+  const std::size_t wanted = chunk_within_limit(bytes, chunk_bytes);
   if (wanted < bytes) return false;
   void* chunk = nullptr;
   const int code = api_->device_allocate.code(&chunk, wanted);
   if (code == out_of_memory) return false;
   if (code != 0) throw api_->library().error(code, "cudaMalloc");
+  const std::lock_guard lock(mutex_);
   pools_[pool].add_chunk(static_cast<std::byte*>(chunk), wanted);
   device_bytes_ += wanted;
   return true;
 }
 
-/// Gives chunks back that nobody uses, but for `kept`; whether there were any.
+std::size_t DevicePool::chunk_within_limit(std::size_t bytes, std::size_t chunk_bytes) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t wanted = std::max(bytes, chunk_bytes);
+  if (params_.limit_bytes == 0) return wanted;
+  const std::size_t left = params_.limit_bytes - std::min(params_.limit_bytes, device_bytes_);
+  return std::min(wanted, left - left % Ranges::grain_bytes);
+}
+
+/// Gives chunks back that nobody uses, but for `kept`; whether there were any. cudaFree waits for
+/// the GPU, so whoever releases memory meanwhile does not wait for it.
 bool DevicePool::trim(const std::set<std::byte*>& kept) {
+  const std::vector<void*> dropped = drop_passed(kept);
+  for (void* const chunk : dropped) api_->device_free(chunk);
+  return !dropped.empty();
+}
+
+std::vector<void*> DevicePool::drop_passed(const std::set<std::byte*>& kept) {
+  const std::lock_guard lock(mutex_);
   const auto has_passed = [&](const Uses& uses) {
     for (std::uint32_t stream = 0; stream < streams_.count(); ++stream)
       if (uses[stream] > streams_.passed(stream)) return false;
     return true;
   };
-  bool any = false;
+  std::vector<void*> dropped;
   for (Ranges& pool : pools_)
     for (const auto& [chunk, bytes] : pool.drop_chunks(has_passed, kept)) {
-      api_->device_free(chunk);
+      dropped.push_back(chunk);
       reserved_.erase(chunk);
       device_bytes_ -= bytes;
-      any = true;
     }
-  return any;
+  return dropped;
 }
 
 Ranges& DevicePool::pool_of(const std::byte* address) {
@@ -96,7 +121,7 @@ void DevicePool::release(void* block) noexcept {
   used_bytes_ -= pool.give(begin);
   if (!closed_) return;
   for (const auto& [chunk, bytes] : pool.drop_chunks([](const Uses&) { return true; })) {
-    if (!forgotten_) api_->device_free.code(chunk);
+    if (!forgotten_) free_on_any_thread(*api_, api_->device_free, chunk);
     device_bytes_ -= bytes;
   }
 }
@@ -113,7 +138,7 @@ void DevicePool::close() noexcept {
   closed_ = true;
   for (Ranges& pool : pools_)
     for (const auto& [chunk, bytes] : pool.drop_chunks([](const Uses&) { return true; })) {
-      api_->device_free.code(chunk);
+      free_on_any_thread(*api_, api_->device_free, chunk);
       device_bytes_ -= bytes;
     }
 }
@@ -123,10 +148,7 @@ void DevicePool::forget() noexcept {
   closed_ = forgotten_ = true;
 }
 
-void DevicePool::give_back_idle() {
-  const std::lock_guard lock(mutex_);
-  trim(reserved_);
-}
+void DevicePool::give_back_idle() { trim(reserved_); }
 
 DevicePool::Stats DevicePool::stats() const {
   const std::lock_guard lock(mutex_);
@@ -134,6 +156,7 @@ DevicePool::Stats DevicePool::stats() const {
 }
 
 Error DevicePool::exhausted(std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
   return {out_of_memory,
           "out of GPU memory: needs " + std::to_string(bytes) + " bytes, " +
               std::to_string(used_bytes_) + " of " + std::to_string(device_bytes_) + " are in use" +
@@ -173,7 +196,7 @@ void PinnedPool::release(void* block) noexcept {
   ranges_.give(static_cast<std::byte*>(block));
   if (!closed_) return;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
-    if (!forgotten_) api_->host_free.code(chunk);
+    if (!forgotten_) free_on_any_thread(*api_, api_->host_free, chunk);
 }
 
 bool PinnedPool::holds(const void* address) const {
@@ -201,7 +224,7 @@ void PinnedPool::close() noexcept {
   if (closed_) return;
   closed_ = true;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
-    api_->host_free.code(chunk);
+    free_on_any_thread(*api_, api_->host_free, chunk);
 }
 
 void PinnedPool::forget() noexcept {

@@ -60,8 +60,11 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 
  private:
   [[nodiscard]] std::byte* take(std::uint32_t pool, std::uint32_t stream, std::size_t bytes);
+  [[nodiscard]] std::byte* take_grown(std::uint32_t stream, std::size_t bytes);
   bool grow(std::uint32_t pool, std::size_t bytes, std::size_t chunk_bytes);
+  [[nodiscard]] std::size_t chunk_within_limit(std::size_t bytes, std::size_t chunk_bytes) const;
   bool trim(const std::set<std::byte*>& kept);
+  [[nodiscard]] std::vector<void*> drop_passed(const std::set<std::byte*>& kept);
   [[nodiscard]] Ranges& pool_of(const std::byte* address);
   [[nodiscard]] Error exhausted(std::size_t bytes) const;
 

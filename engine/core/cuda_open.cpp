@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cuda_captures.hpp"
 #include "cuda_device.hpp"
 
 namespace engine::cuda {
@@ -86,6 +87,7 @@ void CudaDevice::open() {
           "GPU " + std::to_string(params_.cuda.ordinal) + " does not exist, there are " +
               std::to_string(devices));
   api_->set_device(params_.cuda.ordinal);
+  ignore_captures_of_others(*api_);
   divide();
   streams_ = std::make_unique<Streams>(
       api_, out_stream_ + 1, [this](std::uint32_t stream) { return make_stream(stream); });
@@ -131,6 +133,7 @@ StreamHandle CudaDevice::make_stream(std::uint32_t stream) {
 void CudaDevice::close() {
   calls_->close();
   settle();
+  const auto turn = capture_turn();
   for (const auto& slot : kernels_) slot->clear(!lost_.empty() || !fatal_.empty());
   kernels_.clear();
   const bool is_due = open_devices().remove(params_.cuda.ordinal, !lost_.empty());

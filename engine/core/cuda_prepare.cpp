@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cuda_captures.hpp"
 #include "cuda_device.hpp"
 #include "cuda_graph.hpp"
 
@@ -24,10 +25,12 @@ std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
   });
 }
 
-/// Captures, and sessions that open and fill memory without a stream, allow nothing beside them.
+/// Captures, and sessions that open and fill memory without a stream, allow nothing beside them on
+/// this device, and no other of either kind in the process.
 std::shared_ptr<const Kernel> CudaDevice::make_when_idle(const KernelMaker& maker) {
   return make([&] {
     settle();
+    const auto turn = capture_turn();
     try {
       auto made = maker();
       mark_lanes();
@@ -70,6 +73,7 @@ std::shared_ptr<const Kernel> CudaDevice::make(const KernelMaker& maker) {
 }
 
 void CudaDevice::drop(const std::shared_ptr<KernelSlot>& slot) {
+  const auto turn = capture_turn();
   slot->clear(!lost_.empty() || !fatal_.empty());
   kernels_.erase(slot);
   mark_lanes();

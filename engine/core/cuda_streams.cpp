@@ -1,6 +1,8 @@
 #include "cuda_streams.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -47,6 +49,9 @@ Stamp Streams::record(std::uint32_t stream) {
 
 void Streams::wait(std::uint32_t stream, Stamp stamp) {
   if (is_behind(stream, stamp)) return;
+  if (stamp.position > rows_[stamp.stream].recorded)
+    throw std::logic_error("a wait for what stream " + std::to_string(stamp.stream) +
+                           " has not recorded yet");
   const std::uint64_t index = stamp.position - passed(stamp.stream) - 1;
   api_->stream_wait_event(rows_[stream].handle, rows_[stamp.stream].outstanding[index], 0);
   rows_[stream].waited[stamp.stream] = stamp.position;
@@ -76,7 +81,7 @@ bool Streams::poll() {
   for (Row& row : rows_) {
     while (!row.outstanding.empty()) {
       const int code = api_->event_query.code(row.outstanding.front());
-      if (code == not_ready) break;
+      if (code == not_ready || is_of_a_capture(code)) break;  // look again
       if (code != 0) throw api_->library().error(code, "cudaEventQuery");
       idle_events_.push_back(row.outstanding.front());
       row.outstanding.pop_front();

@@ -57,7 +57,8 @@ class Streams {
     return stream == stamp.stream || stamp.position <= passed(stamp.stream) ||
            stamp.position <= rows_[stream].waited[stamp.stream];
   }
-  /// Work submitted to `stream` from now on comes after `stamp`.
+  /// Work submitted to `stream` from now on comes after `stamp`. Throws std::logic_error if that
+  /// was not recorded yet, Error.
   void wait(std::uint32_t stream, Stamp stamp);
   /// The same for all of `uses`.
   void wait(std::uint32_t stream, const Uses& uses);

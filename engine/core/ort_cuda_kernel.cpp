@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cuda_captures.hpp"
 #include "cuda_graph.hpp"
 
 namespace engine::ort {
@@ -51,7 +52,6 @@ class SessionReplay final : public cuda::Replay {
     session_ = std::make_unique<CudaSession>(segment, launch_, CudaSession::Mode::capture);
     for (std::size_t i = 0; i < inputs_.size(); ++i) session_->bind_input(i, *inputs_[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) session_->bind_output(i, *outputs_[i]);
-    const auto turn = cuda::capture_turn();
     try {
       session_->run(launch_);  // warms up, captures and replays
     } catch (const cuda::Error&) {
@@ -92,6 +92,8 @@ CudaSessionKernel::CudaSessionKernel(CudaSegment segment, const cuda::DevicePart
     for (std::uint32_t lane = first_lane_; lane < first_lane_ + device.lanes; ++lane) {
       cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
       lanes_.push_back({.session = std::make_unique<CudaSession>(segment_, launch)});
+      // What it has freed again may go to the next one, on another stream.
+      static_cast<void>(device.streams.record(lane));
     }
   } catch (const cuda::Error&) {
     abandon();

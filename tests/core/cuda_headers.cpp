@@ -56,6 +56,7 @@ RUNTIME(event_create, cudaEventCreateWithFlags);
 RUNTIME(event_record, cudaEventRecord);
 RUNTIME(event_query, cudaEventQuery);
 RUNTIME(event_destroy, cudaEventDestroy);
+RUNTIME(exchange_capture_mode, cudaThreadExchangeStreamCaptureMode);
 RUNTIME(device_allocate, cudaMalloc);
 RUNTIME(device_free, cudaFree);
 RUNTIME(host_allocate, cudaHostAlloc);

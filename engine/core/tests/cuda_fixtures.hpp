@@ -5,10 +5,13 @@
 
 #include <array>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cuda_captures.hpp"
 #include "cuda_device.hpp"
 #include "cuda_graph.hpp"
 #include "cuda_host_kernel.hpp"
@@ -34,6 +37,16 @@ class FakeCuda {
   void ignore(const char* function) const {
     find<decltype(fakeCudaIgnore)>("fakeCudaIgnore")(function);
   }
+  /// None ends it. One of each function at a time.
+  void during(const char* function, std::function<void()> action) const {
+    static std::map<std::string, std::function<void()>> actions;
+    std::function<void()>& kept = actions[function] = std::move(action);
+    find<decltype(fakeCudaDuring)>("fakeCudaDuring")(
+        function,
+        kept ? [](void* held) { (*static_cast<std::function<void()>*>(held))(); }
+             : static_cast<void (*)(void*)>(nullptr),
+        &kept);
+  }
   [[nodiscard]] std::size_t launches(unsigned sms) const {
     return find<decltype(fakeCudaLaunches)>("fakeCudaLaunches")(sms);
   }
@@ -57,6 +70,10 @@ class FakeCuda {
                     void* argument) {
     static const auto function = find<decltype(fakeCudaLaunch)>("fakeCudaLaunch");
     return function(stream, accesses.data(), accesses.size(), work, argument);
+  }
+  /// As a call of `function` that waits for the whole device.
+  static int wait_for_all(const char* function) {
+    return find<decltype(fakeCudaWaitForAll)>("fakeCudaWaitForAll")(function);
   }
 
  private:

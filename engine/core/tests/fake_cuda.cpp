@@ -99,7 +99,9 @@ struct Stream {
   Clock clock{};
   std::deque<Operation> queue;
   std::unique_ptr<Graph> capture;  ///< while it captures
-  bool broken = false;             ///< the capture can only fail
+  int capture_mode = 0;
+  std::thread::id capturer = {};
+  bool broken = false;  ///< the capture can only fail
   std::thread::id submitter = {};
 };
 
@@ -117,6 +119,7 @@ struct Allocation {
   std::unique_ptr<std::byte, Freed> memory;
   std::size_t bytes = 0;
   bool pinned = false;
+  std::thread::id owner = std::this_thread::get_id();
 };
 
 constexpr int fatal_codes[] = {3, 4, 46, 100, 214, 700, 702, 716, 719};
@@ -142,6 +145,7 @@ struct Fake {
   int fatal = 0;
   std::size_t device_bytes = 0, limit_bytes = 0;
   std::string ignored;
+  std::map<std::string, std::function<void()>> during;
   bool hollow = false;
   std::unique_ptr<Stream> null_stream;
 };
@@ -184,6 +188,16 @@ int trouble(const char* function) {
   return code;
 }
 
+/// What others do while a call takes its time. Not under the lock.
+void meanwhile(const char* function) {
+  std::function<void()> action;
+  {
+    const Lock lock(fake()->mutex);
+    action = fake()->during[function];
+  }
+  if (action) action();
+}
+
 thread_local int last_error = 0;
 
 /// What a call returns, kept as CUDA keeps it for cudaGetLastError.
@@ -196,15 +210,39 @@ void forbid_when_sealed(const char* function) {
   if (fake()->sealed) violation(std::string(function) + " after warm-up");
 }
 
-/// What may not be called while any stream captures: it ends the capture.
-int forbid_when_capturing(const char* function) {
+enum CaptureMode { global, thread_local_only, relaxed };
+
+/// What cudaThreadExchangeStreamCaptureMode said last.
+thread_local int mode_of_thread = global;
+
+/// Whether a capture forbids the calling thread what may be unsafe during one.
+bool forbids_unsafe(const Stream& capturing) {
+  if (capturing.capturer == std::this_thread::get_id())
+    return mode_of_thread != relaxed && capturing.capture_mode != relaxed;
+  return mode_of_thread == global && capturing.capture_mode == global;
+}
+
+/// Ends the captures of which `forbids` holds, and returns what the call must return.
+template <typename Forbids>
+int end_captures(Forbids&& forbids) {
   bool any = false;
-  for (Stream* stream : fake()->in_order) {
-    if (!stream->capture) continue;
-    any = stream->broken = true;
-  }
-  if (any) violation(std::string(function) + " during a capture");
+  for (Stream* stream : fake()->in_order)
+    if (stream->capture && forbids(*stream)) any = stream->broken = true;
   return any ? 900 : 0;
+}
+
+/// What may be unsafe: forbidden by captures of the own thread, and by global ones of any.
+int forbid_when_capturing(const char* function) {
+  const int code = end_captures(forbids_unsafe);
+  if (code != 0) violation(std::string(function) + " during a capture");
+  return code;
+}
+
+/// What asks for all streams of the device: forbidden by any capture, whatever its mode.
+int forbid_device_wide(const char* function) {
+  const int code = end_captures([](const Stream&) { return true; });
+  if (code != 0) violation(std::string(function) + " during a capture");
+  return code;
 }
 
 /// Only hollow: those who use it otherwise wait for streams that they do not know.
@@ -575,7 +613,8 @@ EXPORT int cudaStreamDestroy(void* stream) {
   if (!found->queue.empty() && fake()->fatal == 0)
     violation("cudaStreamDestroy of stream " + std::to_string(found->id) + " with work left");
   for (const auto& [address, allocation] : fake()->allocations)
-    if (!allocation.pinned && fake()->fatal == 0) {
+    if (!allocation.pinned && allocation.owner == std::this_thread::get_id() &&
+        fake()->fatal == 0) {
       violation("cudaStreamDestroy before memory was freed");
       break;
     }
@@ -605,7 +644,7 @@ EXPORT int cudaStreamSynchronize(void* stream) {
 
 EXPORT int fakeCudaWaitForAll(const char* function) {
   ENTER(function);
-  if (const int code = forbid_when_capturing(function)) return code;
+  if (const int code = forbid_device_wide(function)) return code;
   forbid_when_sealed(function);
   for (Stream* stream : fake()->in_order) wait_for(*stream);
   return fake()->fatal;
@@ -615,6 +654,7 @@ EXPORT int cudaStreamQuery(void* stream) {
   ENTER("cudaStreamQuery");
   Stream* found = find_stream(stream, "cudaStreamQuery");
   if (found == nullptr) return 400;
+  if (const int code = end_captures(forbids_unsafe)) return said(code);
   return said(found->queue.empty() ? 0 : 600);
 }
 
@@ -692,6 +732,7 @@ EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
 }
 
 EXPORT int cudaFree(void* memory) {
+  meanwhile("cudaFree");
   const Lock lock(fake()->mutex);
   forbid_when_sealed("cudaFree");
   if (const int code = forbid_when_capturing("cudaFree")) return code;
@@ -708,6 +749,7 @@ EXPORT int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
 EXPORT int cudaFreeHost(void* memory) {
   const Lock lock(fake()->mutex);
   forbid_when_sealed("cudaFreeHost");
+  if (const int code = forbid_when_capturing("cudaFreeHost")) return code;
   return release(memory, "cudaFreeHost");
 }
 
@@ -750,19 +792,30 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
   return pageable ? wait_for(*found) : 0;
 }
 
-EXPORT int cudaStreamBeginCapture(void* stream, int) {
+EXPORT int cudaThreadExchangeStreamCaptureMode(int* mode) {
+  ENTER("cudaThreadExchangeStreamCaptureMode");
+  std::swap(*mode, mode_of_thread);
+  return 0;
+}
+
+EXPORT int cudaStreamBeginCapture(void* stream, int mode) {
   ENTER("cudaStreamBeginCapture");
   Stream* found = submit_to(stream, "cudaStreamBeginCapture");
   if (found == nullptr || found->capture) return 400;
+  // Work of another machine is in memory of its own.
   for (Stream* other : fake()->in_order)
-    if (!other->queue.empty() && other != found) violation("a capture beside other work");
+    if (!other->queue.empty() && other != found && other->submitter == found->submitter)
+      violation("a capture beside other work");
   found->capture = std::make_unique<Graph>();
   found->capture->stream = found;
+  found->capture_mode = mode;
+  found->capturer = std::this_thread::get_id();
   found->broken = false;
   return 0;
 }
 
 EXPORT int cudaStreamEndCapture(void* stream, void** graph) {
+  meanwhile("cudaStreamEndCapture");
   ENTER("cudaStreamEndCapture");
   Stream* found = find_stream(stream, "cudaStreamEndCapture");
   if (found == nullptr || !found->capture) return 400;
@@ -879,6 +932,7 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.fatal = 0;
   f.device_bytes = f.limit_bytes = 0;
   f.ignored.clear();
+  f.during.clear();
 }
 
 EXPORT void fakeCudaSeal(bool sealed) {
@@ -923,6 +977,12 @@ EXPORT void fakeCudaMemory(std::size_t bytes) {
 EXPORT void fakeCudaIgnore(const char* function) {
   const Lock lock(fake()->mutex);
   fake()->ignored = function;
+}
+
+EXPORT void fakeCudaDuring(const char* function, void (*action)(void*), void* argument) {
+  const Lock lock(fake()->mutex);
+  fake()->during[function] =
+      action == nullptr ? std::function<void()>() : [=] { action(argument); };
 }
 
 EXPORT void fakeCudaHollow(bool hollow) {

@@ -40,6 +40,9 @@ std::size_t fakeCudaLaunches(unsigned sms);
 void fakeCudaHollow(bool hollow);
 /// A call of `function` that waits until all streams are idle; 0 or the error that it returns.
 int fakeCudaWaitForAll(const char* function);
+/// From now on `action(argument)` is called first in each call of `function`, as what other threads
+/// do while it takes its time; none ends it.
+void fakeCudaDuring(const char* function, void (*action)(void*), void* argument);
 /// Mutations of the program under test: calls of `function` do nothing and succeed ("" ends it).
 void fakeCudaIgnore(const char* function);
 }

@@ -112,7 +112,7 @@ struct Port {
 
 struct Model {
   std::vector<Port> inputs, weights, outputs;
-  bool defers = false, flow = false, host = false, lies = false, own = false;
+  bool defers = false, flow = false, host = false, lies = false, own = false, tries = false;
 };
 
 Model parse(const std::string& bytes) {
@@ -134,6 +134,7 @@ Model parse(const std::string& bytes) {
     model.host |= kind == "host";
     model.lies |= kind == "lies";
     model.own |= kind == "own";
+    model.tries |= kind == "tries";
   }
   return model;
 }
@@ -404,10 +405,19 @@ OrtStatus* open_on_gpu(OrtSession& session, const OrtSessionOptions& options) {
     return fail(
         "This session cannot use the CUDA Graph feature as requested by the user as the "
         "model has control flow nodes");
+  // Making cuBLAS' and cuDNN's handles waits for the whole device.
+  if (const int code = cuda("fakeCudaWaitForAll", "cudaDeviceSynchronize"); code != 0)
+    return fail("CUDA failure " + std::to_string(code));
   session.allocator = fake().gpu_allocators.at(std::stoi(options.cuda_entries.at("device_id")));
   session.workspace = allocate(session, 32);
   for (const Port& port : session.model.weights)
     if (OrtStatus* status = take_weight(session, options, port)) return status;
+  if (session.model.tries) {
+    Kernel kernel;
+    const TensorPtr tried = allocate(session, 512);
+    kernel.write(*tried);
+    if (OrtStatus* status = kernel.launch(session.stream)) return status;
+  }
   count("opened");
   const Lock lock(fake().mutex);
   ++fake().counts.of["sessions"];

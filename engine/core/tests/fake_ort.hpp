@@ -8,6 +8,7 @@
 //   flow                  control flow: no graphs
 //   host                  a node that only the CPU has
 //   lies                  outputs have one number more than declared
+//   tries                 opening a session works in memory that it frees again
 //   own                   open outputs are not of the registered allocator
 #pragma once
 

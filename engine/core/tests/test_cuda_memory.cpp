@@ -1,3 +1,6 @@
+#include <chrono>
+#include <future>
+
 #include "cuda_fixtures.hpp"
 
 using namespace engine;
@@ -138,6 +141,36 @@ TEST(chunks_of_the_wrong_size_are_given_back) {
   CHECK(pool->stats().device_bytes == 8192 && pool->stats().used_bytes == 0);
   static_cast<void>(streams.record(0));
   while (streams.passed(0) < 2) static_cast<void>(streams.poll());
+  fake.check_clean();
+}
+
+TEST(a_point_that_is_not_recorded_yet_cannot_be_waited_for) {
+  const FakeCuda fake;
+  Streams streams(api(), 2);
+  CHECK(contains(text_of([&] { streams.wait(1, streams.next(0)); }), "not recorded yet"));
+}
+
+TEST(nobody_waits_for_memory_that_goes_back_to_the_device) {
+  const FakeCuda fake;
+  const auto cuda = api();
+  Streams streams(cuda, 1);
+  const auto pool = std::make_shared<DevicePool>(
+      cuda, streams, DevicePool::Params{.limit_bytes = 12288, .chunk_bytes = 4096});
+  Memory held = pool->allocate(0, 4096);
+  static_cast<void>(pool->allocate(0, 4096));
+  static_cast<void>(streams.record(0));
+  streams.settle();
+  // cudaFree waits for the GPU: meanwhile a caller lets go of an answer.
+  std::future<void> let_go;
+  fake.during("cudaFree", [&] {
+    let_go = std::async(std::launch::async, [&] { held.reset(); });
+    CHECK(let_go.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  });
+  CHECK(pool->allocate(0, 8192) != nullptr);
+  fake.during("cudaFree", {});
+  CHECK(let_go.valid() && held == nullptr);
+  static_cast<void>(streams.record(0));
+  streams.settle();
   fake.check_clean();
 }
 

@@ -150,3 +150,19 @@ TEST(a_fatal_error_while_a_session_opens_loses_the_device_and_destroys_no_sessio
     }
   }
 }
+
+TEST(what_one_lanes_session_frees_while_opening_goes_to_the_next_ones_behind_an_event) {
+  const FakeCuda fake(static_cast<std::uint64_t>(lanes));
+  const FakeOrt ort;
+  {
+    DeviceParams tight = gpu_of_sessions(lanes);
+    tight.cuda.reserve_bytes = 0;
+    // Of each lane a workspace of 256 bytes, beside it what one session at a time tries things in.
+    tight.memory_bytes = 4096 + 256 * static_cast<std::size_t>(lanes);
+    MachineOwner machine(machine_of({cpu(1), tight}));
+    CHECK(refusal([&] { return sum(machine, "in x 10;tries;out y 10"); }).empty());
+    CHECK(ort.count("opened") == static_cast<std::size_t>(lanes));
+  }
+  fake.check_clean();
+  ort.check_clean();
+}

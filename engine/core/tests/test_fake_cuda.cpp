@@ -6,6 +6,7 @@
 
 using namespace engine;
 using namespace engine::test;
+using cuda::CaptureModeScope;
 
 namespace {
 
@@ -27,6 +28,15 @@ struct Cuda {
   }
   int kernel(cuda::StreamHandle stream, bool writes = true) const {
     return FakeCuda::launch(stream, {{device, 256, writes}}, [](void*) {}, nullptr);
+  }
+  /// Captures stream a on another thread, which goes.
+  void begin_elsewhere(int mode) const {
+    std::thread([&] { api->stream_begin_capture(a, mode); }).join();
+  }
+  void end_elsewhere(int expected) const {
+    cuda::GraphHandle made = nullptr;
+    CHECK(api->stream_end_capture.code(a, &made) == expected);
+    CHECK((made != nullptr) == (expected == 0));
   }
   void finish(cuda::StreamHandle stream) const { api->stream_synchronize.code(stream); }
   [[nodiscard]] cuda::ExecutableHandle graph(cuda::StreamHandle stream) const {
@@ -146,6 +156,26 @@ const std::vector<Bug>& bugs() {
          c.api->stream_begin_capture(c.a, cuda::capture_thread_local);
          c.api->event_query.code(c.event);
        }},
+      // A global capture of one thread, and what may be unsafe by another.
+      {"cudaEventQuery during a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         c.begin_elsewhere(cuda::capture_global);
+         CHECK(c.api->event_query.code(c.event) == 900);
+         c.end_elsewhere(901);
+       }},
+      {"cudaFreeHost during a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         c.begin_elsewhere(cuda::capture_global);
+         c.api->host_free.code(c.pinned);
+       }},
+      // What asks for the whole device may not be called, whatever the modes.
+      {"cudaDeviceSynchronize during a capture",
+       [](const Cuda& c, const FakeCuda&) {
+         const CaptureModeScope mode(*c.api, cuda::capture_relaxed);
+         c.begin_elsewhere(cuda::capture_relaxed);
+         CHECK(FakeCuda::wait_for_all("cudaDeviceSynchronize") == 900);
+         c.end_elsewhere(901);
+       }},
       {"from outside of a capture",
        [](const Cuda& c, const FakeCuda&) {
          c.api->event_record(c.event, c.b);
@@ -223,6 +253,22 @@ TEST(the_fake_library_finds_nothing_in_what_is_right) {
   c.api->event_destroy(c.event);
   fake.check_clean();
   CHECK(fake.alive() == 0);
+}
+
+TEST(a_capture_elsewhere_allows_what_the_modes_of_both_threads_allow) {
+  for (const auto& [of_capture, of_thread] :
+       {std::pair{cuda::capture_global, cuda::capture_thread_local},
+        {cuda::capture_global, cuda::capture_relaxed},
+        {cuda::capture_thread_local, cuda::capture_global},
+        {cuda::capture_relaxed, cuda::capture_global}}) {
+    const FakeCuda fake;
+    const Cuda c;
+    const CaptureModeScope mode(*c.api, of_thread);
+    c.begin_elsewhere(of_capture);
+    CHECK(c.api->event_query.code(c.event) == 0);
+    c.end_elsewhere(0);
+    fake.check_clean();
+  }
 }
 
 TEST(a_kernel_that_waits_for_the_gpu_is_found_in_a_plan) {

@@ -1,0 +1,23 @@
+#include "cuda_captures.hpp"
+
+namespace engine::cuda {
+
+std::unique_lock<std::mutex> capture_turn() {
+  static std::mutex mutex;
+  return std::unique_lock(mutex);
+}
+
+void ignore_captures_of_others(const Api& api) {
+  int mode = capture_thread_local;
+  api.exchange_capture_mode(&mode);
+}
+
+void end_capture(const Api& api, StreamHandle stream) noexcept {
+  int status = 0;
+  GraphHandle graph = nullptr;
+  if (api.stream_is_capturing.code(stream, &status) != 0 || status == 0) return;
+  api.stream_end_capture.code(stream, &graph);
+  if (graph != nullptr) api.graph_destroy.code(graph);
+}
+
+}  // namespace engine::cuda
