@@ -12,7 +12,8 @@ from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.service import ServiceTimes
 from placement import Device, Problem, Task, Tensor
 

@@ -12,7 +12,8 @@ from engine.segmentation.clusters import clusters
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.packing import pack
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.segmenter import per_task
 from engine.segmentation.service import ServiceTimes
 from engine.segmentation.widths import choose_widths

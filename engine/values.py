@@ -1,62 +1,81 @@
 """Numpy arrays, lists and dicts to the core's values and back, for every ONNX element type."""
 
-import math
-from typing import Any, overload
+from __future__ import annotations
 
-import ml_dtypes
+import functools
+import math
+from typing import TYPE_CHECKING, Any, overload
+
 import numpy as np
-import numpy.typing as npt
-from onnx import TensorProto
 
 from engine._core import Value
+from engine.element_type import ElementType
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _NATIVE: dict[int, np.dtype[Any]] = {
-    TensorProto.FLOAT: np.dtype(np.float32),
-    TensorProto.UINT8: np.dtype(np.uint8),
-    TensorProto.INT8: np.dtype(np.int8),
-    TensorProto.UINT16: np.dtype(np.uint16),
-    TensorProto.INT16: np.dtype(np.int16),
-    TensorProto.INT32: np.dtype(np.int32),
-    TensorProto.INT64: np.dtype(np.int64),
-    TensorProto.STRING: np.dtype(np.object_),
-    TensorProto.BOOL: np.dtype(np.bool_),
-    TensorProto.FLOAT16: np.dtype(np.float16),
-    TensorProto.DOUBLE: np.dtype(np.float64),
-    TensorProto.UINT32: np.dtype(np.uint32),
-    TensorProto.UINT64: np.dtype(np.uint64),
-    TensorProto.COMPLEX64: np.dtype(np.complex64),
-    TensorProto.COMPLEX128: np.dtype(np.complex128),
+    ElementType.FLOAT: np.dtype(np.float32),
+    ElementType.UINT8: np.dtype(np.uint8),
+    ElementType.INT8: np.dtype(np.int8),
+    ElementType.UINT16: np.dtype(np.uint16),
+    ElementType.INT16: np.dtype(np.int16),
+    ElementType.INT32: np.dtype(np.int32),
+    ElementType.INT64: np.dtype(np.int64),
+    ElementType.STRING: np.dtype(np.object_),
+    ElementType.BOOL: np.dtype(np.bool_),
+    ElementType.FLOAT16: np.dtype(np.float16),
+    ElementType.DOUBLE: np.dtype(np.float64),
+    ElementType.UINT32: np.dtype(np.uint32),
+    ElementType.UINT64: np.dtype(np.uint64),
+    ElementType.COMPLEX64: np.dtype(np.complex64),
+    ElementType.COMPLEX128: np.dtype(np.complex128),
 }
-# Types that numpy lacks; the core sees their raw bits as unsigned integers.
-_EXTENDED: dict[int, np.dtype[Any]] = {
-    TensorProto.BFLOAT16: np.dtype(ml_dtypes.bfloat16),
-    TensorProto.FLOAT8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
-    TensorProto.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
-    TensorProto.FLOAT8E5M2: np.dtype(ml_dtypes.float8_e5m2),
-    TensorProto.FLOAT8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
-    TensorProto.FLOAT8E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
+# Types that numpy lacks, by their names in ml_dtypes; the core sees their raw bits as unsigned
+# integers.
+_EXTENDED: dict[int, str] = {
+    ElementType.BFLOAT16: "bfloat16",
+    ElementType.FLOAT8E4M3FN: "float8_e4m3fn",
+    ElementType.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    ElementType.FLOAT8E5M2: "float8_e5m2",
+    ElementType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+    ElementType.FLOAT8E8M0: "float8_e8m0fnu",
 }
 # Types below a byte: ml_dtypes keeps an element in a byte, ONNX packs them, low bits first.
-_PACKED: dict[int, tuple[np.dtype[Any], int]] = {
-    TensorProto.UINT4: (np.dtype(ml_dtypes.uint4), 4),
-    TensorProto.INT4: (np.dtype(ml_dtypes.int4), 4),
-    TensorProto.FLOAT4E2M1: (np.dtype(ml_dtypes.float4_e2m1fn), 4),
-    TensorProto.UINT2: (np.dtype(ml_dtypes.uint2), 2),
-    TensorProto.INT2: (np.dtype(ml_dtypes.int2), 2),
+_PACKED: dict[int, tuple[str, int]] = {
+    ElementType.UINT4: ("uint4", 4),
+    ElementType.INT4: ("int4", 4),
+    ElementType.FLOAT4E2M1: ("float4_e2m1fn", 4),
+    ElementType.UINT2: ("uint2", 2),
+    ElementType.INT2: ("int2", 2),
 }
-_SIGNED = {TensorProto.INT4, TensorProto.INT2}
+_SIGNED = {ElementType.INT4, ElementType.INT2}
 
 # Hot path: arrays of these go to the core as they are.
-_DIRECT = {dtype: code for code, dtype in _NATIVE.items() if code != TensorProto.STRING}
+_DIRECT = {dtype: int(code) for code, dtype in _NATIVE.items() if code != ElementType.STRING}
 
-_DTYPES = _NATIVE | _EXTENDED | {code: dtype for code, (dtype, _) in _PACKED.items()}
-_ELEM_TYPES = {dtype: code for code, dtype in _DTYPES.items()}
+NUMPY_TYPES = frozenset(_DIRECT.values())
+"""Element types of numbers that numpy itself has."""
+
+
+@functools.cache
+def _dtypes() -> dict[int, np.dtype[Any]]:
+    """Of every element type; most programs have no use for those of ml_dtypes."""
+    import ml_dtypes
+
+    names = _EXTENDED | {code: name for code, (name, _) in _PACKED.items()}
+    return _NATIVE | {code: np.dtype(getattr(ml_dtypes, name)) for code, name in names.items()}
+
+
+@functools.cache
+def _elem_types() -> dict[np.dtype[Any], int]:
+    return {dtype: int(code) for code, dtype in _dtypes().items()}
 
 
 def dtype_of(elem_type: int) -> np.dtype[Any]:
     """Numpy dtype of an ONNX element type; ValueError if there is none."""
     try:
-        return _DTYPES[elem_type]
+        return _NATIVE[elem_type] if elem_type in _NATIVE else _dtypes()[elem_type]
     except KeyError:
         raise ValueError(f"{elem_type} is not an ONNX element type") from None
 
@@ -65,9 +84,10 @@ def elem_type_of(dtype: npt.DTypeLike) -> int:
     """ONNX element type of a numpy dtype; ValueError if there is none."""
     exact = np.dtype(dtype)
     if exact.kind in "USOT":
-        return int(TensorProto.STRING)
+        return int(ElementType.STRING)
+    native = exact if exact.isnative else exact.newbyteorder("=")
     try:
-        return _ELEM_TYPES[exact if exact.isnative else exact.newbyteorder("=")]
+        return _DIRECT[native] if native in _DIRECT else _elem_types()[native]
     except KeyError:
         raise ValueError(f"ONNX has no element type for numpy's {exact}") from None
 
@@ -132,12 +152,12 @@ def _sequence(data: list[Any] | tuple[Any, ...], elem_type: int | None) -> Value
     present = [item for item in items if item is not None]
     if len(present) != len(items):
         raise ValueError("a sequence of tensors cannot hold None")
-    return Value.sequence(present, elem_type or int(TensorProto.FLOAT))
+    return Value.sequence(present, elem_type or int(ElementType.FLOAT))
 
 
 def _tensor(array: npt.NDArray[Any], elem_type: int) -> Value:
     wanted = dtype_of(elem_type)
-    if elem_type == TensorProto.STRING:
+    if elem_type == ElementType.STRING:
         return Value.from_numpy(_objects(array), elem_type)
     if not array.dtype.isnative:
         raise ValueError(f"{array.dtype.str} is not in this machine's byte order")

@@ -59,7 +59,7 @@ def schedule_in_order(
     Returns
     -------
     Timeline
-        Passes ``placement.validate``.
+        Passes ``placement.validator``.
     """
     plan = _Plan(problem, placement, copy_starts or {})
     for task in sorted(range(len(problem.tasks)), key=placement.priority.__getitem__):

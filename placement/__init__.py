@@ -2,31 +2,34 @@
 
 Knows nothing of ONNX: any task graph can be a ``Problem``. A policy maps it to a ``Placement``,
 ``simulate`` predicts the ``Timeline``, ``validate`` judges one, ``lower_bounds`` says what is left
-to gain, ``placement_table`` compares. Importing the package registers all policies.
+to gain, ``placement_table`` compares. Names are resolved on first use: who only reads a stored plan
+needs a timeline, and none of the policies.
 """
 
-# Registered in the paper's order, which is that of every table.
-# isort: off
-from placement import baseline, qd, sd, comm_sd, heft, best, balance
+from __future__ import annotations
 
-# isort: on
-from placement.bounds import Bounds, lower_bounds
-from placement.fit_memory import InfeasibleError
-from placement.memory import MemoryUse, memory_use
-from placement.placement import Placement
-from placement.policy import (
-    Policy,
-    keeps_devices,
-    make_policy,
-    policy_names,
-    policy_options,
-    register,
-)
-from placement.problem import Blob, Device, Link, Problem, Task, Tensor
-from placement.simulator import SimulatorParams, simulate
-from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
-from placement.timeline import Span, SpanKind, Timeline
-from placement.validate import Rule, Violation, check, validate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from placement import balance, baseline, best, comm_sd, heft, qd, sd
+    from placement.bounds import Bounds, lower_bounds
+    from placement.fit_memory import InfeasibleError
+    from placement.memory import MemoryUse, memory_use
+    from placement.placement import Placement
+    from placement.policy import (
+        Policy,
+        keeps_devices,
+        make_policy,
+        policy_names,
+        policy_options,
+        register,
+    )
+    from placement.problem import Blob, Device, Link, Problem, Task, Tensor
+    from placement.simulator import SimulatorParams, simulate
+    from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
+    from placement.timeline import Span, SpanKind, Timeline
+    from placement.validator import Rule, Violation, check, validate
 
 __all__ = [
     "Blob",
@@ -69,3 +72,46 @@ __all__ = [
     "simulate",
     "validate",
 ]
+
+_HOMES = {
+    "Blob": "problem",
+    "Bounds": "bounds",
+    "CommonRow": "table",
+    "Device": "problem",
+    "DeviceColumn": "table",
+    "InfeasibleError": "fit_memory",
+    "Link": "problem",
+    "MemoryUse": "memory",
+    "Placement": "placement",
+    "PlacementRow": "table",
+    "Policy": "policy",
+    "Problem": "problem",
+    "Rule": "validator",
+    "SimulatorParams": "simulator",
+    "Span": "timeline",
+    "SpanKind": "timeline",
+    "Task": "problem",
+    "Tensor": "problem",
+    "Timeline": "timeline",
+    "Violation": "validator",
+    "check": "validator",
+    "common_table": "table",
+    "keeps_devices": "policy",
+    "lower_bounds": "bounds",
+    "make_policy": "policy",
+    "memory_use": "memory",
+    "placement_table": "table",
+    "policy_names": "policy",
+    "policy_options": "policy",
+    "register": "policy",
+    "simulate": "simulator",
+    "validate": "validator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return import_module(f"{__name__}.{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from placement.fitting import Fitting
@@ -64,8 +65,8 @@ def register(
 
 
 def policy_names() -> list[str]:
-    """Names of all policies, in order of registration."""
-    return list(_REGISTRY)
+    """Names of all policies, in the paper's order; what else is registered comes last."""
+    return list(_registered())
 
 
 def policy_options(name: str) -> tuple[str, ...]:
@@ -109,6 +110,20 @@ def make_policy(name: str, **options: Any) -> Policy:
 
 
 def _entry(name: str) -> _Entry:
-    if name not in _REGISTRY:
-        raise ValueError(f"unknown policy {name!r}; there are: {', '.join(_REGISTRY)}")
-    return _REGISTRY[name]
+    known = _registered()
+    if name not in known:
+        raise ValueError(f"unknown policy {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def _registered() -> dict[str, _Entry]:
+    """The registry, once all policies are in it: they import this module. Others come last."""
+    order: tuple[str, ...] = import_module("placement.policies").ORDER
+    rank = {name: place for place, name in enumerate(order)}
+    found = sorted(_REGISTRY.items(), key=lambda row: rank.get(_home(row[1]), len(rank)))
+    return dict(found)
+
+
+def _home(entry: _Entry) -> str:
+    """Name of the module that the policy comes from."""
+    return str(getattr(entry.factory, "__module__", ""))

@@ -10,7 +10,8 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.segmenter import per_task
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement

@@ -48,7 +48,8 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Place, print SIR+'s Tables 1-3 for the model, write what was asked for."""
     from engine.pipeline.placement_file import save_placement
-    from engine.pipeline.stages import check_policy, place
+    from engine.pipeline.policy_check import check_policy
+    from engine.pipeline.stages import place
     from engine.report.gantt import write_gantt
 
     chosen_options = options.pairs(args.option)

@@ -12,7 +12,7 @@ from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from engine.pipeline.load import TunedModel
+    from engine.pipeline.making import TunedModel
 
 _SUMMARY = "look for the fastest segments, widths and order of a model, and store the plan"
 _EXAMPLE = """
@@ -42,7 +42,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, print what each round tried and gained, and where the plan is stored."""
-    from engine.pipeline.load import tune_with
+    from engine.pipeline.making import tune_with
     from engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)

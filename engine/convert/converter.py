@@ -19,8 +19,9 @@ from engine.convert.source import Array, ExportRequest, FinalError, ForwardError
 from engine.convert.staging import staging
 from engine.convert.value_names import rename, strip
 from engine.dfg.constants import domains_used
+from engine.dfg.known_graph import MODEL_FILE, WEIGHTS_FILE
 from engine.dfg.model_file import parse
-from engine.dfg.optimise import MODEL_FILE, WEIGHTS_FILE, optimise
+from engine.dfg.optimise import optimise
 from engine.errors import ConfigError, ConversionError, ModelError
 
 AUTO = "auto"

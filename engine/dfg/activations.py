@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from engine.dfg.activation_size import Activations
 from engine.dfg.constants import stored_bytes
 from engine.dfg.content import Content, Tensor
-
-
-@dataclass(frozen=True)
-class Activations:
-    """Tensors between operators of one query.
-
-    Parameters
-    ----------
-    peak_bytes : int
-        Most bytes alive at once when tasks run one after another in some order, each
-        tensor from its task to its last reader. Runtimes that compute in place hold less, branches
-        that run side by side more.
-    unknown : int
-        Tensors whose size only a query tells; they count as nothing.
-    """
-
-    peak_bytes: int
-    unknown: int
 
 
 def activations(

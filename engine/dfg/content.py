@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import onnx
+if TYPE_CHECKING:
+    import onnx
 
 Dim = int | str | None
 """A fixed size, a named dynamic dimension, or one that nothing is known of."""

@@ -10,7 +10,8 @@ from engine.dfg.constants import domains_used
 from engine.dfg.empty_reductions import declared_type
 from engine.dfg.exact_outputs import deliver_apart
 from engine.dfg.graph import Graph
-from engine.dfg.partial_join import PartialJoin, joined_names, joined_type, joining_node
+from engine.dfg.join import PartialJoin
+from engine.dfg.partial_join import joined_names, joined_type, joining_node
 from engine.errors import ModelError
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-
-import onnx
+from typing import TYPE_CHECKING
 
 from engine.dfg.content import Content as Content
 from engine.dfg.content import Dim as Dim
 from engine.dfg.content import Task as Task
 from engine.dfg.content import Tensor as Tensor
 from engine.dfg.content import ValueKind as ValueKind
-from engine.dfg.empty_reductions import doubtful_ranks, reduced_ones
-from engine.dfg.summary import Summary, summary_of
+from engine.dfg.summary import Summary
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Graph:
@@ -70,7 +71,11 @@ class Graph:
     @cached_property
     def summary(self) -> Summary:
         """What loading a stored plan needs to know."""
-        return self._summary or summary_of(self.content)
+        if self._summary is not None:
+            return self._summary
+        from engine.dfg.summarise import summary_of  # a stored plan has its summary
+
+        return summary_of(self.content)
 
     @property
     def content(self) -> Content:
@@ -149,11 +154,15 @@ class Graph:
     @cached_property
     def doubtful_ranks(self) -> frozenset[int]:
         """Tensors that may have another rank than is stated, where a query is empty."""
+        from engine.dfg.empty_reductions import doubtful_ranks
+
         return doubtful_ranks(self)
 
     @cached_property
     def reduced_ones(self) -> frozenset[int]:
         """Tensors that may be empty and have an extent of 1 that goes back to a reduction."""
+        from engine.dfg.empty_reductions import reduced_ones
+
         return reduced_ones(self)
 
     @cached_property

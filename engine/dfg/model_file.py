@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
 
 from engine.dfg.constants import external_place, tensors_of_model
 from engine.dfg.file_hashes import FileHashes
+from engine.dfg.source_hash import external_file, hash_of
 from engine.errors import ModelError
 
 
@@ -62,17 +62,7 @@ def external_files(model: onnx.ModelProto, path: Path) -> list[Path]:
     ModelError
         If one lies outside the model's folder or does not exist.
     """
-    return [_inside(name, path) for name in external_names(model, path)]
-
-
-def _inside(name: str, path: Path) -> Path:
-    pure = PurePosixPath(name)
-    if not name or "\0" in name or pure.is_absolute() or ".." in pure.parts:
-        raise ModelError(f"{path}: external data location {name!r} is not within its folder")
-    file = path.parent / name
-    if not file.is_file():
-        raise ModelError(f"{path}: external data file {name!r} is missing")
-    return file
+    return [external_file(name, path) for name in external_names(model, path)]
 
 
 def source_hash(model: onnx.ModelProto, path: Path, memo: FileHashes) -> str:
@@ -83,21 +73,7 @@ def source_hash(model: onnx.ModelProto, path: Path, memo: FileHashes) -> str:
     ModelError
         If a file cannot be read.
     """
-    return _hash_of(path, external_files(model, path), memo)
-
-
-def known_source_hash(path: Path, memo: FileHashes) -> str | None:
-    """``source_hash`` of a model that ``remember_source`` noted, without parsing it, else None.
-
-    Parsing takes the memory of the file twice, which would be the peak of loading a model.
-    """
-    try:
-        names = memo.parts(memo.digest(path))
-        if names is None:
-            return None
-        return _hash_of(path, [_inside(name, path) for name in names], memo)
-    except (OSError, ModelError):
-        return None  # the model is read, and what is wrong is said, as if it were new
+    return hash_of(path, external_files(model, path), memo)
 
 
 def remember_source(model: onnx.ModelProto, path: Path, memo: FileHashes) -> None:
@@ -106,15 +82,3 @@ def remember_source(model: onnx.ModelProto, path: Path, memo: FileHashes) -> Non
         memo.remember_parts(memo.digest(path), external_names(model, path))
     except OSError:
         return
-
-
-def _hash_of(path: Path, others: list[Path], memo: FileHashes) -> str:
-    digest = hashlib.sha256()
-    for file in (path, *others):
-        try:
-            part = memo.digest(file)
-        except OSError as error:
-            raise ModelError(f"{file}: {error.strerror or error}") from error
-        digest.update(file.name.encode() if file != path else b"")
-        digest.update(bytes.fromhex(part))
-    return digest.hexdigest()

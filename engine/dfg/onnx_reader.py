@@ -7,7 +7,6 @@ import logging
 import shutil
 import tempfile
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import onnx
@@ -16,17 +15,23 @@ from engine.dfg.build import content_of
 from engine.dfg.content import Content
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
-from engine.dfg.model_file import known_source_hash, parse, remember_source, source_hash
+from engine.dfg.known_graph import (
+    MODEL_FILE,
+    folder_of,
+    graph_of,
+    hashes_in,
+    is_whole,
+    known_graph,
+    summarised,
+)
+from engine.dfg.model_file import parse, remember_source, source_hash
 from engine.dfg.omitted_inputs import refuse_omitted_items
-from engine.dfg.optimise import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE, optimise
-from engine.dfg.summary import Summary, read_summary, summary_of, write_summary
+from engine.dfg.optimise import optimise
+from engine.dfg.summarise import summary_of
+from engine.dfg.summary import write_summary
 from engine.errors import ModelError
-from engine.native import load_runtime
 
 _log = logging.getLogger(__name__)
-
-_FORMAT = 3
-"""Counts up when what is stored in the cache changes its meaning."""
 
 
 def read(path: Path | str, cache_folder: Path | str) -> Graph:
@@ -55,10 +60,7 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
 
 
 def _read(path: Path, cache_folder: Path) -> Graph:
-    hashes = FileHashes(cache_folder / "hashes")
-    known = known_source_hash(path, hashes)
-    graph = None if known is None else _cached(path.stem, known, cache_folder)
-    return graph or _parsed(path, cache_folder, hashes)
+    return known_graph(path, cache_folder) or _parsed(path, cache_folder, hashes_in(cache_folder))
 
 
 def _parsed(path: Path, cache_folder: Path, hashes: FileHashes) -> Graph:
@@ -67,26 +69,20 @@ def _parsed(path: Path, cache_folder: Path, hashes: FileHashes) -> Graph:
     digest = source_hash(model, path, hashes)
     graph = _cached(path.stem, digest, cache_folder)
     if graph is None:
-        folder, optimised = _optimised(path, model, cache_folder, _stored(digest, cache_folder))
+        folder, optimised = _optimised(path, model, cache_folder, folder_of(digest, cache_folder))
         graph = _noted(path.stem, folder, digest, content_of(optimised))
     if graph.folder.parent == cache_folder:
         remember_source(model, path, hashes)
     return graph
 
 
-def _stored(digest: str, cache_folder: Path) -> Path:
-    return cache_folder / f"{digest}-ort{load_runtime()}-{_FORMAT}"
-
-
 def _cached(name: str, digest: str, cache_folder: Path) -> Graph | None:
-    stored = _stored(digest, cache_folder)
-    if not _is_whole(stored):
-        return None
-    summary = read_summary(stored / MODEL_FILE)
-    if summary is not None:
-        return _graph(name, stored, digest, None, summary)
+    stored = folder_of(digest, cache_folder)
+    known = graph_of(name, digest, cache_folder)
+    if known is not None or not is_whole(stored):
+        return known
     try:
-        return _noted(name, stored, digest, _content(stored))
+        return _noted(name, stored, digest, content_in(stored))
     except ModelError as error:
         _log.warning("cached model is damaged and made again: %s", error)
         return None
@@ -97,17 +93,17 @@ def _noted(name: str, folder: Path, digest: str, content: Content) -> Graph:
     summary = summary_of(content)
     with suppress(OSError):  # a cache that cannot be written costs time and memory
         write_summary(folder / MODEL_FILE, summary)
-    return _graph(name, folder, digest, content, summary)
+    return summarised(name, folder, digest, summary, content)
 
 
-def _graph(
-    name: str, folder: Path, digest: str, content: Content | None, summary: Summary
-) -> Graph:
-    read = partial(_content, folder)
-    return Graph(name, _model_path(folder), digest, read, content=content, summary=summary)
+def content_in(folder: Path) -> Content:
+    """All of a stored graph.
 
-
-def _content(folder: Path) -> Content:
+    Raises
+    ------
+    ModelError
+        If its file is gone or damaged.
+    """
     return content_of(parse(folder / MODEL_FILE))
 
 
@@ -143,15 +139,6 @@ def _published(
         raise
 
 
-def _model_path(folder: Path) -> Path:
-    runnable = folder / RUNNABLE_FILE
-    return runnable if runnable.exists() else folder / MODEL_FILE
-
-
-def _is_whole(folder: Path) -> bool:
-    return (folder / MODEL_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
-
-
 def _new_folder(cache_folder: Path) -> Path:
     """A private folder, in the cache so that publishing it is one rename, else temporary."""
     try:
@@ -179,7 +166,7 @@ def _publish(fresh: Path, stored: Path) -> Path:
             stored.rename(damaged)
         fresh.rename(stored)
     except OSError:
-        if not _is_whole(stored):
+        if not is_whole(stored):
             raise
         shutil.rmtree(fresh, ignore_errors=True)
     shutil.rmtree(damaged, ignore_errors=True)

@@ -10,6 +10,7 @@ import onnx
 from engine.dfg.captures import reads, sub_graphs
 from engine.dfg.constants import domains_used
 from engine.dfg.exact_outputs import deliver_apart
+from engine.dfg.known_graph import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE
 from engine.dfg.model_file import parse
 from engine.dfg.plain_model import store_plain
 from engine.dfg.topological import topological_order
@@ -18,12 +19,6 @@ from engine.errors import ModelError, one_line
 from engine.native import open_session
 
 _log = logging.getLogger(__name__)
-
-MODEL_FILE = "model.onnx"
-RUNNABLE_FILE = "runnable.onnx"
-"""The same where inputs have defaults, but without these: such inputs must be fed."""
-
-WEIGHTS_FILE = "weights.bin"
 
 _INLINE_BELOW_BYTES = 1024
 _MIN_IR_VERSION = 4

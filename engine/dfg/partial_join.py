@@ -9,31 +9,12 @@ tensor for each segment. The values are the same bits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import onnx
 
 from engine.dfg.empty_reductions import is_doubtful
 from engine.dfg.graph import Dim, Graph
-
-
-@dataclass(frozen=True)
-class PartialJoin:
-    """Neighbouring inputs of a Concat as one tensor.
-
-    Parameters
-    ----------
-    name : str
-        Of the tensor; no other value of the model has it.
-    task : int
-        The Concat.
-    tensors : tuple of str
-        The inputs that it stands for, in their order.
-    """
-
-    name: str
-    task: int
-    tensors: tuple[str, ...]
+from engine.dfg.join import PartialJoin
 
 
 def joining_node(graph: Graph, join: PartialJoin) -> onnx.NodeProto:

@@ -5,15 +5,14 @@ With it a model is loaded and answers without its graph in memory (engine/dfg/gr
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.atomic_file import write_atomic
-from engine.dfg.activations import Activations, activations
-from engine.dfg.content import Content, Tensor, ValueKind
+from engine.dfg.activation_size import Activations
+from engine.dfg.content import Tensor, ValueKind
 
 SUMMARY_FILE = "summary.json"
 
@@ -47,19 +46,6 @@ class Summary:
     activations: Activations
 
 
-def summary_of(content: Content) -> Summary:
-    """Look at every task once; takes some 10 µs for each."""
-    return Summary(
-        digest=_digest(content),
-        task_count=len(content.tasks),
-        inputs=tuple(content.tensors[i] for i in content.inputs),
-        outputs=tuple(content.tensors[i] for i in content.outputs),
-        default_inputs=content.default_inputs,
-        constant_outputs=content.constant_outputs,
-        activations=activations(content, range(len(content.tasks))),
-    )
-
-
 def read_summary(model: Path) -> Summary | None:
     """The summary beside a model; None where there is none, or one of another file."""
     try:
@@ -81,12 +67,6 @@ def write_summary(model: Path, summary: Summary) -> None:
     """
     document = {"format": _FORMAT, "model": _state(model), "summary": asdict(summary)}
     write_atomic(model.with_name(SUMMARY_FILE), json.dumps(document).encode())
-
-
-def _digest(content: Content) -> str:
-    tasks = [(t.name, t.op_type, t.inputs, t.outputs) for t in content.tasks]
-    names = [t.name for t in content.tensors]
-    return hashlib.sha256(json.dumps([tasks, names]).encode()).hexdigest()
 
 
 def _state(model: Path) -> list[int]:

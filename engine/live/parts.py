@@ -19,7 +19,8 @@ from engine.live.compiled import Compiled
 from engine.live.compiled_file import Artifact
 from engine.profiling.devices import DeviceSpec
 from engine.runtime.folder_lock import files_in_use
-from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out
+from engine.runtime.laid_out import LEVEL, laid_out_file
+from engine.runtime.laying_out import lay_out
 from engine.runtime.lowering import segment_file
 from engine.segmentation.plan import Segment
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from colocation.query import Query
 from colocation.scenario import LiveSettings
+from engine.cache_folder import cache_folder
 from engine.errors import ConfigError
 from engine.live.backend import EngineBackend
 from engine.live.compiled_check import check_compiled
@@ -17,7 +18,6 @@ from engine.live.parts import Place
 from engine.live.stacking import Arrays
 from engine.native import load_runtime
 from engine.profiling.devices import parse_devices
-from engine.profiling.store import cache_folder
 from engine.runtime.machines import EmulationParams, machine_for
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine import _core
 from engine.errors import ConfigError
-from engine.pipeline.stages import check_policy
-from engine.pipeline.tune_params import TuneParams
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.memory_size import parse_bytes
-from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
-from engine.runtime.machines import EmulationParams, close_lost, has_lost, machine_for
+from engine.runtime.emulation_params import EmulationParams
+from engine.runtime.machines import close_lost, has_lost, machine_for
+from engine.runtime.second_plan import SecondPlan
+
+if TYPE_CHECKING:
+    from engine.pipeline.tune_params import TuneParams
 
 _LONGEST_SLICE_MS = 1e9
+
+_POLICY = "comm_sd"
+"""The default, which needs no check."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class LoadParams:
     """
 
     devices: str = ""
-    policy: str = "comm_sd"
+    policy: str = _POLICY
     options: Mapping[str, Any] = field(default_factory=dict)
     cache: Path | None = None
     reuse: bool = True
@@ -80,7 +85,7 @@ class LoadParams:
     def __post_init__(self) -> None:
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
-        check_policy(self.policy, self.options)
+        self._check_policy()
         if self.finalists < 1:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
         if self.selection_ns < 0:
@@ -88,13 +93,20 @@ class LoadParams:
         if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
             raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
         if self.tune_s != 0:
-            TuneParams(self.tune_s)
+            self.tuning()
         if self.on_device_loss not in tuple(OnDeviceLoss):
             raise ConfigError(
                 f"on_device_loss must be one of {', '.join(OnDeviceLoss)}, got"
                 f" {self.on_device_loss!r}"
             )
         self.gpu_memory_bytes()
+
+    def _check_policy(self) -> None:
+        if self.policy == _POLICY and not self.options:
+            return
+        from engine.pipeline.policy_check import check_policy  # all of placement
+
+        check_policy(self.policy, self.options)
 
     def specs(self) -> tuple[DeviceSpec, ...]:
         """The devices, parsed.
@@ -172,6 +184,8 @@ class LoadParams:
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""
+        from engine.pipeline.tune_params import TuneParams  # with all that compares plans
+
         return TuneParams(time_s=self.tune_s, fixed_devices=self.fixed_devices())
 
     def fixed_devices(self) -> frozenset[int]:

@@ -14,7 +14,6 @@ from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import this_machine
 from engine.profiling.plugins import PREFIX, read_plugin
-from engine.profiling.presence import check_present
 from engine.runtime.inputs import input_specs
 
 
@@ -99,11 +98,15 @@ def question_of(
 
 def _provided(specs: Sequence[DeviceSpec]) -> dict[str, str]:
     """What the plugin providers drive here; their operators and times depend on it."""
+    plugins = [spec for spec in specs if spec.kind == "plugin"]
+    if not plugins:
+        return {}
+    from engine.profiling.presence import check_present  # with all that looks for GPUs
+
     found = {}
-    for spec in specs:
-        if spec.kind == "plugin":
-            check_present(spec)
-            found[spec.name] = read_plugin(spec.name.removeprefix(PREFIX)).title
+    for spec in plugins:
+        check_present(spec)
+        found[spec.name] = read_plugin(spec.name.removeprefix(PREFIX)).title
     return found
 
 

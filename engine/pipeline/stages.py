@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engine.cache_folder import cache_folder
 from engine.dfg.graph import Graph
 from engine.dfg.onnx_reader import read
-from engine.errors import ConfigError, PlacementError
-from engine.pipeline.example_inputs import check_inputs
+from engine.errors import PlacementError
 from engine.pipeline.example_inputs import example_inputs as example_inputs
+from engine.pipeline.given_inputs import check_inputs
+from engine.pipeline.progress import ProgressCallback as ProgressCallback
+from engine.pipeline.progress import no_progress as no_progress
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
-from engine.profiling.store import cache_folder
 from engine.runtime.machines import open_machine
 from engine.segmentation.best_case import best_case
 from engine.segmentation.capture import refusal
 from engine.segmentation.coarse import predict
 from engine.segmentation.peaks import excesses
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.segmenter import Candidate, SegmentationParams, per_task, segment
 from engine.segmentation.service import ServiceTimes
 from placement.bounds import lower_bounds
 from placement.fit_memory import InfeasibleError
 from placement.placement import Placement
-from placement.policy import make_policy, policy_options
+from placement.policy import make_policy
 from placement.problem import Problem
-
-ProgressCallback = Callable[[str, int, int], None]
-"""Called with (stage, done, total)."""
-
-
-def no_progress(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
-
 
 _TENSOR_NS = 500
 """What a tensor costs that a segment of the CPU takes over or hands on: 0.2 µs in warm caches where
@@ -178,28 +173,6 @@ def _fusion(profile: Profile, device: str, width: int, row: Sequence[int | None]
     whole = profile.whole_model_ns(device, width)
     total = sum(time for time in row if time is not None)
     return 1.0 if whole is None or total == 0 else whole / total
-
-
-def check_policy(policy: str, options: Mapping[str, Any]) -> None:
-    """Refuse an unknown policy or option before anything is measured for it.
-
-    Raises
-    ------
-    ConfigError
-        Naming what is wrong, and what there is.
-    """
-    try:
-        known = policy_options(policy)
-        for name in options:
-            if name not in known:
-                there = ", ".join(known) or "none"
-                raise ValueError(f"policy {policy!r} has no option {name!r}; it has: {there}")
-        make_policy(policy, **options)
-    except ValueError as error:
-        if isinstance(error.__cause__, TypeError):
-            given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-            raise ConfigError(f"policy {policy!r}: an option of a wrong type: {given}") from error
-        raise ConfigError(str(error)) from error
 
 
 def place(problem: Problem, policy: str, options: Mapping[str, Any] | None = None) -> Placement:

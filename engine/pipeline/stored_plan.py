@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Any
 
 from engine.atomic_file import write_atomic
-from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.native import load_runtime
@@ -27,16 +26,12 @@ from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
 from engine.runtime.companion import Companion
-from engine.runtime.unused_files import remove_unused
 from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.shards import planned_graph
+from engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
 
 FORMAT = "surplus-stored-plan/1"
-
-_MOST_PLANS = 64
-"""Of one model, for all devices, options, sizes and machines; of more the last used are kept."""
 
 
 @dataclass(frozen=True)
@@ -104,54 +99,6 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
     return True
 
 
-def remove_unused_files(graph: Graph) -> None:
-    """Remove segments that no stored plan of the graph names, and plans beyond the newest ones.
-
-    Where a plan cannot be understood, its segments are not known and all stay.
-    """
-    try:
-        count = remove_unused(graph, lambda: _named(graph.folder))
-    except (OSError, PlacementError) as error:
-        _log.info("no unused segments are removed: %s", error)
-        return
-    _log.debug("%s: %d unused files removed", graph.folder, count)
-
-
-def _named(folder: Path) -> list[Segment]:
-    """Segments of all plans that are kept."""
-    plans = sorted(folder.glob("plan-*.json"), key=_age_ns)
-    for path in plans[_MOST_PLANS:]:
-        path.unlink(missing_ok=True)
-    return [segment for path in plans[:_MOST_PLANS] for segment in _segments_of(path)]
-
-
-def _age_ns(path: Path) -> int:
-    """Since it was stored, or last used; the newest is the least."""
-    try:
-        return -path.stat().st_mtime_ns
-    except OSError:  # just replaced or removed
-        return 0
-
-
-def _segments_of(path: Path) -> tuple[Segment, ...]:
-    """Of a stored plan, whatever it was made for; none of a damaged one, which nobody will use.
-
-    Raises
-    ------
-    PlacementError
-        If it is of another format.
-    """
-    try:
-        raw = _document(path)
-    except (FileNotFoundError, UnicodeError, _DamagedError):
-        return ()
-    if raw.get("format") != FORMAT:
-        raise PlacementError(f"{path.name} is of another format")
-    segments = Plan.from_json(json.dumps(raw.get("plan"))).segments
-    companion = _companion(raw)
-    return segments if companion is None else segments + companion.plan.segments
-
-
 def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | None:
     """Read a file; what speaks against it goes to the log."""
     try:
@@ -162,7 +109,7 @@ def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | N
 
 
 def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
-    raw = _document(path)
+    raw = read_document(path)
     try:
         found, made_for, plan = raw["format"], dict(raw["made_for"]), raw["plan"]
         tuning = raw["tuning"]
@@ -175,14 +122,14 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning, _companion(raw))
+    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning, companion_in(raw))
     _check(stored.plan, graph)
     if stored.companion is not None:
         _check(stored.companion.plan, graph)
     return stored
 
 
-def _companion(raw: Mapping[str, Any]) -> Companion | None:
+def companion_in(raw: Mapping[str, Any]) -> Companion | None:
     """The plan's companion; plans that were stored before there were any have none."""
     found = raw.get("companion")
     return None if found is None else Companion.from_dict(found)
@@ -197,14 +144,25 @@ def _bounded(plan: Plan) -> Plan:
     return plan if holds else replace(plan, bound_ns=0)
 
 
-class _DamagedError(PlacementError):
+class DamagedError(PlacementError):
     """The file is not what was written."""
 
 
-def _document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
+    """What the file of a plan holds.
+
+    Raises
+    ------
+    DamagedError
+        If it is not what was written.
+    PlacementError
+        If that was no plan.
+    OSError
+        If it cannot be read.
+    """
     digest, _, text = path.read_text().partition("\n")
     if hashlib.sha256(text.encode()).hexdigest() != digest:
-        raise _DamagedError("plan: damaged")
+        raise DamagedError("plan: damaged")
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -233,6 +191,8 @@ def _check(plan: Plan, graph: Graph) -> None:
 
 def _fits(segment: Segment, graph: Graph) -> bool:
     """Whether the segment's tensors are those of its tasks."""
+    from engine.dfg.extract import boundary_inputs, boundary_outputs  # the split graph is parsed
+
     joined = {join.name for join in segment.joins}
     known = {*boundary_inputs(graph, segment.tasks), *boundary_outputs(graph, segment.tasks)}
     return known.union(joined).issuperset((*segment.inputs, *segment.outputs))

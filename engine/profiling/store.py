@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 
 from engine.profiling.timing import Timing
@@ -14,13 +12,6 @@ _log = logging.getLogger(__name__)
 
 _FILE = "timings-1.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS timings (key TEXT PRIMARY KEY, ns INTEGER, mad_ns INTEGER)"
-
-
-def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Where the user's caches lie: ``$XDG_CACHE_HOME/surplus`` or ``~/.cache/surplus``."""
-    chosen = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
-    base = Path(chosen) if Path(chosen).is_absolute() else Path.home() / ".cache"
-    return base / "surplus"
 
 
 class TimingStore:

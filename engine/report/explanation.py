@@ -13,7 +13,7 @@ from engine.runtime.blame import Blame, Part, median_of
 from engine.runtime.categories import Category
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
-from engine.segmentation.shards import planned_graph
+from engine.segmentation.planned_graph import planned_graph
 from placement.timeline import Span, SpanKind
 
 Row = dict[str, Any]

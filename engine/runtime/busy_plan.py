@@ -16,7 +16,6 @@ import logging
 import threading
 import time
 from dataclasses import replace
-from enum import StrEnum
 
 from engine import _core
 from engine.dfg.graph import Graph
@@ -25,24 +24,11 @@ from engine.profiling.devices import device_kind
 from engine.runtime.lowering import lay_out_plan
 from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
+from engine.runtime.second_plan import SecondPlan as SecondPlan
 from engine.segmentation.plan import Plan, Segment
 from placement.timeline import Timeline
 
 _log = logging.getLogger(__name__)
-
-
-class SecondPlan(StrEnum):
-    """Whether a model may have one.
-
-    A model as one segment gives the same bits on one lane as on all, and so does each of its
-    segments. Several segments made one need not: ONNX Runtime then fuses across their boundaries,
-    and rounds otherwise. ``SAME_CUTS`` keeps the segments as they are but for their widths.
-    """
-
-    NEVER = "never"
-    SAME_BITS = "same bits"
-    SAME_CUTS = "same cuts"
-    ALWAYS = "always"
 
 
 def narrow_plan(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
 
 from engine.dfg.graph import Dim, Graph, Tensor, ValueKind
+from engine.element_type import ElementType
 from engine.errors import InputError
 from engine.shapes import check_rank
+from engine.values import dtype_of
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""
@@ -89,10 +90,9 @@ def checked_input(spec: IoSpec, content: Array) -> Array:
 
 def input_dtype(spec: IoSpec) -> np.dtype[Any] | None:
     """The dtype of a tensor input; None for other kinds, or where the model does not say."""
-    if spec.kind is not ValueKind.TENSOR or spec.elem_type == onnx.TensorProto.UNDEFINED:
+    if spec.kind is not ValueKind.TENSOR or spec.elem_type == ElementType.UNDEFINED:
         return None
-    dtype: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type)
-    return dtype
+    return dtype_of(spec.elem_type)
 
 
 def _array(spec: IoSpec, content: Array) -> np.ndarray[Any, Any]:

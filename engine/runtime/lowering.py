@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine import _core
-from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
 from engine.profiling.devices import device_kind
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
-from engine.runtime.laid_out import LEVEL, laid_out_file, lay_out, refuse
+from engine.runtime.laid_out import LEVEL, laid_out_file, laid_out_path, refuse
 from engine.runtime.segment_store import stored
 from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.shards import planned_graph
+from engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +144,15 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
         for segment in plan.segments:
             if _has_own_kernels(plan, segment):
                 continue
-            lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
+            _lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
+
+
+def _lay_out(graph: Graph, source: Path) -> None:
+    if laid_out_path(source).exists():
+        return
+    from engine.runtime.laying_out import lay_out  # parses what it lays out
+
+    lay_out(graph, source)
 
 
 def _has_own_kernels(plan: Plan, segment: Segment) -> bool:
@@ -190,11 +197,15 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     delivered = {tensor.name for tensor in graph.summary.outputs}
     if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
         return graph.model_path
-    return stored(
-        graph,
-        segment_file_name(segment),
-        lambda: extract(graph, segment.tasks, segment.outputs, segment.joins).SerializeToString(),
-    )
+    return stored(graph, segment_file_name(segment), lambda: _extracted(graph, segment))
+
+
+def _extracted(graph: Graph, segment: Segment) -> bytes:
+    from engine.dfg.extract import extract  # of a segment that nobody has cut out before
+
+    model = extract(graph, segment.tasks, segment.outputs, segment.joins)
+    content: bytes = model.SerializeToString()
+    return content
 
 
 def segment_file_name(segment: Segment) -> str:

@@ -9,55 +9,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from engine import _core
-from engine.cuda_libraries import preload
 from engine.errors import DeviceError, DeviceLostError
-from engine.native import find_cuda_library, load_runtime
+from engine.native import load_runtime
 from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import host_links, link_figures
-from engine.profiling.measured_gpu import STAGING_BYTES
-from engine.profiling.plugins import PREFIX
-from engine.profiling.presence import check_present
-from engine.profiling.roofline import GPUS, SLOWDOWN
+from engine.profiling.plugins import close_plugins
 from engine.runtime import after_fork
+from engine.runtime.cpu_options import cpu_options
+from engine.runtime.emulation_params import EmulationParams as EmulationParams
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class EmulationParams:
-    """How the emulated device departs from its profile; for tests and experiments.
-
-    Parameters
-    ----------
-    submit_ns : int, optional
-        What a submission costs the device's submitting thread; by default what its preset says.
-    slowdown : tuple of float, optional
-        How lanes slow each other; by default what its preset says.
-    capture_ns : int
-        Extra time of each captured segment's first run.
-    fail_capture : bool
-        Whether no graph can be captured: all operators are launched one by one.
-    first_run_ns : int
-        Extra time of each segment's first run.
-    memory_bytes : int
-        Capacity; 0 is unlimited.
-    fail_every : int
-        Every n-th execution fails; 0 is never.
-    lose_at : int
-        The n-th execution loses the device for good; 0 is never.
-    fail_prepare : bool
-        Whether the device refuses to prepare segments.
-    """
-
-    submit_ns: int | None = None
-    slowdown: tuple[float, ...] | None = None
-    capture_ns: int = 0
-    fail_capture: bool = False
-    first_run_ns: int = 0
-    memory_bytes: int = 0
-    fail_every: int = 0
-    lose_at: int = 0
-    fail_prepare: bool = False
 
 
 _LAST_CALLS_S = 5.0
@@ -100,6 +60,10 @@ class _Machines:
         found = [other for other in self.by_key if other == key or gpus & _gpus(other[0])]
         return sorted(found, key=lambda other: self.by_key[other].is_lost)
 
+
+# Hooks at exit run in the reverse order: providers end after the machines that use them.
+atexit.unregister(close_plugins)
+atexit.register(close_plugins)
 
 _MACHINES = _Machines()
 after_fork.watch(_MACHINES)
@@ -186,12 +150,8 @@ def open_machine(
     DeviceError
         Naming what is missing to drive a device, or why it does not start.
     """
-    for spec in specs:
-        check_present(spec)
     load_runtime()
-    if _gpus(specs):
-        preload(runtime=find_cuda_library())
-    options = [_options(spec, emulation or EmulationParams(), reopens) for spec in specs]
+    options = _options(specs, emulation or EmulationParams(), reopens)
     try:
         machine = _core.Machine(options)
     except (RuntimeError, ValueError) as error:
@@ -225,37 +185,11 @@ def _end() -> None:
     _core.await_calls(_LAST_CALLS_S)
 
 
-def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _core.DeviceOptions:
-    options = _core.DeviceOptions()
-    options.kind = spec.kind
-    options.name = spec.name
-    options.lanes = spec.lanes
-    if spec.kind == "cuda":
-        cuda = options.cuda
-        cuda.ordinal = int(spec.memory.partition(":")[2])
-        cuda.sms = spec.sms
-        cuda.library = find_cuda_library()
-        cuda.staging_bytes = STAGING_BYTES
-        cuda.resets_when_lost = reopens
-        options.cuda = cuda
-    if spec.kind == "plugin":
-        options.provider = spec.name.removeprefix(PREFIX)
-    if spec.kind == "emulated":
-        options.replay = spec.replay
-        submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()
-        options.submit_ns = submit_ns if emulation.submit_ns is None else emulation.submit_ns
-        options.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
-        options.capture_ns = emulation.capture_ns
-        options.fail_capture = emulation.fail_capture
-        options.first_run_ns = emulation.first_run_ns
-        options.memory_bytes = emulation.memory_bytes
-        options.fail_every = emulation.fail_every
-        options.lose_at = emulation.lose_at
-        options.fail_prepare = emulation.fail_prepare
-        link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
-        options.h2d_latency_ns = options.d2h_latency_ns = link.latency_ns
-        options.h2d_bytes_per_s = options.d2h_bytes_per_s = link.bytes_per_s
-        options.h2d_occupancy_ns = options.d2h_occupancy_ns = link.occupancy_ns
-        options.staging_bytes = link.staging_bytes or 0
-        options.pageable = link.pageable
-    return options
+def _options(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams, reopens: bool
+) -> list[_core.DeviceOptions]:
+    if all(spec.kind == "cpu" for spec in specs):
+        return [cpu_options(spec) for spec in specs]
+    from engine.runtime.device_options import device_options  # what GPUs need, a CPU does not
+
+    return device_options(specs, emulation, reopens=reopens)

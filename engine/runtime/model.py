@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,6 @@ from engine.runtime.busy_choice import BusyChoice
 from engine.runtime.busy_plan import BusyPlan, SecondPlan
 from engine.runtime.causes import causes_of
 from engine.runtime.companion import Companion
-from engine.runtime.completions import completions
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
@@ -273,6 +271,10 @@ class Model:
 
         ``look`` is handed the run, traced, when it has ended well.
         """
+        import asyncio  # who awaits has it, and who does not is spared it
+
+        from engine.runtime.completions import completions
+
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._check_devices)
         values = self._ports.values(inputs, outputs)

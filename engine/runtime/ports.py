@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
 from engine import _core
 from engine.dfg.graph import Dim, Graph, ValueKind
@@ -22,14 +20,7 @@ from engine.runtime.inputs import (
     output_specs,
 )
 from engine.runtime.lowering import computed_outputs
-from engine.values import from_value, to_value
-
-_NUMPY_TYPES = frozenset(
-    elem_type
-    for elem_type in onnx.TensorProto.DataType.values()
-    if elem_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
-    and onnx.helper.tensor_dtype_to_np_dtype(elem_type).isbuiltin == 1
-)
+from engine.values import NUMPY_TYPES, from_value, to_value
 
 
 class Ports:
@@ -91,7 +82,7 @@ class Ports:
     def query(self, native: _core.Plan) -> _core.Query | None:
         """The native path of a plan of this graph; None unless all are tensors that numpy has."""
         ports = (*self.inputs, *self.outputs)
-        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in _NUMPY_TYPES for s in ports)
+        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in NUMPY_TYPES for s in ports)
         if self._constants or not plain:
             return None
         inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
@@ -136,6 +127,8 @@ def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:
 def _initializers(graph: Graph, names: set[str]) -> dict[str, Array]:
     if not names:
         return {}
+    from onnx import numpy_helper  # few models need it, and a stored plan is opened without
+
     return {
         t.name: numpy_helper.to_array(t, str(graph.folder))
         for t in graph.model.graph.initializer

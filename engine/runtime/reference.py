@@ -12,7 +12,7 @@ from engine import _core
 from engine.dfg.graph import Graph
 from engine.runtime.lowering import segment_file
 from engine.segmentation.plan import Plan
-from engine.segmentation.shards import planned_graph
+from engine.segmentation.planned_graph import planned_graph
 from engine.values import from_value, to_value
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from engine.atomic_file import write_atomic
 from engine.dfg.graph import Graph
-from engine.dfg.optimise import WEIGHTS_FILE
+from engine.dfg.known_graph import WEIGHTS_FILE
 from engine.errors import DeviceError
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from engine.dfg.graph import Graph, ValueKind
-from engine.dfg.partial_join import PartialJoin
+from engine.dfg.join import PartialJoin
 from engine.segmentation.groups import GroupGraph
 
 FEWEST_TENSORS = 4

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from engine.dfg.batch_split import SplitGraph, split_batch
 from engine.dfg.graph import Graph
 from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
 from engine.segmentation.service import ServiceTimes
 from placement.problem import Problem, Task, Tensor
 
@@ -91,22 +90,6 @@ def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int)
         problem=None if service.problem is None else split_problem,
     )
     return Shards(split, split_problem, times)
-
-
-def planned_graph(graph: Graph, plan: Plan) -> Graph:
-    """The graph whose tasks the plan's segments name: split if the plan is.
-
-    Raises
-    ------
-    ValueError
-        If the plan splits a batch that cannot be split.
-    """
-    if plan.shards == 1:
-        return graph
-    split = split_batch(graph, plan.shards)
-    if split is None:
-        raise ValueError(f"the batch cannot be split into {plan.shards}")
-    return split.graph
 
 
 def _time_ns(

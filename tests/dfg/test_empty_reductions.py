@@ -10,8 +10,9 @@ import pytest
 from engine.dfg.empty_reductions import declared_type
 from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
+from engine.dfg.join import PartialJoin
 from engine.dfg.onnx_reader import read
-from engine.dfg.partial_join import PartialJoin, joined_type
+from engine.dfg.partial_join import joined_type
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 14]>

@@ -11,7 +11,8 @@ import pytest
 from engine.dfg import onnx_reader
 from engine.dfg.graph import Graph
 from engine.dfg.onnx_reader import read
-from engine.dfg.summary import SUMMARY_FILE, summary_of
+from engine.dfg.summarise import summary_of
+from engine.dfg.summary import SUMMARY_FILE
 
 
 def unlooked(graph: Graph) -> bool:

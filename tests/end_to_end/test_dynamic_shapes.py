@@ -19,7 +19,7 @@ from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError, InputError
 from engine.native import open_session
-from engine.pipeline import load as load_module
+from engine.pipeline import making as load_module
 from engine.pipeline.load import load
 from engine.pipeline.stages import read_model
 from engine.profiling.devices import parse_devices

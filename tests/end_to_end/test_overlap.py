@@ -16,11 +16,11 @@ from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.coarse import coarse_problem, predict
 from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import make_plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.service import ServiceTimes
 from placement.problem import Problem
 from placement.timeline import Span, SpanKind, Timeline
-from placement.validate import check
+from placement.validator import check
 
 DEVICES = "cpu:1,emulated:gpu"
 SIZE = 400

@@ -37,7 +37,7 @@ from placement.problem import Device, Problem, Task, Tensor
 from placement.random_graphs import DetectorParams, detector, inception, small_random
 from placement.simulator import simulate
 from placement.timeline import SpanKind
-from placement.validate import check
+from placement.validator import check
 
 ANY = settings(max_examples=40, derandomize=True)
 devices = st.sampled_from(DEVICES)

@@ -14,10 +14,11 @@ from pipeline_subject import Subject
 import engine
 from engine.dfg import onnx_reader
 from engine.errors import ConfigError, DeviceError, InputError
-from engine.pipeline import choice
-from engine.pipeline import load as module
+from engine.pipeline import choice, opening
+from engine.pipeline import making as module
 from engine.pipeline.choice import choose
-from engine.pipeline.load import LoadParams, load, load_placed
+from engine.pipeline.load import LoadParams, load
+from engine.pipeline.making import load_placed
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling.devices import parse_devices
@@ -135,14 +136,14 @@ def test_a_plan_that_cannot_be_prepared_is_replaced(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _load(subject)
-    real, failures = module.Model, [DeviceError("no longer there")]
+    real, failures = opening.Model, [DeviceError("no longer there")]
 
     def first_fails(*arguments: Any) -> Model:
         if failures:
             raise failures.pop()
         return real(*arguments)
 
-    monkeypatch.setattr(module, "Model", first_fails)
+    monkeypatch.setattr(opening, "Model", first_fails)
     with caplog.at_level(logging.WARNING):
         assert _load(subject).run(subject.inputs)
     assert "no longer there" in caplog.text
@@ -163,7 +164,9 @@ def test_a_cache_that_cannot_be_written(
 def test_a_plan_that_cannot_be_stored(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "plan_path", lambda *_: subject.path / "below a file" / "plan.json")
+    monkeypatch.setattr(
+        opening, "plan_path", lambda *_: subject.path / "below a file" / "plan.json"
+    )
     with caplog.at_level(logging.WARNING):
         assert _load(subject).run(subject.inputs)
     assert "the plan is not stored" in caplog.text

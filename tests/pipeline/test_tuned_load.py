@@ -16,9 +16,10 @@ from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
 from engine.errors import ConfigError
-from engine.pipeline import load as module
+from engine.pipeline import making as module
 from engine.pipeline import plan_question
-from engine.pipeline.load import LoadParams, load, tune_with
+from engine.pipeline.load import LoadParams, load
+from engine.pipeline.making import tune_with
 from engine.pipeline.stages import read_model
 from engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan
 from engine.runtime.model import Model

@@ -12,11 +12,12 @@ from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
 from engine.dfg.graph import Graph
-from engine.pipeline import stored_plan
+from engine.pipeline import stored_plan, unused_plans
 from engine.pipeline.load import load
 from engine.pipeline.plan_question import question_of
 from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plan import StoredPlan, remove_unused_files, write_plan
+from engine.pipeline.stored_plan import StoredPlan, write_plan
+from engine.pipeline.unused_plans import remove_unused_files
 from engine.profiling.devices import parse_devices
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.lowering import lay_out_plan
@@ -111,7 +112,7 @@ def test_a_damaged_plan_keeps_nothing(graph: Graph) -> None:
 
 
 def test_of_many_plans_the_last_used_stay(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_plan, "_MOST_PLANS", 2)
+    monkeypatch.setattr(unused_plans, "_MOST_PLANS", 2)
     paths = [_store(graph, _plan(graph, 2 + i), i) for i in range(3)]
     for age, path in enumerate(paths):
         os.utime(path, (age, age))

@@ -5,7 +5,7 @@ from placement.placement import Placement
 from placement.problem import Device, Link, Problem, Task, Tensor
 from placement.random_graphs import small_random
 from placement.simulator import SimulatorParams, simulate
-from placement.validate import check
+from placement.validator import check
 
 FIFO = SimulatorParams("fifo")
 

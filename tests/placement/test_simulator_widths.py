@@ -11,7 +11,7 @@ from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.service import ServiceTimes
 from placement.simulator import SimulatorParams, simulate
-from placement.validate import check
+from placement.validator import check
 
 
 def cpu_only(times, edges=(), *, lanes, widths=None):

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from engine.cache_folder import cache_folder
 from engine.dfg.onnx_reader import read
 from engine.errors import ExecutionError, InputError, ProfileError
 from engine.profiling.calibrate import calibrate, random_inputs
@@ -15,7 +16,7 @@ from engine.profiling.cpu_profiler import OVERHEAD_TRIES, ProfilingParams
 from engine.profiling.devices import parse_devices
 from engine.profiling.profile import Profile, TensorProfile
 from engine.profiling.profiler import profile_graph
-from engine.profiling.store import TimingStore, cache_folder
+from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
 
 DEVICES = parse_devices("cpu:2,emulated:gpu")

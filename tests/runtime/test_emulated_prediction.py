@@ -16,14 +16,15 @@ from engine.profiling.devices import parse_devices
 from engine.runtime.machines import EmulationParams, machine_for
 from engine.runtime.model import Model
 from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.segmenter import per_task
 from engine.segmentation.service import ServiceTimes
 from placement.placement import Placement
 from placement.problem import Problem
 from placement.simulator import simulate
 from placement.timeline import SpanKind, Timeline
-from placement.validate import check
+from placement.validator import check
 
 GPU = 1
 WIDE = 24

@@ -15,11 +15,12 @@ import pytest
 from constant_costs import constant_problem, whole_plan
 from onnx import helper, numpy_helper
 
-import engine.runtime.laid_out
+import engine.runtime.laying_out
 from engine.dfg.graph import Graph
 from engine.pipeline.stages import read_model
 from engine.profiling.devices import parse_devices
-from engine.runtime.laid_out import laid_out_file, lay_out
+from engine.runtime.laid_out import laid_out_file
+from engine.runtime.laying_out import lay_out
 from engine.runtime.lowering import lay_out_plan, lower
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
@@ -188,7 +189,7 @@ def test_what_onnx_runtime_cannot_save_is_tried_once(
         calls.append(model)
         raise RuntimeError("cannot be saved")
 
-    monkeypatch.setattr(engine.runtime.laid_out, "open_session", refused)
+    monkeypatch.setattr(engine.runtime.laying_out, "open_session", refused)
     lay_out(graph, graph.model_path)
     lay_out(graph, graph.model_path)
     assert calls == [str(graph.model_path)]

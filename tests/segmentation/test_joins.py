@@ -9,14 +9,16 @@ from counted_calls import LINEAR, CountedName, touches_of
 from onnx import TensorProto, helper
 
 from engine.dfg.graph import Graph
+from engine.dfg.join import PartialJoin
 from engine.dfg.onnx_reader import read
-from engine.dfg.partial_join import PartialJoin, joined_names, joined_type
+from engine.dfg.partial_join import joined_names, joined_type
 from engine.native import open_session
 from engine.runtime.reference import run_reference
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.joins import partial_joins
-from engine.segmentation.plan import Plan, make_plan
+from engine.segmentation.plan import Plan
+from engine.segmentation.plan_making import make_plan
 from engine.segmentation.service import ServiceTimes
 from engine.values import to_value
 from placement.problem import Device, Link, Problem, Task, Tensor

@@ -16,7 +16,7 @@ from engine.segmentation.service import ServiceTimes
 from engine.segmentation.widths import choose_widths
 from placement.placement import Placement
 from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.validate import check
+from placement.validator import check
 
 
 def graph_problem(

@@ -11,7 +11,7 @@ from engine.segmentation.wholesale import cluster_problem, labels, placed
 from placement.policy import make_policy
 from placement.problem import Device, Link, Problem, Task, Tensor
 from placement.simulator import simulate
-from placement.validate import check
+from placement.validator import check
 
 CPU, GPU = 0, 1
 COUNT = 10

@@ -1,0 +1,23 @@
+"""How large the tensors between operators are: what activations.py finds, and summaries keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Activations:
+    """Tensors between operators of one query.
+
+    Parameters
+    ----------
+    peak_bytes : int
+        Most bytes alive at once when tasks run one after another in some order, each
+        tensor from its task to its last reader. Runtimes that compute in place hold less, branches
+        that run side by side more.
+    unknown : int
+        Tensors whose size only a query tells; they count as nothing.
+    """
+
+    peak_bytes: int
+    unknown: int

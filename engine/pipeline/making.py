@@ -1,0 +1,196 @@
+"""From a graph to a model whose plan was measured here and now, and stored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.native import load_runtime
+from engine.pipeline.choice import choose, tune
+from engine.pipeline.during import during
+from engine.pipeline.example_inputs import example_inputs
+from engine.pipeline.example_sizes import inputs_in_question
+from engine.pipeline.given_inputs import check_inputs
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.opening import open_laid_out, open_stored, path_of, question_for
+from engine.pipeline.placement_file import load_placement
+from engine.pipeline.progress import ProgressCallback, no_progress
+from engine.pipeline.slice_model import slice_model
+from engine.pipeline.stages import costs_of, measure, place, read_model
+from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
+from engine.pipeline.tuning_report import TuningReport
+from engine.pipeline.unused_plans import remove_unused_files
+from engine.profiling.profile import Profile
+from engine.runtime.free_memory import release_free_memory
+from engine.runtime.model import Model
+
+_MEASURING = threading.Lock()
+"""Models load side by side, but one is measured at a time: measurements disturb each other."""
+
+
+@dataclass(frozen=True)
+class TunedModel:
+    """A model, how its plan was found, and the file that keeps it (None if not stored)."""
+
+    model: Model
+    report: TuningReport
+    path: Path | None
+
+
+def make(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    progress: ProgressCallback,
+    known: Graph | None = None,
+) -> Model:
+    """Read, profile, place, segment, choose and store.
+
+    Parameters
+    ----------
+    known : Graph, optional
+        The model's, where it was read before and no stored plan of it can be used.
+
+    Raises
+    ------
+    EngineError
+        One of engine/errors.py, naming what is wrong.
+    """
+    graph = known or read_model(path, params.cache)
+    sizes = inputs_in_question(graph, path, inputs)
+    if sizes is None:
+        sizes = example_inputs(graph, path)
+    stored_at = path_of(graph, params, sizes)
+    if known is None and params.reuse:  # the same content under another name
+        model = open_stored(stored_at, graph, params, sizes)
+        if model is not None:
+            return model
+    given = _given(graph, path, inputs)
+    with _MEASURING:
+        return _made(stored_at, graph, params, given, progress)[0]
+
+
+def tune_with(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = no_progress,
+) -> TunedModel:
+    """Tune a model for ``params.tune_s`` seconds, whatever is stored, and store the result.
+
+    Whatever ``params.on_device_loss`` says, a loss ends it: there would be nothing to compare.
+
+    Raises
+    ------
+    ValueError
+        If no time is given.
+    DeviceLostError
+        If a device was lost; it says which and when. Nothing is stored.
+    EngineError
+        One of engine/errors.py, naming what is wrong.
+    """
+    if params.tune_s <= 0:
+        raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
+    load_runtime()
+    params.close_lost()
+    graph = read_model(path, params.cache)
+    given = _given(graph, path, inputs)
+    stored_at = path_of(graph, params, given)
+    with _MEASURING:
+        model, report, stored = _made(stored_at, graph, params, given, progress)
+    assert report is not None, "a time was given"
+    return TunedModel(model, report, stored_at if stored else None)
+
+
+def load_placed(
+    path: str | Path,
+    placement_path: Path,
+    profile_path: Path | None,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = no_progress,
+) -> Model:
+    """Load with a placement from a file instead of a policy's.
+
+    A loss of a device meanwhile ends it, as the placement is for these devices; one at a query is
+    treated as ``params.on_device_loss`` says.
+
+    Parameters
+    ----------
+    profile_path : Path or None
+        The costs; where ``params`` names no devices, its devices are meant. None measures.
+
+    Raises
+    ------
+    PlacementError, ProfileError
+        If a file is malformed or of another model.
+    DeviceLostError
+        If a device was lost; it says which and when.
+    """
+    load_runtime()
+    profile = None if profile_path is None else Profile.load(profile_path)
+    graph = read_model(path, params.cache)
+    given = _given(graph, path, inputs)
+    if profile is not None and not params.devices:
+        params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))
+    params.close_lost()
+    if profile is None:
+        profile = _measured(graph, params, given, progress)
+    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
+    placement = load_placement(placement_path, graph, costs.problem)
+    with during(params, "plans were compared"):
+        return choose(graph, costs, placement, params, given, progress, is_given=True)
+
+
+def _given(graph: Graph, path: str | Path, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What to measure with: all inputs, whatever their sizes."""
+    return check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
+
+
+def _measured(
+    graph: Graph, params: LoadParams, inputs: Mapping[str, Any], progress: ProgressCallback
+) -> Profile:
+    return measure(graph, params.specs(), inputs, params.cache, progress, reopens=params.reopens)
+
+
+def _made(
+    path: Path,
+    graph: Graph,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback,
+) -> tuple[Model, TuningReport | None, bool]:
+    """A new model, how it was tuned if it was, and whether its plan was stored."""
+    profile = _measured(graph, params, inputs, progress)
+    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
+    placement = place(costs.problem, params.policy, params.options)
+    report = None
+    if params.tune_s:
+        question = question_for(graph, params, inputs)
+        known = read_plan(path, graph, question) if params.reuse else None
+        plan = None if known is None else known.plan
+        with during(params, "the model was tuned"):
+            model, report = tune(graph, costs, placement, params, inputs, progress, plan)
+    else:
+        with during(params, "plans were compared"):
+            model = choose(graph, costs, placement, params, inputs, progress)
+    if params.slice_ms:
+        with during(params, "the plan was cut"):
+            model = slice_model(model, costs, placement.policy, params, inputs)
+    if not params.reuse:
+        with during(params, "sessions were opened"):
+            model.open_companion()
+        return model, report, False
+    tuning = None if report is None else report.to_dict()
+    stored = StoredPlan(model.plan, tuning, model.companion)
+    written = write_plan(path, question_for(graph, params, inputs), stored)
+    del model  # before the next one opens its sessions
+    laid_out = open_laid_out(graph, stored, params)
+    if written:
+        remove_unused_files(graph)
+    release_free_memory()
+    return laid_out, report, written

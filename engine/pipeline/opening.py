@@ -1,0 +1,63 @@
+"""A model whose plan is stored: opened without parsing or planning anything.
+
+This and all that it imports is what a start costs beside ONNX Runtime itself, so nothing of ONNX,
+placement, profiling or segmentation is imported here but what reads a plan.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.errors import EngineError
+from engine.pipeline.during import during
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.plan_question import PlanQuestion, question_of
+from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan
+from engine.runtime.lowering import lay_out_plan
+from engine.runtime.model import Model
+
+_log = logging.getLogger(__name__)
+
+
+def path_of(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> Path:
+    """Where the plan for this question lies, if it is stored."""
+    return plan_path(graph, params.specs(), params.policy, params.plan_options(), inputs)
+
+
+def question_for(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) -> PlanQuestion:
+    """What is asked of a plan."""
+    return question_of(graph, params.specs(), params.policy, params.plan_options(), inputs)
+
+
+def open_stored(
+    path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model | None:
+    """The stored plan's model; one that was chosen quickly does where no tuning is asked for."""
+    stored = read_plan(path, graph, question_for(graph, params, inputs))
+    if stored is None or (params.tune_s and stored.tuning is None):
+        return None
+    try:
+        return open_laid_out(graph, stored, params)
+    except EngineError as error:
+        if params.has_lost():
+            raise
+        _log.warning("the stored plan %s is not used: %s", path, error)
+        return None
+
+
+def open_laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:
+    """The plan's model on weights that all processes map; making these files takes a while."""
+    lay_out_plan(graph, stored.plan)
+    with during(params, "sessions were opened"):
+        return Model(
+            graph.unread(),
+            stored.plan,
+            params.machine(),
+            params.second_plan(),
+            params.recovery(),
+            stored.companion,
+        )

@@ -1,0 +1,95 @@
+"""What a start costs in imports, by the modules themselves: a stored plan needs few."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+import engine
+from engine.element_type import ElementType
+
+_FORBIDDEN = (
+    "onnx",
+    "google",
+    "ml_dtypes",
+    "asyncio",
+    "sqlite3",
+    "statistics",
+    "rich",
+    "grpc",
+    "onnxruntime",
+    "engine.convert",
+    "engine.report",
+    "engine.serving",
+    "engine.cli",
+    "engine.dfg.onnx_reader",
+    "engine.dfg.optimise",
+    "engine.pipeline.making",
+    "engine.pipeline.stages",
+    "engine.pipeline.choice",
+    "engine.pipeline.tuning",
+    "engine.profiling.profiler",
+    "engine.profiling.store",
+    "engine.runtime.contest",
+    "engine.runtime.laying_out",
+    "engine.segmentation.segmenter",
+    "engine.segmentation.plan_making",
+    "placement.policy",
+    "placement.simulator",
+    "milp",
+    "models",
+)
+
+_IMPORTED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+
+_ANSWERED = """
+import json, sys
+import numpy as np
+import engine
+
+model = engine.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2")
+model.run({"x": np.ones((2, 3), np.float32)})
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def _modules(code: str, *arguments: str) -> set[str]:
+    """What a fresh interpreter has imported at the end."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _model(folder: Path, rows: int | str) -> Path:
+    helper = onnx.helper
+    ends = [helper.make_tensor_value_info(name, 1, [rows, 3]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    path = folder / "relu.onnx"
+    opsets = [helper.make_opsetid("", 18)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+@pytest.mark.parametrize("rows", [2, "batch"])
+def test_a_stored_plan_imports_nothing_of_onnx_or_planning(tmp_path: Path, rows: int | str) -> None:
+    path, cache = _model(tmp_path, rows), tmp_path / "cache"
+    engine.load(path, cache=cache, devices="cpu:2", selection_ns=0)
+    found = _modules(_ANSWERED, str(path), str(cache))
+    assert not [name for name in _FORBIDDEN if name in found]
+
+
+def test_the_package_itself_imports_next_to_nothing() -> None:
+    new = _modules(f"import engine; {_IMPORTED}") - _modules(_IMPORTED)
+    assert {name for name in new if name.partition(".")[0] in ("engine", "placement")} == {"engine"}
+    assert not {name.partition(".")[0] for name in new} & {"numpy", *_FORBIDDEN}
+
+
+def test_element_types_are_those_of_onnx() -> None:
+    known = dict(onnx.TensorProto.DataType.items())
+    assert {item.name: item.value for item in ElementType}.items() <= known.items()
