@@ -7,7 +7,10 @@
 
 #include <chrono>
 
+#include "bind_limits.hpp"
 #include "bind_value.hpp"
+#include "kernel_watch.hpp"
+#include "ort_cancel.hpp"
 #include "ort_plugin.hpp"
 #include "ort_session.hpp"
 #include "ort_value.hpp"
@@ -25,11 +28,12 @@ using Config = std::map<std::string, std::string>;
 using Clock = std::chrono::steady_clock;
 
 /// The arguments of one run, ready for the C API; holds references to all of them.
-class Call {
+class Call final : public Watched {
  public:
   Call(const InferenceSession& session, const nb::dict& inputs,
        const std::vector<std::string>& outputs)
-      : session_(session) {
+      : session_(session), deadline_ns_(call_deadline_ns()) {
+    KernelWatch::get().start();
     for (const auto& [name, value] : inputs) add_input(nb::cast<std::string>(name), value);
     for (const std::string& name : outputs) add_output(session.output(name));
     if (outputs.empty()) {
@@ -38,15 +42,26 @@ class Call {
   }
 
   /// Blocks; call without the GIL.
-  [[nodiscard]] std::vector<ValuePtr> run() const {
+  [[nodiscard]] std::vector<ValuePtr> run() {
     std::vector<OrtValue*> results(output_names_.size());
-    ort::check(session_.run(input_names_, inputs_.data(), output_names_, results.data(), nullptr));
+    {
+      if (deadline_ns_ != 0) look(now_ns());  // the watch sees only what lasts
+      const KernelWatch::Stay stay(*this);
+      ort::check(session_.run(input_names_, inputs_.data(), output_names_, results.data(),
+                              token_.options()));
+    }
     std::vector<ValuePtr> values;
     values.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       values.push_back(ort::wrap_output(results[i], optional_[i]));
     }
     return values;
+  }
+
+  /// Ends run() soon, this one and later ones.
+  void stop() noexcept { token_.cancel(); }
+  void look(std::int64_t now_ns) noexcept override {
+    if (deadline_ns_ != 0 && now_ns >= deadline_ns_) stop();
   }
 
  private:
@@ -66,6 +81,8 @@ class Call {
   }
 
   const InferenceSession& session_;
+  const std::int64_t deadline_ns_;
+  ort::OrtCancelToken token_;
   std::vector<const char*> input_names_;
   std::vector<const char*> output_names_;
   std::vector<const OrtValue*> inputs_;
@@ -76,20 +93,16 @@ class Call {
 std::vector<PyValue> run(const InferenceSession& session, const nb::dict& inputs,
                          const std::vector<std::string>& outputs) {
   release_deferred_buffers();
-  const Call call(session, inputs, outputs);
+  Call call(session, inputs, outputs);
   std::vector<ValuePtr> results;
-  {
-    const ReleasedGil released;
-    results = call.run();
-  }
+  beside_signals([&] { results = call.run(); }, [&] { call.stop(); });
   std::vector<PyValue> values;
   values.reserve(results.size());
   for (ValuePtr& result : results) values.push_back({std::move(result)});
   return values;
 }
 
-std::vector<std::int64_t> measure(const Call& call, int repeats, std::int64_t budget_ns,
-                                  int warmup) {
+std::vector<std::int64_t> measure(Call& call, int repeats, std::int64_t budget_ns, int warmup) {
   for (int i = 0; i < warmup; ++i) static_cast<void>(call.run());
   std::vector<std::int64_t> durations_ns;
   durations_ns.reserve(static_cast<std::size_t>(repeats));
@@ -108,9 +121,11 @@ std::vector<std::int64_t> measure(const Call& call, int repeats, std::int64_t bu
 std::vector<std::int64_t> time(const InferenceSession& session, const nb::dict& inputs, int repeats,
                                std::int64_t budget_ns, int warmup) {
   if (repeats < 1) throw std::invalid_argument("repeats must be at least 1");
-  const Call call(session, inputs, {});
-  const ReleasedGil released;
-  return measure(call, repeats, budget_ns, warmup);
+  Call call(session, inputs, {});
+  std::vector<std::int64_t> durations_ns;
+  beside_signals([&] { durations_ns = measure(call, repeats, budget_ns, warmup); },
+                 [&] { call.stop(); });
+  return durations_ns;
 }
 
 void construct(InferenceSession* self, const std::variant<nb::bytes, std::string>& model, int width,

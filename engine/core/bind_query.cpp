@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "bind_buffer.hpp"
+#include "bind_limits.hpp"
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
+#include "signal_hook.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -52,8 +54,14 @@ std::int64_t until_ns(double timeout_s) {
 
 bool wait_for(Run& run, std::int64_t until_ns, bool help) {
   if (help && until_ns == 0 && !run.plan().lasts_long()) {
-    const ReleasedGil released;
-    return run.wait(0, true);
+    const bool hears = handles_signals();
+    if (hears) run.hear_signals();
+    {
+      const ReleasedGil released;
+      run.wait(0, true);
+    }
+    if (hears && SignalHook::get().remove() && PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
   }
   for (;;) {
     const std::int64_t slice_end_ns = now_ns() + slice_ns;
@@ -75,11 +83,22 @@ PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double ti
   const std::int64_t start_ns = coarse_now_ns();
   const std::int64_t limit_ns = until_ns(timeout_s);
   PyRun started{self.owner, {}};
+  RunOptions options{.deadline_ns = call_deadline_ns(), .traced = traced};
+  bool was_stopped = false;
   if (limit_ns == 0 && !plan.lasts_long()) {
-    const ReleasedGil released;
-    started.run = plan.machine().run(plan, inputs, {.traced = traced}, 0);
-  } else {
-    started.run = plan.machine().submit(plan, inputs, {.traced = traced});
+    options.hears_signals = handles_signals();
+    {
+      const ReleasedGil released;
+      started.run = plan.machine().run(plan, inputs, options, 0);
+    }
+    was_stopped = options.hears_signals && SignalHook::get().remove() &&
+                  started.run->outcome() == Outcome::cancelled;
+    if (was_stopped && PyErr_CheckSignals() != 0) throw nb::python_error();
+    options.hears_signals = false;
+  }
+  // Also again, where the signal's handler did not raise.
+  if (!started.run.get() || was_stopped) {
+    started.run = plan.machine().submit(plan, inputs, options);
     wait_or_cancel(*started.run, limit_ns);
   }
   plan.note_duration(coarse_now_ns() - start_ns);
@@ -167,7 +186,7 @@ class PyQuery {
     std::vector<ValuePtr> values;
     if (!collect(inputs, values)) return nb::none();
     release_deferred_buffers();
-    const RunOptions options{.deadline_ns = deadline_ns, .priority = priority};
+    const RunOptions options{.deadline_ns = limited(deadline_ns), .priority = priority};
     return nb::cast(PyRun{plan_.owner, plan_.plan->machine().submit(*plan_.plan, values, options)});
   }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_limits.hpp"
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
 #include "completion_queue.hpp"
@@ -46,7 +47,7 @@ nb::list to_list(const std::vector<ValuePtr>& values) {
 PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns, int priority,
              bool traced, const PyCompletionQueue* completions, std::int64_t tag) {
   release_deferred_buffers();
-  RunOptions options{.deadline_ns = deadline_ns,
+  RunOptions options{.deadline_ns = limited(deadline_ns),
                      .priority = priority,
                      .traced = traced,
                      .completions = completions != nullptr ? completions->queue : nullptr,
@@ -121,6 +122,13 @@ void bind_run(nb::module_& m) {
             return reasons;
           },
           "Nodes that were to be captured and could not, and why.")
+      .def(
+          "limit_time",
+          [](const PyPlan& self, std::int64_t limit_ns) { self.plan->limit_time(limit_ns); },
+          "limit_ns"_a,
+          R"(End runs whose kernels take longer, between the first and the last; 0 is no limit.
+
+Their status is then "deadline". An operator that does not end by itself cannot be ended.)")
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
            "completions"_a.none() = nb::none(), "tag"_a = 0)
       .def(

@@ -83,6 +83,7 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
   cuda::check_alone(params.devices);
   std::shared_ptr<Machine> machine(new Machine(params));
   for (const auto& executor : machine->executors_) executor->start();
+  KernelWatch::get().start();
   return machine;
 }
 

@@ -1,6 +1,7 @@
 // The Python module engine._core.
 #include <nanobind/nanobind.h>
 
+#include "bind_limits.hpp"
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
 
@@ -15,4 +16,5 @@ NB_MODULE(_core, m) {
   engine::bind_builder(m);
   engine::bind_run(m);
   engine::bind_query(m);
+  engine::bind_limits(m);
 }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "ort_cancel.hpp"
 #include "ort_output_pool.hpp"
 #include "ort_plugin.hpp"
 #include "ort_value.hpp"
@@ -18,6 +19,7 @@ namespace engine {
 namespace {
 
 using ort::InferenceSession;
+using ort::OrtCancelToken;
 
 /// An array that needs no allocation up to the size that nearly every segment has.
 template <typename T>
@@ -36,34 +38,6 @@ class Scratch {
   std::array<T, 16> few_{};
   std::vector<T> many_;
   T* data_;
-};
-
-class OrtCancelToken final : public CancelToken {
- public:
-  OrtCancelToken()
-      : api_(ort::Runtime::get().api()),
-        options_(ort::create<OrtRunOptions>(api_.create_run_options)) {}
-  void cancel() noexcept override {
-    cancelled_.store(true, std::memory_order_relaxed);  // relaxed: a hint to stop, orders nothing
-    ignore(api_.set_terminate(options_.get()));
-  }
-  void reset() noexcept override {
-    cancelled_.store(false, std::memory_order_relaxed);  // relaxed: no kernel is running
-    ignore(api_.unset_terminate(options_.get()));
-  }
-  [[nodiscard]] bool is_cancelled() const noexcept override {
-    return cancelled_.load(std::memory_order_relaxed);  // relaxed: see cancel()
-  }
-  [[nodiscard]] const OrtRunOptions* options() const noexcept { return options_.get(); }
-
- private:
-  void ignore(OrtStatus* status) const noexcept {
-    if (status != nullptr) api_.release_status(status);
-  }
-
-  const ort::Api& api_;
-  ort::Handle<OrtRunOptions> options_;
-  std::atomic<bool> cancelled_{false};
 };
 
 class OrtKernel final : public Kernel {

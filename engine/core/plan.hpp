@@ -113,6 +113,15 @@ class Plan : public std::enable_shared_from_this<Plan> {
     if (is_long != lasts_long()) lasts_long_.store(is_long, std::memory_order_relaxed);
   }
 
+  /// How long the kernels of a run may take from the first to the last; 0: no limit.
+  [[nodiscard]] std::int64_t time_limit_ns() const noexcept {
+    return time_limit_ns_.load(std::memory_order_relaxed);  // relaxed: a run sees it a tick later
+  }
+  /// For runs in flight, too. To within KernelWatch's tick.
+  void limit_time(std::int64_t limit_ns) const noexcept {
+    time_limit_ns_.store(limit_ns, std::memory_order_relaxed);  // relaxed: see above
+  }
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   void give_back(Run* run) const;
@@ -136,6 +145,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::uint32_t sink_count_ = 0;
 
   mutable std::atomic<bool> lasts_long_{false};
+  mutable std::atomic<std::int64_t> time_limit_ns_{0};
   mutable MpmcRing<Run*> pool_{256};
   mutable std::mutex runs_mutex_;
   mutable std::vector<std::unique_ptr<Run>> runs_;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "completion_queue.hpp"
+#include "signal_hook.hpp"
 
 namespace engine {
 
@@ -55,6 +56,9 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   error_.clear();
   error_node_ = -1;
   if (token_) token_->reset();
+  // relaxed, both: no kernel is running
+  hears_signals_.store(options_.hears_signals, std::memory_order_relaxed);
+  watched_since_ns_.store(0, std::memory_order_relaxed);
   // relaxed, all: handing the first nodes to their queues publishes them
   helper_event_.store(nullptr, std::memory_order_relaxed);
   done_.store(false, std::memory_order_relaxed);
@@ -164,6 +168,29 @@ bool Run::check_limits() noexcept {
   return stopped();
 }
 
+void Run::look(std::int64_t now_ns) noexcept {
+  if (stopped()) return;
+  if (hears_signals_.load(std::memory_order_relaxed)) {  // relaxed: see hear_signals()
+    SignalHook::get().set();
+    if (SignalHook::get().heard()) return cancel();
+  }
+  if (options_.deadline_ns != 0 && now_ns >= options_.deadline_ns) {
+    stop(Outcome::deadline);
+    return;
+  }
+  const std::int64_t limit_ns = plan_.time_limit_ns();
+  if (limit_ns == 0) return;
+  // relaxed, both: the watch's thread is the only one to use it while kernels run
+  const std::int64_t since_ns = watched_since_ns_.load(std::memory_order_relaxed);
+  if (since_ns == 0) {
+    watched_since_ns_.store(now_ns, std::memory_order_relaxed);
+  } else if (now_ns - since_ns >= limit_ns && stop(Outcome::deadline)) {
+    // Ours alone: the run cannot end before the kernel that is looked at has.
+    error_ = "it has computed for longer than its limit of " +
+             std::to_string(limit_ns / 1'000'000) + " ms";
+  }
+}
+
 void Run::take_inputs(const PlanNode& node, NodeValues& values) {
   for (const std::uint32_t index : plan_.inputs_of(node)) {
     ValuePtr& taken = values.inputs.emplace_back();
@@ -190,6 +217,7 @@ void Run::take_inputs(const PlanNode& node, NodeValues& values) {
 bool Run::compute(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept {
   try {
     values.outputs.resize(node.end_output - node.first_output);
+    const KernelWatch::Stay stay(*this);
     if (node.kernel != nullptr) node.kernel->execute(values.inputs, values.outputs, token_.get());
     return true;
   } catch (const std::exception& error) {

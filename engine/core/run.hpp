@@ -11,6 +11,7 @@
 
 #include "clock.hpp"
 #include "kernel.hpp"
+#include "kernel_watch.hpp"
 #include "machine.hpp"
 #include "parker.hpp"
 #include "plan.hpp"
@@ -32,6 +33,7 @@ struct RunOptions {
   std::int64_t deadline_ns = 0;  ///< on the monotonic clock; 0: none
   int priority = 0;              ///< the higher goes first
   bool traced = false;           ///< record spans
+  bool hears_signals = false;    ///< its caller, which computes, is who handles signals
   std::shared_ptr<CompletionQueue> completions = nullptr;
   std::int64_t tag = 0;  ///< the caller's, untouched
 };
@@ -72,7 +74,7 @@ class RunPtr {
 /// Thread-safe where not said otherwise. A run is done when every node was executed or, after
 /// the first failure, cancel or passed deadline, skipped; so every run ends, and its counters
 /// and slots are then as before its start: each resets when it reaches zero.
-class Run {
+class Run final : public Watched {
  public:
   Run(const Plan& plan, std::unique_ptr<CancelToken> token);
   ~Run();
@@ -119,6 +121,13 @@ class Run {
   [[nodiscard]] bool stopped() const noexcept {
     // relaxed: as in should_skip()
     return outcome_.load(std::memory_order_relaxed) != Outcome::pending;
+  }
+  /// Ends the run if its deadline has passed, or if its kernels have run for the plan's limit.
+  void look(std::int64_t now_ns) noexcept override;
+  /// From now on a signal ends it: who handles signals is about to compute. SignalHook::remove()
+  /// once it has ended.
+  void hear_signals() noexcept {
+    hears_signals_.store(true, std::memory_order_relaxed);  // relaxed: a later look sees it
   }
   /// First one wins; later ones have no effect. For lanes that execute a node of this run.
   void fail(std::uint32_t node, const std::string& what) noexcept;
@@ -224,6 +233,8 @@ class Run {
   RunOrder order_;
   std::string error_;
   int error_node_ = -1;
+  std::atomic<bool> hears_signals_{false};
+  std::atomic<std::int64_t> watched_since_ns_{0};  ///< when the watch first saw it; 0: not yet
   std::atomic<EventCount*> helper_event_{nullptr};
   EventCount event_;
   std::atomic<bool> done_{false};
