@@ -531,6 +531,13 @@ class Plan:
     def uncaptured(self) -> dict[int, str]:
         """Nodes that were to be captured and could not, and why."""
 
+    def limit_time(self, limit_ns: int) -> None:
+        """
+        End runs whose kernels take longer, between the first and the last; 0 is no limit.
+
+        Their status is then "deadline". An operator that does not end by itself cannot be ended.
+        """
+
     def submit(
         self,
         inputs: Sequence[Value | None],
@@ -607,3 +614,10 @@ class Query:
 
     def outputs(self, run: Run) -> dict[str, numpy.ndarray]:
         """Outputs by name of a run that ended well, of any plan of the same model."""
+
+def limit_calls(deadline_ns: int) -> int:
+    """
+    End what this thread runs, here or in plans, when that moment has passed.
+
+    It is on time.monotonic_ns()'s clock; 0 is no limit. Returns what held before.
+    """
