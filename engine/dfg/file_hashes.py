@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
+from engine.cache.notes import read_note, write_note
+from engine.cache.private import private_folder
 
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently could change again without a new time stamp, as in git's index."""
@@ -54,25 +54,20 @@ class FileHashes:
 
     def parts(self, digest: str) -> list[str] | None:
         """Names of the other files that the file of this digest refers to; None if unknown."""
-        try:
-            found = json.loads(self._parts_note(digest).read_text())
-        except (OSError, ValueError):
-            return None
+        found = read_note(self._parts_note(digest))
         whole = isinstance(found, list) and all(isinstance(name, str) for name in found)
         return found if whole else None
 
     def remember_parts(self, digest: str, names: list[str]) -> None:
         """Note which other files the file of this digest refers to."""
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomic(self._parts_note(digest), json.dumps(names).encode())
+            write_note(private_folder(self._folder) / f"{digest}.parts", names)
 
     def _parts_note(self, digest: str) -> Path:
         return self._folder / f"{digest}.parts"
 
     def _remember(self, note: Path, state: list[int], digest: str) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(note, json.dumps({"state": state, "sha256": digest}).encode())
+        write_note(private_folder(self._folder) / note.name, {"state": state, "sha256": digest})
 
 
 def _hash(file: Path) -> str:
@@ -82,8 +77,8 @@ def _hash(file: Path) -> str:
 
 def _recall(note: Path, state: list[int]) -> str | None:
     try:
-        found = json.loads(note.read_text())
+        found = read_note(note)
         digest = found["sha256"] if found["state"] == state else None
         return digest if isinstance(digest, str) and len(bytes.fromhex(digest)) == 32 else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from engine.cache.private import private_folder
+from engine.cache.sealed_file import is_intact
 from engine.dfg.content import Content
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
@@ -18,7 +20,7 @@ RUNNABLE_FILE = "runnable.onnx"
 
 WEIGHTS_FILE = "weights.bin"
 
-_FORMAT = 3
+_FORMAT = 4
 """Counts up when what is stored in the cache changes its meaning."""
 
 
@@ -27,7 +29,7 @@ def known_graph(path: Path | str, cache_folder: Path | str) -> Graph | None:
 
     What is wrong with the file, if anything, is said by who reads it.
     """
-    path, cache_folder = Path(path).absolute(), Path(cache_folder).absolute()
+    path, cache_folder = Path(path).absolute(), private_folder(Path(cache_folder).absolute())
     if not path.is_file():
         return None
     digest = known_source_hash(path, hashes_in(cache_folder))
@@ -56,8 +58,8 @@ def folder_of(digest: str, cache_folder: Path) -> Path:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether the folder holds a graph."""
-    return (folder / MODEL_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
+    """Whether the folder holds a graph, and all of it is what was written."""
+    return is_intact(folder / MODEL_FILE)
 
 
 def hashes_in(cache_folder: Path) -> FileHashes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -13,8 +14,13 @@ from engine.dfg.source_hash import external_file, hash_of
 from engine.errors import ModelError
 
 
-def parse(path: Path) -> onnx.ModelProto:
+def parse(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> onnx.ModelProto:
     """Read the protobuf; weights in other files stay there.
+
+    Parameters
+    ----------
+    read : callable
+        How to read the file; ``read_sealed`` for one of the cache.
 
     Raises
     ------
@@ -22,7 +28,7 @@ def parse(path: Path) -> onnx.ModelProto:
         If the file cannot be read, is no ONNX model, or has no graph.
     """
     try:
-        model = onnx.ModelProto.FromString(path.read_bytes())
+        model = onnx.ModelProto.FromString(read(path))
     except OSError as error:
         raise ModelError(f"{path}: {error.strerror or error}") from error
     except (DecodeError, ValueError, MemoryError) as error:

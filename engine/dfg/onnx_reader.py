@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import shutil
 import tempfile
@@ -11,12 +10,17 @@ from pathlib import Path
 
 import onnx
 
+from engine.cache.private import make_unchanging, private_folder, temporary_folder, write_private
+from engine.cache.proven_files import keep_notes
+from engine.cache.sealed_file import read_sealed, sealed
 from engine.dfg.build import content_of
 from engine.dfg.content import Content
 from engine.dfg.file_hashes import FileHashes
 from engine.dfg.graph import Graph
 from engine.dfg.known_graph import (
     MODEL_FILE,
+    RUNNABLE_FILE,
+    WEIGHTS_FILE,
     folder_of,
     graph_of,
     hashes_in,
@@ -50,7 +54,7 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
     ModelError
         In one line: the file and why it cannot be used.
     """
-    path, cache_folder = Path(path).absolute(), Path(cache_folder).absolute()
+    path, cache_folder = Path(path).absolute(), private_folder(Path(cache_folder).absolute())
     if path.exists() and not path.is_file():  # a device may never end
         raise ModelError(f"{path}: not a regular file")
     try:
@@ -104,7 +108,7 @@ def content_in(folder: Path) -> Content:
     ModelError
         If its file is gone or damaged.
     """
-    return content_of(parse(folder / MODEL_FILE))
+    return content_of(parse(folder / MODEL_FILE, read_sealed))
 
 
 def _optimised(
@@ -133,16 +137,28 @@ def _published(
     try:
         optimise(path, model, fresh)
         optimised = parse(fresh / MODEL_FILE)
+        _seal(fresh)
         return _publish(fresh, stored), optimised
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
 
 
+def _seal(folder: Path) -> None:
+    """Have the model's file prove its weights, and its form without defaults if it has one."""
+    make_unchanging(folder / WEIGHTS_FILE)
+    parts = [WEIGHTS_FILE]
+    for name in (RUNNABLE_FILE, MODEL_FILE):
+        file = folder / name
+        if file.exists():
+            write_private(file, sealed(file.read_bytes(), folder, parts))
+            parts.append(name)
+    keep_notes(folder)
+
+
 def _new_folder(cache_folder: Path) -> Path:
     """A private folder, in the cache so that publishing it is one rename, else temporary."""
     try:
-        cache_folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=".new-", dir=cache_folder))
     except OSError as error:
         return _temporary(cache_folder, error)
@@ -150,16 +166,13 @@ def _new_folder(cache_folder: Path) -> Path:
 
 def _temporary(cache_folder: Path, error: OSError) -> Path:
     _log.warning("cache %s cannot be written (%s): not cached", cache_folder, error)
-    folder = Path(tempfile.mkdtemp(prefix="surplus-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return temporary_folder()
 
 
 def _publish(fresh: Path, stored: Path) -> Path:
     """Rename into place; another process that was faster wins, a damaged copy gives way."""
     if fresh.parent != stored.parent:
         return fresh
-    fresh.chmod(0o755)
     damaged = stored.with_name(f".old-{fresh.name}")
     try:
         if stored.exists():

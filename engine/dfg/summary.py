@@ -5,12 +5,11 @@ With it a model is loaded and answers without its graph in memory (engine/dfg/gr
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.atomic_file import write_atomic
+from engine.cache.notes import read_note, write_note
 from engine.dfg.activation_size import Activations
 from engine.dfg.content import Tensor, ValueKind
 
@@ -49,7 +48,7 @@ class Summary:
 def read_summary(model: Path) -> Summary | None:
     """The summary beside a model; None where there is none, or one of another file."""
     try:
-        raw = json.loads(model.with_name(SUMMARY_FILE).read_text())
+        raw = read_note(model.with_name(SUMMARY_FILE))
         if raw["format"] != _FORMAT or raw["model"] != _state(model):
             return None
         return _summary(raw["summary"])
@@ -66,7 +65,7 @@ def write_summary(model: Path, summary: Summary) -> None:
         If the folder cannot be written.
     """
     document = {"format": _FORMAT, "model": _state(model), "summary": asdict(summary)}
-    write_atomic(model.with_name(SUMMARY_FILE), json.dumps(document).encode())
+    write_note(model.with_name(SUMMARY_FILE), document)
 
 
 def _state(model: Path) -> list[int]:

@@ -6,14 +6,13 @@ are noted beside the graph.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.atomic_file import write_atomic
+from engine.cache.notes import read_note, write_note
 from engine.dfg.graph import Graph
 from engine.pipeline.given_inputs import beside_model, check_inputs, read_inputs
 from engine.pipeline.plan_question import has_open_sizes, open_sizes
@@ -56,13 +55,12 @@ def remember_sizes(graph: Graph, inputs: Mapping[str, Any]) -> None:
     """Note the sizes of made-up inputs; a cache that cannot be written costs time."""
     if has_open_sizes(graph):
         with suppress(OSError):
-            text = json.dumps(open_sizes(graph, inputs))
-            write_atomic(graph.folder / _FILE, text.encode())
+            write_note(graph.folder / _FILE, open_sizes(graph, inputs))
 
 
 def _remembered(graph: Graph) -> dict[str, Any] | None:
     try:
-        found = json.loads((graph.folder / _FILE).read_text())
+        found = read_note(graph.folder / _FILE)
         return {str(name): Sized(tuple(map(int, shape))) for name, shape in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return None

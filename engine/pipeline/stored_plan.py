@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from engine.atomic_file import write_atomic
+from engine.cache.private import read_private, write_private
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.native import load_runtime
@@ -92,7 +92,7 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     try:
-        write_atomic(path, f"{digest}\n{text}".encode())
+        write_private(path, f"{digest}\n{text}".encode())
     except OSError as error:
         _log.warning("the plan is not stored: %s", error)
         return False
@@ -160,7 +160,7 @@ def read_document(path: Path) -> dict[str, Any]:
     OSError
         If it cannot be read.
     """
-    digest, _, text = path.read_text().partition("\n")
+    digest, _, text = read_private(path).decode().partition("\n")
     if hashlib.sha256(text.encode()).hexdigest() != digest:
         raise DamagedError("plan: damaged")
     try:

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from pathlib import Path
 
+from engine.cache.private import private_folder
 from engine.profiling.timing import Timing
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ class TimingStore:
 
     def __init__(self, folder: Path | None) -> None:
         self._known: dict[str, Timing] = {}
-        self._database = None if folder is None else _open(folder / _FILE)
+        self._database = None if folder is None else _open(private_folder(folder) / _FILE)
 
     def get(self, key: str) -> Timing | None:
         """The time stored under ``key``."""
@@ -73,7 +74,7 @@ def _open(path: Path) -> sqlite3.Connection | None:
     """Open or create the file; one that is no database is replaced."""
     for attempt in range(2):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o600)  # files that SQLite makes beside it are as private
             database = sqlite3.connect(path, timeout=5)
         except (OSError, sqlite3.Error) as error:
             _log.warning("measured times are not stored in %s: %s", path, error)

@@ -7,7 +7,8 @@ import hashlib
 import logging
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
+from engine.cache.private import write_private
+from engine.cache.sealed_file import is_intact, read_sealed, sealed
 from engine.profiling.machine import machine_fingerprint
 
 _log = logging.getLogger(__name__)
@@ -24,16 +25,16 @@ def laid_out_file(source: Path) -> Path | None:
     It is good for this ONNX Runtime on processors like this one.
     """
     target = laid_out_path(source)
-    try:
-        return target if target.stat().st_size else None
-    except OSError:
-        return None
+    return target if is_intact(target) and read_sealed(target) else None
 
 
 def refuse(laid_out: Path) -> None:
-    """Note that ONNX Runtime does not load what it saved, so that nobody tries it again."""
+    """Note that ONNX Runtime does not load what it saved, so that nobody tries it again.
+
+    The note is an empty model.
+    """
     try:
-        write_atomic(laid_out, b"")
+        write_private(laid_out, sealed(b"", laid_out.parent))
     except OSError as error:
         _log.warning("%s: %s", laid_out.name, error)
 

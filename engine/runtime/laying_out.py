@@ -20,10 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from engine.atomic_file import write_atomic
+from engine import _core
+from engine.cache.private import write_private, write_unchanging
+from engine.cache.proven_files import sum_of
+from engine.cache.sealed_file import is_intact, sealed
 from engine.dfg.constants import external_place, tensors_of_model
 from engine.dfg.graph import Graph
-from engine.dfg.model_file import parse
+from engine.dfg.model_file import external_names, parse
 from engine.dfg.value_types import forget_known_types
 from engine.errors import ModelError, one_line
 from engine.native import open_session
@@ -59,7 +62,7 @@ def lay_out(graph: Graph, source: Path) -> None:
         The segment's file, beside the graph's weights.
     """
     target = laid_out_path(source)
-    if target.exists():
+    if is_intact(target):
         return
     try:
         _make(graph, source, target)
@@ -72,25 +75,26 @@ def _make(graph: Graph, source: Path, target: Path) -> None:
     try:
         saved = work / "saved.onnx"
         open_session(str(source), level="all", config=_CONFIG, optimized_path=str(saved))
-        content = _stored(graph, parse(saved), work, source.parent)
+        content, parts = _stored(graph, parse(saved), work, source.parent)
     except (RuntimeError, MemoryError, ModelError, ValueError) as error:
         _log.info("%s cannot be laid out: %s", source.name, one_line(error))
-        content = b""
+        content, parts = b"", []
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    write_atomic(target, content)
+    write_private(target, sealed(content, source.parent, parts))
 
 
-def _stored(graph: Graph, model: onnx.ModelProto, work: Path, folder: Path) -> bytes:
-    """The model's bytes, once its weights lie in files of ``folder``."""
+def _stored(
+    graph: Graph, model: onnx.ModelProto, work: Path, folder: Path
+) -> tuple[bytes, list[str]]:
+    """The model's bytes, once its weights lie in files of ``folder``, and these files' names."""
     weights = [t for t in tensors_of_model(model) if external_place(t) is not None]
     if weights:
         saved, original = _mapped(work / _WEIGHTS), _mapped(folder / _WEIGHTS)
         for tensor in weights:
             _store(tensor, _Sources(graph, folder, saved, original))
     forget_known_types(model)
-    content: bytes = model.SerializeToString()
-    return content
+    return model.SerializeToString(), external_names(model, folder)
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,16 @@ def _same(known: onnx.TensorProto, content: Bytes, original: Bytes) -> bool:
 def _kept(content: bytes, folder: Path) -> str:
     """Name of the file with that content."""
     name = f"weight-{hashlib.blake2b(content, digest_size=16).hexdigest()}.bin"
-    if not (folder / name).exists():
-        write_atomic(folder / name, content)
+    if not _holds(folder / name, content):
+        write_unchanging(folder / name, content)
     return name
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return sum_of(path) == (len(content), _core.checksum(content))
+    except OSError:
+        return False
 
 
 def _point(tensor: onnx.TensorProto, place: tuple[str, int, int | None] | None) -> None:

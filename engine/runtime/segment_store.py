@@ -7,17 +7,16 @@ no symbolic link either, so the stand-in holds a hard link to them, or else a co
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
+from engine.cache.private import temporary_folder, write_private
+from engine.cache.sealed_file import is_intact, sealed
 from engine.dfg.graph import Graph
 from engine.dfg.known_graph import WEIGHTS_FILE
 from engine.errors import DeviceError
@@ -48,7 +47,7 @@ def stored(graph: Graph, name: str, make: Callable[[], bytes]) -> Path:
     if graph.folder in _STAND_INS.by_folder:
         folders.append(_STAND_INS.by_folder[graph.folder])
     for folder in folders:
-        if (folder / name).exists():
+        if is_intact(folder / name):
             return folder / name
     content = make()
     try:
@@ -61,15 +60,14 @@ def stored(graph: Graph, name: str, make: Callable[[], bytes]) -> Path:
 
 
 def _written(path: Path, content: bytes) -> Path:
-    write_atomic(path, content)
+    write_private(path, sealed(content, path.parent, [WEIGHTS_FILE]))
     return path
 
 
 def _stand_in(folder: Path, reason: OSError) -> Path:
     with _STAND_INS.lock:
         if folder not in _STAND_INS.by_folder:
-            made = Path(tempfile.mkdtemp(prefix="surplus-"))
-            atexit.register(shutil.rmtree, made, ignore_errors=True)
+            made = temporary_folder()
             _log.warning("%s cannot be written (%s): segments are kept in %s", folder, reason, made)
             _link(folder / WEIGHTS_FILE, made / WEIGHTS_FILE)
             _STAND_INS.by_folder[folder] = made

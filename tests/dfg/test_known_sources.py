@@ -35,7 +35,9 @@ def parsed(monkeypatch) -> list[str]:
     """Names of the files that are parsed from now on."""
     names: list[str] = []
     parse = onnx_reader.parse
-    monkeypatch.setattr(onnx_reader, "parse", lambda p: (names.append(p.name), parse(p))[1])
+    monkeypatch.setattr(
+        onnx_reader, "parse", lambda p, *how: (names.append(p.name), parse(p, *how))[1]
+    )
     return names
 
 

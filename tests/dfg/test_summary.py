@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
+from engine.cache.notes import read_note, write_note
 from engine.dfg import onnx_reader
 from engine.dfg.graph import Graph
 from engine.dfg.onnx_reader import read
@@ -61,10 +61,10 @@ def test_a_damaged_summary_costs_only_time(rich: Path, tmp_path: Path, text: str
 def test_a_summary_that_lacks_a_field_is_made_again(rich: Path, tmp_path: Path) -> None:
     first = read(rich, tmp_path / "cache")
     note = first.folder / SUMMARY_FILE
-    for field in json.loads(note.read_text())["summary"]:
-        document = json.loads(note.read_text())
+    for field in read_note(note)["summary"]:
+        document = read_note(note)
         del document["summary"][field]
-        note.write_text(json.dumps(document))
+        write_note(note, document)
         assert read(rich, tmp_path / "cache").summary == first.summary
 
 

@@ -1,0 +1,1 @@
+"""The user's cache: private folders and files, and proof that a file is what was written."""
