@@ -110,10 +110,11 @@ bench: install  ## every table of docs/PERFORMANCE.md; on a quiet machine
 bench-check: install  ## whether the ratios to the peers became worse than the stored ones
 	$(BIN)/python -m bench.check
 
-# All that only a GPU can show, in less than eight minutes; again to go on where it was stopped.
+# All that only a GPU can show: five minutes for what must be asked first (FIRST=1: that alone), less
+# than eight for the rest; again to go on where it was stopped.
 # Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
 gpu-check: install  ## all that only a GPU can show (docs/GPU.md)
-	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES))
+	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES)) $(if $(FIRST),--first)
 
 clean:  ## removes what was built; .venv stays
 	rm -rf build

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench import gpu_check, result_file
 from bench.built_models import FOLDER
 from bench.gpu_check.check import Check, CheckParams
-from bench.gpu_check.parts import full, short
-from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
+from bench.gpu_check.parts import Part, first, full, short
+from bench.gpu_check.setting import Setting, folder_name, gpu_title, mark_of, timed_devices
 from bench.gpu_check.summary import summary
 from engine.atomic_file import write_atomic
 from engine.errors import EngineError
 from engine.profiling.devices import available_cores, parse_devices
 from engine.profiling.presence import check_present
+
+FIRST_SECONDS = 300.0
+"""For the first stage, beside all else."""
 
 SECONDS = 465.0
 """Less than eight minutes."""
@@ -42,19 +46,32 @@ def main() -> int:
     devices = timed_devices(args.devices)
     setting = Setting(devices, args.work, args.results / folder_name(title), 0.0)
     machine = {**result_file.machine(), "gpu": title, "devices": devices}
-    parts = (short if args.short else full)(max(1, available_cores() // 2))
-    params = CheckParams(setting, args.seconds, args.anew)
-    check = Check(parts, params, machine, lambda line: print(f"{_mark(title)}{line}", flush=True))
-    check.play()
-    stored = {name: store.units for name, store in check.stores.items()}
+    stored = {}
+    for parts, params in _stages(args, setting):
+        check = Check(
+            parts, params, machine, lambda line: print(f"{_mark(title)}{line}", flush=True)
+        )
+        check.play()
+        stored |= {name: store.units for name, store in check.stores.items()}
     page = summary(title, machine, stored)
     write_atomic(setting.results / "README.md", page.encode())
     print(f"\n{page}\n{_mark(title)}written to {setting.results}")
     return int(any("error" in found for units in stored.values() for found in units.values()))
 
 
+def _stages(
+    args: argparse.Namespace, setting: Setting
+) -> Iterator[tuple[tuple[Part, ...], CheckParams]]:
+    """What a first GPU must be asked, which are questions to CUDA, and then all else."""
+    if not setting.is_emulated:
+        yield first(), CheckParams(setting, FIRST_SECONDS, args.anew, failed_last=True)
+    if not args.first:
+        parts = (short if args.short else full)(max(1, available_cores() // 2))
+        yield parts, CheckParams(setting, args.seconds, args.anew)
+
+
 def _mark(title: str) -> str:
-    return "EMULATED " if title.startswith("EMULATED") else ""
+    return f"{mark} " if (mark := mark_of(title)) else ""
 
 
 def _arguments() -> argparse.Namespace:
@@ -65,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     add("--devices", default=f"cpu:{available_cores()},cuda:0:4", help="(default %(default)s)")
     add("--seconds", type=float, default=SECONDS, help="time for all (default %(default)g)")
     add("--anew", action="store_true", help="measure again what is stored")
+    add("--first", action="store_true", help="only the first stage, five minutes at most")
     add("--short", action="store_true", help="models that take moments: tries the script out")
     add("--results", type=Path, default=result_file.RESULTS, help="where its folder is made")
     add("--work", type=Path, default=FOLDER, help="where models and caches are kept")

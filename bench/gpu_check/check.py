@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.gpu_check.parts import Part
 from bench.gpu_check.setting import Setting
-from bench.gpu_check.store import PartStore
+from bench.gpu_check.store import BEGUN, OUT_OF_TIME, PartStore
 from bench.gpu_check.unit import run_unit
 
 Say = Callable[[str], None]
@@ -30,11 +30,14 @@ class CheckParams:
         After so long no unit begins, and what runs is stopped.
     anew : bool
         Whether to measure again what is stored.
+    failed_last : bool
+        Whether parts of which nothing is left but what failed at an earlier start come last.
     """
 
     setting: Setting
     seconds: float
     anew: bool = False
+    failed_last: bool = False
 
 
 class Check:
@@ -66,12 +69,14 @@ class Check:
 
     def play(self) -> None:
         """Measure what is missing."""
-        for part in self._parts:
+        for part in sorted(self._parts, key=self._goes_last):
             store = self.stores[part.name]
             units = [spec.text for spec in part.models]
             missing = [u for u in units if self._params.anew or not store.is_done(u)]
             if len(missing) < len(units):
                 self._say(f"{part.name}: {len(units) - len(missing)} of {len(units)} are stored")
+            # What ended a check, or used up its time, shall not do so again before all others.
+            missing.sort(key=store.has_failed)
             with ThreadPoolExecutor(part.workers) as pool:
                 list(pool.map(lambda unit, part=part: self._unit(part, unit), missing))
 
@@ -80,12 +85,19 @@ class Check:
         store = self.stores[part.name]
         if left_s <= 0:
             if unit not in store.units:
-                store.keep(unit, {"error": "out of time: the same command goes on here"})
+                store.keep(unit, {"error": OUT_OF_TIME})
             return
         began = self._clock()
+        store.keep(unit, {"error": BEGUN})
         found = self._run(part, unit, replace(self._params.setting, budget_s=part.unit_s), left_s)
         store.keep(unit, {**found, "seconds": round(self._clock() - began, 1)})
         self._say(f"{part.name} {unit}: {_told(found)} ({self._clock() - began:.0f} s)")
+
+    def _goes_last(self, part: Part) -> bool:
+        store = self.stores[part.name]
+        return self._params.failed_last and all(
+            store.is_done(spec.text) or store.has_failed(spec.text) for spec in part.models
+        )
 
     def _store(self, part: Part, machine: Mapping[str, Any]) -> PartStore:
         setting = self._params.setting

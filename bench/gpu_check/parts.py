@@ -43,12 +43,18 @@ class Part:
         For how long a unit measures; loading and the like come on top.
     workers : int
         Units at a time; 1 where times are measured.
+    limit_s : float, optional
+        When a unit is stopped; by default some time after it should have ended.
+    package : str
+        Where its module is.
     """
 
     name: str
     models: tuple[ModelSpec, ...]
     unit_s: float
     workers: int = 1
+    limit_s: float | None = None
+    package: str = "bench.gpu_check.units"
 
 
 OVERHEAD_S = 8.0
@@ -61,9 +67,23 @@ _DLRM = (ModelSpec("dlrm", {"rows": 50_000}),)
 _NO_MODEL = (ModelSpec("none"),)
 """The unit of a part that is about the machine."""
 
+_WORKSPACES = (ModelSpec("none"), ModelSpec("none", {"workspace": "of the library"}))
+"""With cuBLAS' workspace as the engine sets it, and as cuBLAS does."""
+
 _SMALL_WIDE = (ModelSpec("random_wide", {"depth": 6, "grain": 64, "kind": "matmul", "width": 12}),)
 _SMALL_LINEAR = (ModelSpec("lenet"),)
 _SMALL_DLRM = (ModelSpec("dlrm", {"batch": 4, "rows": 500, "tables": 4, "width": 16}),)
+
+
+def first() -> tuple[Part, ...]:
+    """What a first GPU must be asked, one question a part: five minutes at most, whatever hangs."""
+    return (
+        Part("session_cost", _WORKSPACES, 10, limit_s=50),
+        Part("poll_in_capture", _NO_MODEL, 5, limit_s=40),
+        Part("confinement", _NO_MODEL, 10, limit_s=50),
+        Part("launch_rate", _NO_MODEL, 12, limit_s=60),
+        Part("poll_cost", _NO_MODEL, 5, limit_s=40),
+    )
 
 
 def full(workers: int) -> tuple[Part, ...]:

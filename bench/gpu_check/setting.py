@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.errors import DeviceError
 from engine.profiling.cuda_driver import read_driver
+from engine.profiling.cuda_runtime import open_runtime
 from engine.profiling.devices import DeviceSpec, parse_devices
 
 
@@ -41,6 +42,16 @@ class Setting:
     def gpu(self) -> int:
         """Index of the GPU among the devices."""
         return gpu_index(self.specs)
+
+    @property
+    def gpu_name(self) -> str:
+        """Of the whole GPU, as device strings begin: ``cuda:0``."""
+        return self.specs[self.gpu].memory
+
+    @property
+    def ordinal(self) -> int:
+        """CUDA's number of the GPU."""
+        return int(self.gpu_name.partition(":")[2])
 
     @property
     def is_emulated(self) -> bool:
@@ -77,8 +88,23 @@ def timed_devices(text: str) -> str:
     return ",".join(replace(spec, replay=spec.kind == "emulated").text for spec in specs)
 
 
+_MARKS = ("EMULATED", "FAKE")
+"""First words of the titles of what is no GPU."""
+
+
+def mark_of(title: str) -> str:
+    """EMULATED or FAKE; empty if a GPU takes part."""
+    word = title.partition(" ")[0]
+    return word if word in _MARKS else ""
+
+
+def is_fake_cuda() -> bool:
+    """Whether CUDA's library here is that of the tests, which computes nothing on any GPU."""
+    return hasattr(open_runtime(), "fakeCudaViolations")
+
+
 def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:
-    """The GPU's name; an emulated one's begins with EMULATED.
+    """The GPU's name; an emulated one's begins with EMULATED, one of the tests' with FAKE.
 
     Raises
     ------
@@ -93,10 +119,10 @@ def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:
     gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
     if index >= len(gpus):
         raise DeviceError(f"device {spec.name!r}: the driver sees {len(gpus)} GPUs")
-    return gpus[index].name
+    return f"FAKE {gpus[index].name}" if is_fake_cuda() else gpus[index].name
 
 
 def folder_name(title: str) -> str:
     """A GPU's name as a folder: ``NVIDIA H200`` is ``nvidia-h200``, EMULATED stays in capitals."""
     words = re.findall(r"[A-Za-z0-9]+", title)
-    return "-".join(word if word == "EMULATED" else word.lower() for word in words)
+    return "-".join(word if word in _MARKS else word.lower() for word in words)

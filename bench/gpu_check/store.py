@@ -10,6 +10,12 @@ from typing import Any
 
 from engine.atomic_file import write_atomic
 
+OUT_OF_TIME = "out of time: the same command goes on here"
+"""Stored of a unit that was not begun."""
+
+BEGUN = "begun, and the check itself was ended meanwhile"
+"""Stored of a unit as long as it runs."""
+
 _SAME = ("processor", "cores", "gpu", "onnxruntime")
 """What figures of one part have in common, beside the configuration."""
 
@@ -35,6 +41,10 @@ class PartStore:
     def is_done(self, unit: str) -> bool:
         """Whether the unit has figures; one that failed or ran out of time has none."""
         return "figures" in self.units.get(unit, {})
+
+    def has_failed(self, unit: str) -> bool:
+        """Whether it was begun and has no figures."""
+        return self.units.get(unit, {}).get("error", OUT_OF_TIME) != OUT_OF_TIME
 
     def keep(self, unit: str, found: Mapping[str, Any]) -> None:
         """Store what a unit came to: its figures, or ``error`` and why."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bench.gpu_check.setting import mark_of
 from bench.result_file import markdown
 
 _VERDICT = {True: "met", False: "MISSED", None: ""}
@@ -25,9 +26,9 @@ def summary(title: str, machine: Mapping[str, Any], parts: Mapping[str, Mapping[
     met = sum(row["verdict"] == "met" for row in judged)
     where = ", ".join(f"{key} {value}" for key, value in machine.items())
     lines = [f"# GPU check: {title}", ""]
-    if title.startswith("EMULATED"):
+    if mark := mark_of(title):
         lines += [
-            "**EMULATED: no GPU took part.** This shows that the check runs; its figures say"
+            f"**{mark}: no GPU took part.** This shows that the check runs; its figures say"
             " nothing about any GPU.",
             "",
         ]

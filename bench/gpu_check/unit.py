@@ -23,6 +23,9 @@ _FIRST_LOAD_S = 90.0
 """And so long on top: the first unit of a model measures its operators, places it and looks for
 its companion, which took 80 to 115 s of two cores for a detector."""
 
+_KILLED_S = 5.0
+"""What is killed ends within that, or never."""
+
 
 def run_unit(part: Part, model: str, setting: Setting, left_s: float) -> dict[str, Any]:
     """Run a unit and return its figures, or ``error`` and why there are none.
@@ -32,10 +35,12 @@ def run_unit(part: Part, model: str, setting: Setting, left_s: float) -> dict[st
     left_s : float
         Seconds until the check must end; the unit is stopped then.
     """
-    limit_s = min(left_s, _GRACE * part.unit_s + _FIRST_LOAD_S)
+    own_limit_s = part.limit_s or _GRACE * part.unit_s + _FIRST_LOAD_S
+    limit_s = min(left_s, own_limit_s)
     words = ["--devices", setting.devices, "--work", str(setting.work)]
     words += ["--results", str(setting.results), "--budget", f"{part.unit_s:g}"]
-    command = [sys.executable, "-m", "bench.gpu_check.unit", part.name, model, *words]
+    module = f"{part.package}.{part.name}"
+    command = [sys.executable, "-m", "bench.gpu_check.unit", module, model, *words]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -47,21 +52,28 @@ def run_unit(part: Part, model: str, setting: Setting, left_s: float) -> dict[st
     try:
         out, err = process.communicate(timeout=max(0.0, limit_s))
     except subprocess.TimeoutExpired:
-        _stop(process)
-        return {"error": f"stopped after {limit_s:.0f} s"}
+        ended = _stop(process)
+        return {"error": f"stopped after {limit_s:.0f} s{'' if ended else ', and does not end'}"}
     except BaseException:
         _stop(process)
         raise
+    if process.returncode < 0:
+        name = signal.Signals(-process.returncode).name
+        return {"error": f"ended by {name}; it said last: {_last_line(err) or 'nothing'}"}
     if process.returncode:
         return {"error": _last_line(err) or f"ended with status {process.returncode}"}
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    """End the unit with all that it started."""
+def _stop(process: subprocess.Popen[str]) -> bool:
+    """End the unit with all that it started; whether it did, which a hung driver may prevent."""
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    try:
+        process.communicate(timeout=_KILLED_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _last_line(text: str) -> str:
@@ -72,14 +84,14 @@ def _last_line(text: str) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu_check.unit", description=__doc__)
-    parser.add_argument("part")
+    parser.add_argument("module")
     parser.add_argument("model")
     parser.add_argument("--devices", required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--budget", type=float, required=True)
     args = parser.parse_args()
-    measure = import_module(f"bench.gpu_check.units.{args.part}").measure
+    measure = import_module(args.module).measure
     setting = Setting(args.devices, args.work, args.results, args.budget)
     print(json.dumps(measure(model_of(args.model), setting).to_dict()))
 

@@ -41,6 +41,12 @@ class CudaRuntime:
         """Give back what ``pinned_memory`` gave."""
         self._call("cudaFreeHost", ctypes.c_void_p(address))
 
+    def used_memory(self) -> int:
+        """Bytes of the GPU's memory that are taken, by whomever."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
+        return total.value - free.value
+
     def stream(self) -> int:
         """A new stream that does not wait for the default one."""
         return self._made("cudaStreamCreateWithFlags", ctypes.c_uint(_NON_BLOCKING))
@@ -94,9 +100,13 @@ class CudaRuntime:
         self._call(function, ctypes.byref(made), *arguments)
         return made.value or 0
 
+    def code(self, function: str, *arguments: object) -> int:
+        """CUDA's own result of a call, for those to whom a failure is an answer."""
+        found: int = getattr(self._library, function)(*arguments)
+        return found
+
     def _call(self, function: str, *arguments: object) -> None:
-        code = getattr(self._library, function)(*arguments)
-        if code:
+        if code := self.code(function, *arguments):
             raise DeviceError(f"{function} failed with CUDA error {code}")
 
 

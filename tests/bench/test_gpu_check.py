@@ -26,7 +26,7 @@ from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.onnxruntime_cuda import CPU, CUDA, captured_runner, runner, session
 from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.overlap_share import overlap_share
-from bench.gpu_check.parts import OVERHEAD_S, ModelSpec, Part, full, model_of, short
+from bench.gpu_check.parts import OVERHEAD_S, ModelSpec, Part, first, full, model_of, short
 from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
 from bench.gpu_check.unit import run_unit
@@ -208,8 +208,13 @@ def test_the_parts_fit_into_eight_minutes() -> None:
     assert {part.name for part in full(8)} == {part.name for part in short(8)}
 
 
+def test_the_first_stage_ends_within_five_minutes_whatever_hangs() -> None:
+    limits = [part.limit_s or math.inf for part in first() for _ in part.models]
+    assert sum(limits) <= command.FIRST_SECONDS == 300
+
+
 def test_a_model_with_its_parameters_is_read_back() -> None:
-    for part in (*full(1), *short(1)):
+    for part in (*first(), *full(1), *short(1)):
         assert [model_of(spec.text) for spec in part.models] == list(part.models)
 
 
@@ -290,7 +295,9 @@ def test_open_sizes_are_fixed_once(tmp_path: Path) -> None:
 
 def test_each_part_has_its_file() -> None:
     folder = Path(check_module.__file__).parent / "units"
-    assert {part.name for part in full(1)} <= {path.stem for path in folder.glob("*.py")}
+    assert {part.name for part in (*first(), *full(1))} <= {
+        path.stem for path in folder.glob("*.py")
+    }
 
 
 def test_onnx_runtimes_package_runs_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import pytest
 from hollow_gpu import HollowGpu, compiled
 from verbs_elsewhere import engine_in
 
+from bench.gpu_check.parts import first
+
 HERE = Path(__file__).parent
 
 
@@ -27,6 +29,25 @@ def test_the_provider_does_as_the_core_expects(gpu: HollowGpu) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(cases)]
     done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_stage_of_the_gpu_check_answers_and_says_fake(
+    gpu: HollowGpu, tmp_path: Path
+) -> None:
+    words = ["--devices", "cpu:1,cuda:0:2", "--first", "--results", str(tmp_path)]
+    command = [sys.executable, "-m", "bench.gpu_check", *words, "--work", str(tmp_path / "work")]
+    done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path / "FAKE-hollow-gpu-computes-nothing"
+    assert "**FAKE: no GPU took part.**" in (folder / "README.md").read_text()
+    rows = {
+        row["what"]: row["met"]
+        for part in first()
+        for unit in json.loads((folder / f"{part.name}.json").read_text())["units"].values()
+        for row in unit["figures"]
+    }
+    assert rows["a machine serves while another captures"]
+    assert rows["and the other's captures succeed"]
 
 
 def test_verbs_reach_the_provider(gpu: HollowGpu, tmp_path: Path) -> None:

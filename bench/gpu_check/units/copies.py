@@ -27,7 +27,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
 
 
 def _wire(setting: Setting) -> list[WireTime]:
-    runtime = CudaRuntime(int(setting.specs[setting.gpu].memory.partition(":")[2]))
+    runtime = CudaRuntime(setting.ordinal)
     return [time for size in WIRE_SIZES for time in wire_times(runtime, size)]
 
 

@@ -28,7 +28,7 @@
 
 namespace {
 
-constexpr std::size_t max_streams = 20;
+constexpr std::size_t max_streams = 24;
 constexpr std::size_t hollow_checked = 4096;  ///< bytes of a copy whose source must not change
 
 /// By stream.
