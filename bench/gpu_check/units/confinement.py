@@ -36,5 +36,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
         figure(f"{name}: {_PARTITION_SMS} SMs / all {sms}", part[name] / whole[name], confined)
         for name in segments
     ]
-    divided = figure("the GPU was divided", float(not any(warnings)), note="; ".join(filter(None, warnings)))
+    divided = figure(
+        "the GPU was divided", float(not any(warnings)), note="; ".join(filter(None, warnings))
+    )
     return Found((divided, *rows), {"ns": times, "SMs": sms})
