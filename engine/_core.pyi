@@ -211,6 +211,31 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
+class WholeModel:
+    """
+    A model that was opened before anything is known of it.
+
+    While it lives, a plan whose one segment is all of it (same file, width, level and config) runs
+    on its session.
+    """
+
+    def __init__(
+        self, model: str, width: int, level: str = "all", config: Mapping[str, str] = ...
+    ) -> None:
+        """Load and optimise a model's file, as `Session` does."""
+
+    @property
+    def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
+        """As of `Session`."""
+
+    @property
+    def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
+        """As of `Session`."""
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether there are inputs that a query may leave out since the model has a default."""
+
 def checksum(data: bytes) -> int:
     """XXH64 of some bytes: finds damage, not malice."""
 

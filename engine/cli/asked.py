@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
-    """How to load: --devices, --policy, --option and --cache, and what a verb adds."""
+    """How to load: --devices, --policy, --option and --cache, and what a verb adds.
+
+    A verb waits for the measured plan unless it says otherwise.
+    """
     from engine.pipeline.load_params import LoadParams
 
     return LoadParams(
@@ -22,7 +25,7 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
-        **more,
+        **{"tune": "now", **more},
     )
 
 

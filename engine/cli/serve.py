@@ -80,6 +80,7 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
     from engine.cli.server_run import serve
+    from engine.pipeline.load_params import tune_by_default
     from engine.serving.repository import find_models
 
     server = _server_params(args)
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         gpu_memory=args.gpu_memory,
         on_device_loss=args.on_device_loss or "cpu",
         same_bits=not args.any_bits,
+        tune=tune_by_default(),
     )
     loading.specs()
     done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))

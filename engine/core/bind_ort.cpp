@@ -11,6 +11,7 @@
 #include "bind_value.hpp"
 #include "kernel_watch.hpp"
 #include "ort_cancel.hpp"
+#include "ort_kernel.hpp"
 #include "ort_plugin.hpp"
 #include "ort_session.hpp"
 #include "ort_value.hpp"
@@ -161,6 +162,38 @@ nb::list describe(const std::vector<ort::ValueInfo>& infos) {
     list.append(nb::make_tuple(info.name, info.kind, info.elem_type, shape_of(info)));
   }
   return list;
+}
+
+void construct_whole(WholeModel* self, const std::string& model, int width,
+                     const std::string& level, const Config& config) {
+  const ReleasedGil released;
+  new (self) WholeModel(
+      open_whole_model({.model = model, .width = width, .level = level, .config = config}));
+}
+
+void bind_whole_model(nb::module_& m) {
+  nb::class_<WholeModel>(m, "WholeModel",
+                         R"(A model that was opened before anything is known of it.
+
+While it lives, a plan whose one segment is all of it (same file, width, level and config) runs
+on its session.)")
+      .def("__init__", &construct_whole, "model"_a, "width"_a, "level"_a = "all",
+           "config"_a = Config{},
+           nb::sig("def __init__(self, model: str, width: int, level: str = 'all', "
+                   "config: collections.abc.Mapping[str, str] = ...) -> None"),
+           R"(Load and optimise a model's file, as `Session` does.)")
+      .def_prop_ro(
+          "input_info", [](const WholeModel& self) { return describe(self.session->inputs()); },
+          nb::sig("def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
+          "As of `Session`.")
+      .def_prop_ro(
+          "output_info", [](const WholeModel& self) { return describe(self.session->outputs()); },
+          nb::sig("def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
+          "As of `Session`.")
+      .def_prop_ro(
+          "has_defaults",
+          [](const WholeModel& self) { return !self.session->overridable().empty(); },
+          "Whether there are inputs that a query may leave out since the model has a default.");
 }
 
 std::vector<std::string> names(const std::vector<ort::ValueInfo>& infos) {
@@ -318,6 +351,7 @@ RuntimeError
 ``sessions`` of them are open; pools of their own have ``own_threads`` threads beside the
 callers, and the pool that the others share runs ``shared_threads``.)");
   bind_session(m);
+  bind_whole_model(m);
 }
 
 }  // namespace engine

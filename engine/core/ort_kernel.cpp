@@ -48,19 +48,25 @@ class OrtKernel final : public Kernel {
         pool_(infos(*session_.use(), output_names)),
         input_names_(input_names),
         output_names_(output_names) {
-    const auto session = session_.use();
-    for (const std::string& name : input_names_) {
-      inputs_.push_back(name.c_str());
-      plain_ = plain_ && session->input(name).kind == "tensor";
-    }
-    for (const std::string& name : output_names_) {
-      const ort::ValueInfo& info = session->output(name);
-      outputs_.push_back(name.c_str());
-      optional_.push_back(info.kind == "optional");
-      plain_ = plain_ && info.kind == "tensor";
-    }
+    look_up_names();
   }
 
+  /// All of the session's inputs and outputs, in its order.
+  explicit OrtKernel(const ort::SessionParams& params)
+      : session_(params),
+        pool_(session_.use()->outputs()),
+        input_names_(names_of(session_.use()->inputs())),
+        output_names_(names_of(session_.use()->outputs())) {
+    look_up_names();
+  }
+
+  [[nodiscard]] std::shared_ptr<const InferenceSession> session() const { return session_.use(); }
+  [[nodiscard]] const std::vector<std::string>& input_names() const noexcept {
+    return input_names_;
+  }
+  [[nodiscard]] const std::vector<std::string>& output_names() const noexcept {
+    return output_names_;
+  }
   void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
                CancelToken* token) const override {
     Scratch<const OrtValue*> values(inputs.size());
@@ -83,6 +89,26 @@ class OrtKernel final : public Kernel {
   }
 
  private:
+  void look_up_names() {
+    const auto session = session_.use();
+    for (const std::string& name : input_names_) {
+      inputs_.push_back(name.c_str());
+      plain_ = plain_ && session->input(name).kind == "tensor";
+    }
+    for (const std::string& name : output_names_) {
+      const ort::ValueInfo& info = session->output(name);
+      outputs_.push_back(name.c_str());
+      optional_.push_back(info.kind == "optional");
+      plain_ = plain_ && info.kind == "tensor";
+    }
+  }
+
+  static std::vector<std::string> names_of(const std::vector<ort::ValueInfo>& infos) {
+    std::vector<std::string> names;
+    for (const ort::ValueInfo& info : infos) names.push_back(info.name);
+    return names;
+  }
+
   /// Names and values of the inputs that are there; returns how many.
   std::size_t collect(std::span<const ValuePtr> inputs, Scratch<const OrtValue*>& values,
                       Scratch<const char*>& names) const noexcept {
@@ -227,6 +253,13 @@ std::shared_ptr<const Kernel> make_ort_kernel(const std::string& model_path_or_b
                                   .plugin = plugin};
   const auto make = [&] { return shared_kernel(params, input_names, output_names); };
   return plugin == nullptr ? make() : plugin->make(make);
+}
+
+WholeModel open_whole_model(const ort::SessionParams& params) {
+  auto kernel = std::make_shared<const OrtKernel>(params);
+  const std::string key = key_of(params, kernel->input_names(), kernel->output_names());
+  if (!key.empty()) keep_kernel(key, kernel);
+  return {kernel, kernel->session()};
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

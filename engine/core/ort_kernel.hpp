@@ -11,8 +11,10 @@
 namespace engine {
 
 namespace ort {
+class InferenceSession;
 class Plugin;
-}
+struct SessionParams;
+}  // namespace ort
 
 /// A kernel over a session, which is that of another kernel of the same file, names, width and
 /// options while one lives: plans of a model that have a segment in common share it. `input_names`
@@ -30,6 +32,17 @@ class Plugin;
     const std::string& model_path_or_bytes, bool is_bytes, std::vector<std::string> input_names,
     std::vector<std::string> output_names, int width, const std::string& level,
     const std::map<std::string, std::string>& config, ort::Plugin* plugin = nullptr);
+
+/// A model whose inputs and outputs are not known before it is open. Immutable.
+struct WholeModel {
+  std::shared_ptr<const Kernel> kernel;
+  std::shared_ptr<const ort::InferenceSession> session;  ///< says what the model takes and gives
+};
+
+/// Opens a model's file on the CPU; as long as it lives, make_ort_kernel() with all of its inputs
+/// and outputs, in its order, the same width, level and config returns its kernel. Takes as long as
+/// the session takes to create; throws as make_ort_kernel() does.
+[[nodiscard]] WholeModel open_whole_model(const ort::SessionParams& params);
 
 /// A token that ends runs at their next operator boundary.
 [[nodiscard]] std::unique_ptr<CancelToken> make_ort_cancel_token();

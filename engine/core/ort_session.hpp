@@ -53,6 +53,8 @@ class InferenceSession {
   /// What every run must be given (optional types aside).
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const noexcept { return outputs_; }
+  /// Initializers that a run may be given another value for.
+  [[nodiscard]] const std::vector<ValueInfo>& overridable() const noexcept { return overridable_; }
 
   /// The output of that name. Throws std::runtime_error naming it and what the model has.
   [[nodiscard]] const ValueInfo& output(const std::string& name) const;

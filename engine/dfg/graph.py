@@ -32,7 +32,8 @@ class Graph:
     model_path : Path
         The basic-optimised model as a file. Inputs with a default must be fed here, too.
     source_hash : str
-        SHA-256 of the user's model including external data: the key of everything cached.
+        SHA-256 of the user's model including external data: the key of everything cached. Empty
+        as long as it has not been read (engine/runtime/unread.py).
     read : callable
         Returns the content, each time the same.
     content : Content, optional
@@ -62,6 +63,11 @@ class Graph:
         """The same graph, as if nobody had looked at its content."""
         place = (self.name, self.model_path, self.source_hash)
         return Graph(*place, self._read, summary=self.summary)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its files lie in the cache; nothing is put beside those of a user."""
+        return bool(self.source_hash)
 
     @property
     def folder(self) -> Path:

@@ -102,6 +102,12 @@ def _loaded(
         model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
         if model is not None:
             return model
+    if params.answers_first:
+        from engine.pipeline.first_answer import open_first  # starts a process
+
+        model = open_first(Path(path).absolute(), params, inputs)
+        if model is not None:
+            return model
     from engine.pipeline.making import make  # all of ONNX and of planning
 
     return make(path, params, inputs, progress, known=None if sizes is None else graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,17 @@ _POLICY = "comm_sd"
 """The default, which needs no check."""
 
 
+_TUNE = ("background", "now")
+
+TUNE_VARIABLE = "SURPLUS_TUNE"
+"""Environment variable that says when models are measured, where a program does not."""
+
+
+def tune_by_default() -> str:
+    """What ``SURPLUS_TUNE`` says, or in the background."""
+    return os.environ.get(TUNE_VARIABLE) or _TUNE[0]
+
+
 @dataclass(frozen=True)
 class LoadParams:
     """How to load a model.
@@ -46,6 +58,11 @@ class LoadParams:
         each time that clusters are placed anew with what was measured.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
+    tune : {"background", "now"}
+        Whether a model that nothing is known of answers as one session at once and is measured in
+        the background (engine/pipeline/learning.py), or is loaded when its plan was measured. Those
+        whose plan cannot take over from one session are measured at once in any case
+        (``answers_first``). What ``SURPLUS_TUNE`` says, or in the background.
     slice_ms : float
         Longest time that queries of other models wait for a segment of this one; longer segments
         are cut (engine/segmentation/slices.py). 0 cuts none.
@@ -77,6 +94,7 @@ class LoadParams:
     selection_ns: int = 1_500_000_000
     tune_s: float = 0.0
     slice_ms: float = 0.0
+    tune: str = field(default_factory=tune_by_default)
     same_bits: bool = True
     gpu_memory: str = ""
     on_device_loss: str = OnDeviceLoss.FAIL
@@ -94,6 +112,8 @@ class LoadParams:
             raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
         if self.tune_s != 0:
             self.tuning()
+        if self.tune not in _TUNE:
+            raise ConfigError(f"tune must be one of {', '.join(_TUNE)}, got {self.tune!r}")
         if self.on_device_loss not in tuple(OnDeviceLoss):
             raise ConfigError(
                 f"on_device_loss must be one of {', '.join(OnDeviceLoss)}, got"
@@ -130,6 +150,18 @@ class LoadParams:
     def gpu_memory_bytes(self) -> int | None:
         """The limit in bytes; None without one."""
         return parse_bytes(self.gpu_memory) if self.gpu_memory else None
+
+    @property
+    def answers_first(self) -> bool:
+        """Whether the whole model may answer on the CPU before a plan is measured.
+
+        Not where nothing is stored that could take over; where other models wait for its slices;
+        where a policy was chosen, whose placement is meant; nor beside a real GPU, which two
+        processes would open.
+        """
+        is_default = self.policy == _POLICY and not self.options and not self.slice_ms
+        is_real_gpu = any(spec.kind not in ("cpu", "emulated") for spec in self.specs())
+        return self.tune == "background" and self.reuse and is_default and not is_real_gpu
 
     def second_plan(self) -> SecondPlan:
         """What may run while queries overlap. Slices stay: they are there for other models."""

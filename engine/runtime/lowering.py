@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine import _core
+from engine.dfg.activation_size import Activations
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
 from engine.profiling.devices import device_kind
@@ -32,7 +33,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
     ExecutionError
         If ONNX Runtime refuses a segment; the message names it.
     """
-    config = _allocation(graph)
+    config = allocation(graph.summary.activations)
     graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
@@ -45,7 +46,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
                     slots,
                     segment,
                     _Source(file, config=config),
-                    _has_own_kernels(plan, segment),
+                    _has_own_kernels(plan, segment) or not graph.is_stored,
                 )
             except RuntimeError as error:
                 name = segment.name
@@ -88,14 +89,13 @@ class _Source:
     config: Mapping[str, str] = field(default_factory=dict)
 
 
-def _allocation(graph: Graph) -> dict[str, str]:
+def allocation(activations: Activations) -> dict[str, str]:
     """Session options for how tensors are allocated.
 
     From its second query of the same sizes on, ONNX Runtime takes all that a query needs as one
     block, beside what the arena already holds: up to twice the memory, and one more note for each
     set of sizes. It saves about 1 % of the time of tiny operators, so it stays for these.
     """
-    activations = graph.summary.activations
     small = activations.peak_bytes < _SMALL_ACTIVATIONS_BYTES and not activations.unknown
     return {} if small else {"session.enable_mem_pattern": "0"}
 
@@ -140,6 +140,8 @@ def _add_session(
 def lay_out_plan(graph: Graph, plan: Plan) -> None:
     """Make the laid-out files of a plan's segments, for models that are made from now on."""
     graph = planned_graph(graph, plan)
+    if not graph.is_stored:
+        return
     with files_in_use(graph.folder):
         for segment in plan.segments:
             if _has_own_kernels(plan, segment):

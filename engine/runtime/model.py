@@ -150,6 +150,29 @@ class Model:
                 self._busy = self._busy_plan(self._machine)
             return True
 
+    def become(self, other: Model) -> bool:
+        """Answer as ``other`` does from the next query on: the same model, read by now.
+
+        Who calls knows that its bits are the same, or need not be.
+
+        Returns
+        -------
+        bool
+            False, and nothing changes, where it takes or gives something else, or runs elsewhere:
+            a device was lost meanwhile.
+        """
+        if (other.inputs, other.outputs) != (self.inputs, self.outputs):
+            return False
+        with self._swap:
+            if other._machine is not self._machine:
+                return False
+            self.graph = other.graph
+            self._ports = other._ports
+            self._busy_choice = other._busy_choice
+            self._prepared = other._prepared
+            self._busy = other._busy
+            return True
+
     @property
     def companion(self) -> Companion | None:
         """What it runs while queries overlap on several devices; None if that is its plan."""

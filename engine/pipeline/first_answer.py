@@ -1,0 +1,52 @@
+"""The first load of a model: it answers as one session at once, and is measured beside that."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.cache_folder import cache_folder
+from engine.dfg.content import Content
+from engine.errors import one_line
+from engine.pipeline.given_inputs import check_inputs
+from engine.pipeline.learning import learn
+from engine.pipeline.load_params import LoadParams
+from engine.runtime.model import Model
+from engine.runtime.unread import Unread
+
+_log = logging.getLogger(__name__)
+
+
+def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
+    """A model that answers as one session on all of the CPU's lanes, while its plan is measured.
+
+    Returns
+    -------
+    Model or None
+        None where the graph must be read first: who reads it says why if it cannot be used.
+
+    Raises
+    ------
+    InputError
+        If given inputs do not fit the model.
+    """
+
+    def read() -> Content:
+        from engine.pipeline.stages import read_model  # parses it, for who looks at tasks
+
+        return read_model(path, params.cache or cache_folder()).content
+
+    try:
+        unread = Unread(path, params.specs(), read)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        _log.info("%s is read before it answers: %s", path, one_line(error))
+        return None
+    if inputs is not None:
+        check_inputs(unread.graph, inputs)
+    model = Model(
+        unread.graph, unread.plan, params.machine(), params.second_plan(), params.recovery()
+    )
+    learn(model, path, params, inputs)
+    return model

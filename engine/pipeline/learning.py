@@ -1,0 +1,209 @@
+"""Finds the plans of models that answer already: one after another, each in a process of its own.
+
+Whoever measures in the process that answers takes its interpreter and dies with its mistakes. The
+child (learner.py) runs when no other process wants a core, so it takes about 0.3 % of a busy one;
+what it finds is stored as it comes, and a process that ends takes it along and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import pickle
+import queue
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from engine.cache_folder import cache_folder
+from engine.dfg.known_graph import known_graph
+from engine.errors import EngineError, one_line
+from engine.pipeline.example_sizes import inputs_in_question
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.opening import open_stored, path_of
+from engine.runtime import after_fork
+from engine.runtime.model import Model
+
+if TYPE_CHECKING:
+    import subprocess
+
+_log = logging.getLogger(__name__)
+
+_GRACE_S = 1.0
+"""After a load: its first queries have the machine for themselves."""
+
+_START = "import sys; sys.path[:] = PATH; from engine.pipeline.learner import main; main()"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is to be learnt of which model. It does not keep the model."""
+
+    model: weakref.ref[Model]
+    path: Path
+    params: LoadParams
+    inputs: Mapping[str, Any] | None
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the model is still there."""
+        return self.model() is not None
+
+
+class Learning:
+    """A thread that starts the children of a process, one at a time. Thread-safe.
+
+    Parameters
+    ----------
+    grace_s : float
+        Seconds that it waits before each.
+    start : str
+        What the child's interpreter executes; ``PATH`` stands for where modules are found.
+    """
+
+    def __init__(self, grace_s: float = _GRACE_S, start: str = _START) -> None:
+        self._grace_s = grace_s
+        self._start = start
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lessons: queue.SimpleQueue[Lesson | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._child: tuple[Lesson, subprocess.Popen[bytes]] | None = None
+
+    def leave_behind(self) -> None:
+        """Learn nothing of the parent's models in a forked child (after_fork.py)."""
+        self._begin()
+
+    def add(self, lesson: Lesson) -> None:
+        """Learn it when those before it are done."""
+        self._lessons.put(lesson)
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
+                self._thread.start()
+
+    def forget(self, lesson: Lesson) -> None:
+        """End it: nobody wants the model any more."""
+        lesson.over.set()
+        with self._lock:
+            if self._child is not None and self._child[0] is lesson:
+                self._child[1].kill()
+
+    def end(self) -> None:
+        """End the child and the thread; at exit, before machines close."""
+        self._ending.set()
+        self._lessons.put(None)
+        with self._lock:
+            if self._child is not None:
+                self._child[1].kill()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while (lesson := self._lessons.get()) is not None and not self._ending.is_set():
+            if self._ending.wait(self._grace_s):
+                return
+            try:
+                if lesson.is_wanted:
+                    self._learn(lesson)
+            except (EngineError, OSError, RuntimeError, ValueError) as error:
+                _log.warning("%s goes on as one session: %s", lesson.path, one_line(error))
+            finally:
+                lesson.over.set()
+
+    def _learn(self, lesson: Lesson) -> None:
+        found = self._taught(lesson)
+        if "error" in found:
+            raise EngineError(str(found["error"]))
+        model = lesson.model()
+        if model is None or self._ending.is_set():
+            return
+        if not (found.get("same_bits") or lesson.params.same_bits is False):
+            _log.info("%s: the plan that was found takes effect at the next start", lesson.path)
+            return
+        opened = opened_plan(lesson.path, lesson.params, lesson.inputs)
+        if opened is not None and model.become(opened):
+            _log.info("%s: %s took over", lesson.path, model.plan.name)
+
+    def _taught(self, lesson: Lesson) -> dict[str, Any]:
+        """What the child says in its last line; nothing if it was ended."""
+        import subprocess  # not before the first answer
+
+        with self._lock:
+            if self._ending.is_set() or lesson.over.is_set():
+                return {}
+            command = [sys.executable, "-c", self._start.replace("PATH", repr(sys.path))]
+            pipe = subprocess.PIPE
+            child = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+            self._child = lesson, child
+        with child:
+            assert child.stdin, "it is a pipe"
+            assert child.stdout, "it is a pipe"
+            try:
+                _ask(child.stdin, lesson)
+                said = child.stdout.read()  # it ends when our side of its input is closed
+            finally:
+                with self._lock:
+                    self._child = None
+                child.kill()
+        lines = said.splitlines()
+        if not lines:
+            if self._ending.is_set() or lesson.over.is_set():
+                return {}
+            return {"error": f"measuring it ended with code {child.returncode}"}
+        found: dict[str, Any] = json.loads(lines[-1])
+        return found
+
+
+def _ask(stream: IO[bytes], lesson: Lesson) -> None:
+    params = replace(lesson.params, tune="now")
+    pickle.dump((lesson.path, params, lesson.inputs), stream)
+    stream.flush()
+
+
+def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
+    """The model with its stored plan; None unless graph and plan are known and can be used."""
+    graph = known_graph(path, params.cache or cache_folder())
+    sizes = None if graph is None else inputs_in_question(graph, path, inputs)
+    if graph is None or sizes is None:
+        return None
+    return open_stored(path_of(graph, params, sizes), graph, params, sizes)
+
+
+_LEARNING = Learning()
+after_fork.watch(_LEARNING)
+
+
+@atexit.register
+def _end() -> None:
+    _LEARNING.end()
+
+
+def learn(model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Lesson:
+    """Find the plan of a model that answers already; it takes over if its bits are the same.
+
+    It ends with the model.
+    """
+    lesson = Lesson(weakref.ref(model), path, params, inputs)
+    finalizer = weakref.finalize(model, _forget, lesson, os.getpid())
+    finalizer.atexit = False
+    _LEARNING.add(lesson)
+    return lesson
+
+
+def _forget(lesson: Lesson, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child has copies of models, and none of their children
+        _LEARNING.forget(lesson)
