@@ -24,6 +24,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from engine.profiling.counters import thread_waits
+
 _TASKS = Path("/proc/self/task")
 _SYSCALL = {"x86_64": 298, "aarch64": 241}
 _ATTR_BYTES = 112
@@ -67,11 +69,11 @@ class RunQueue:
     def __init__(self, tasks: Path = _TASKS) -> None:
         self._tasks = tasks
         next(tasks.glob("*/schedstat")).read_text()
-        self._before = self._times()
+        self._before = thread_waits(tasks)
 
     def read(self) -> tuple[float, ...]:
         """Of all threads that are there now and were there before, or began since."""
-        now = self._times()
+        now = thread_waits(self._tasks)
         ran, waited = 0, 0
         for thread, (own_ran, own_waited) in now.items():
             before = self._before.get(thread, (0, 0))
@@ -79,16 +81,6 @@ class RunQueue:
             waited += own_waited - before[1]
         self._before = now
         return (waited / ran if ran else 0.0,)
-
-    def _times(self) -> dict[str, tuple[int, int]]:
-        found = {}
-        for path in self._tasks.glob("*/schedstat"):
-            try:
-                ran, waited, _ = path.read_text().split()
-            except (FileNotFoundError, ProcessLookupError):  # The thread has ended.
-                continue
-            found[path.parent.name] = (int(ran), int(waited))
-        return found
 
 
 class CacheCounters:

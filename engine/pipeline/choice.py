@@ -12,6 +12,7 @@ from engine.errors import EngineError, ExecutionError
 from engine.pipeline.all_plans import Place, all_candidates
 from engine.pipeline.companion_search import CompanionSearch
 from engine.pipeline.first_plans import affordable, first_plans, stored_plan
+from engine.pipeline.judging import conditions, judgement_of
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.second_look import SecondLook, tell
 from engine.pipeline.stages import (
@@ -140,7 +141,10 @@ def choose(
         progress("place again", 0, 1)
         look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
         entrant, turns = look.best(built, contest, build)
+    plans = [built_one.contender.model.plan for built_one in built]
     model = build.finished(_with_real_times(entrant, costs.service, turns))
+    lanes = costs.problem.devices[0].lanes
+    model.note(judgement_of(contest, plans, model.plan, turns, lanes))
     if not stays:
         progress("overlap queries", 0, 1)
         _accompany(model, costs, entrant, found, build, params, inputs)
@@ -226,10 +230,14 @@ def _compared(built: Sequence[ModelEntrant], params: LoadParams) -> Contest | No
     """A contest of the plans that were built; None where the first one is all there is to take."""
     known = max(1, sum(entrant.is_whole for entrant in built))
     contest = Contest(
-        [entrant.contender for entrant in built], known, ContestParams(), time.perf_counter_ns
+        [entrant.contender for entrant in built],
+        known,
+        ContestParams(),
+        time.monotonic_ns,
+        conditions([entrant.candidate for entrant in built]),
     )
     try:
-        contest.play(time.perf_counter_ns() + params.selection_ns)
+        contest.play(time.monotonic_ns() + params.selection_ns)
     except ExecutionError as error:
         if len(built) > 1 or params.has_lost():
             raise

@@ -15,6 +15,7 @@ from engine.pipeline.during import during
 from engine.pipeline.example_inputs import example_inputs
 from engine.pipeline.example_sizes import inputs_in_question
 from engine.pipeline.given_inputs import check_inputs
+from engine.pipeline.in_service import judge_in_service
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.opening import open_laid_out, open_stored, path_of, question_for
 from engine.pipeline.placement_file import load_placement
@@ -186,11 +187,13 @@ def _made(
             model.open_companion()
         return model, report, False
     tuning = None if report is None else report.to_dict()
-    stored = StoredPlan(model.plan, tuning, model.companion)
-    written = write_plan(path, question_for(graph, params, inputs), stored)
+    stored = StoredPlan(model.plan, tuning, model.companion, model.judgement)
+    question = question_for(graph, params, inputs)
+    written = write_plan(path, question, stored)
     del model  # before the next one opens its sessions
     laid_out = open_laid_out(graph, stored, params)
     if written:
         remove_unused_files(graph)
+        judge_in_service(laid_out, path, question, stored)
     release_free_memory()
     return laid_out, report, written

@@ -14,6 +14,7 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
 from engine.pipeline.during import during
+from engine.pipeline.in_service import judge_in_service
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.plan_question import PlanQuestion, question_of
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan
@@ -37,11 +38,14 @@ def open_stored(
     path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
 ) -> Model | None:
     """The stored plan's model; one that was chosen quickly does where no tuning is asked for."""
-    stored = read_plan(path, graph, question_for(graph, params, inputs))
+    question = question_for(graph, params, inputs)
+    stored = read_plan(path, graph, question)
     if stored is None or (params.tune_s and stored.tuning is None):
         return None
     try:
-        return open_laid_out(graph, stored, params)
+        model = open_laid_out(graph, stored, params)
+        judge_in_service(model, path, question, stored)
+        return model
     except EngineError as error:
         if params.has_lost():
             raise
@@ -60,4 +64,5 @@ def open_laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model
             params.second_plan(),
             params.recovery(),
             stored.companion,
+            stored.judgement,
         )

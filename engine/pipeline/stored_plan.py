@@ -26,21 +26,35 @@ from engine.pipeline.plan_question import PlanQuestion, open_sizes
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
 from engine.runtime.companion import Companion
+from engine.runtime.judgement import Judgement
 from engine.segmentation.plan import Plan, Segment
 from engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
 
-FORMAT = "surplus-stored-plan/1"
+FORMAT = "surplus-stored-plan/2"
+EARLIER = ("surplus-stored-plan/1",)
+"""Not used any more: made without a word of how disturbed the machine was."""
 
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A plan, its report if it was tuned rather than chosen quickly, and its companion if any."""
+    """What is kept of a model.
+
+    Parameters
+    ----------
+    tuning : mapping, optional
+        The report, if it was tuned rather than chosen quickly.
+    companion : Companion, optional
+        For while queries overlap.
+    judgement : Judgement, optional
+        On what grounds the plan is used, and its runners-up; None if nothing was compared.
+    """
 
     plan: Plan
     tuning: Mapping[str, Any] | None = None
     companion: Companion | None = None
+    judgement: Judgement | None = None
 
 
 def plan_path(
@@ -88,6 +102,7 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         "tuning": stored.tuning,
         "plan": json.loads(stored.plan.to_json()),
         "companion": None if stored.companion is None else stored.companion.to_dict(),
+        "judgement": None if stored.judgement is None else stored.judgement.to_dict(),
     }
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -122,7 +137,8 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    stored = StoredPlan(_bounded(Plan.from_json(json.dumps(plan))), tuning, companion_in(raw))
+    plan = _bounded(Plan.from_json(json.dumps(plan)))
+    stored = StoredPlan(plan, tuning, companion_in(raw), judgement_in(raw))
     _check(stored.plan, graph)
     if stored.companion is not None:
         _check(stored.companion.plan, graph)
@@ -130,9 +146,15 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
 
 
 def companion_in(raw: Mapping[str, Any]) -> Companion | None:
-    """The plan's companion; plans that were stored before there were any have none."""
+    """The plan's companion."""
     found = raw.get("companion")
     return None if found is None else Companion.from_dict(found)
+
+
+def judgement_in(raw: Mapping[str, Any]) -> Judgement | None:
+    """On what grounds the plan is used."""
+    found = raw.get("judgement")
+    return None if found is None else Judgement.from_dict(found)
 
 
 def _bounded(plan: Plan) -> Plan:

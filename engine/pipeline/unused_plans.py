@@ -8,7 +8,14 @@ from pathlib import Path
 
 from engine.dfg.graph import Graph
 from engine.errors import PlacementError
-from engine.pipeline.stored_plan import FORMAT, DamagedError, companion_in, read_document
+from engine.pipeline.stored_plan import (
+    EARLIER,
+    FORMAT,
+    DamagedError,
+    companion_in,
+    judgement_in,
+    read_document,
+)
 from engine.runtime.unused_files import remove_unused
 from engine.segmentation.plan import Plan, Segment
 
@@ -48,7 +55,8 @@ def _age_ns(path: Path) -> int:
 
 
 def _segments_of(path: Path) -> tuple[Segment, ...]:
-    """Of a stored plan, whatever it was made for; none of a damaged one, which nobody will use.
+    """Of a stored plan and its runners-up, whatever it was made for; none of one that is damaged or
+    of an earlier version, which nobody will use.
 
     Raises
     ------
@@ -59,8 +67,14 @@ def _segments_of(path: Path) -> tuple[Segment, ...]:
         raw = read_document(path)
     except (FileNotFoundError, UnicodeError, DamagedError):
         return ()
+    if raw.get("format") in EARLIER:
+        return ()
     if raw.get("format") != FORMAT:
         raise PlacementError(f"{path.name} is of another format")
-    segments = Plan.from_json(json.dumps(raw.get("plan"))).segments
-    companion = companion_in(raw)
-    return segments if companion is None else segments + companion.plan.segments
+    plans = [Plan.from_json(json.dumps(raw.get("plan")))]
+    companion, judgement = companion_in(raw), judgement_in(raw)
+    if companion is not None:
+        plans.append(companion.plan)
+    if judgement is not None:
+        plans += [runner_up.read() for runner_up in judgement.runners_up]
+    return tuple(segment for plan in plans for segment in plan.segments)

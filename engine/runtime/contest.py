@@ -5,6 +5,10 @@ plan wins against another if the confidence interval of the median of these rati
 Turns go on while that is open and time is left; whoever has lost drops out, and at 4, 8, 16, ...
 rounds so does the slower half of those still open (successive halving).
 
+Rounds while others took of the machine's cores count only as long as there are too few others:
+they favour plans for few lanes, which leave the others their core. A contest that has no other
+ones decides nothing: it takes the baseline that it was told to take then.
+
 References
 ----------
 Halving: Jamieson and Talwalkar, AISTATS 2016, Algorithm 1; there with a fixed budget for each step,
@@ -18,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.profiling.disturbance import Disturbance
 from engine.runtime.intervals import Interval, Verdict, interval
 from placement.timeline import Timeline
 
@@ -95,6 +100,35 @@ def _nothing() -> None:
     """What happens after a round unless told otherwise."""
 
 
+class Watching(Protocol):
+    """Something that says what others took of the machine (engine/profiling/disturbance.py)."""
+
+    def lately(self, since_ns: int) -> Disturbance:
+        """Since that time."""
+
+    def overall(self) -> Disturbance:
+        """Since it began."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is known beside the turns themselves.
+
+    Parameters
+    ----------
+    watch : Watching, optional
+        Without one the machine counts as undisturbed.
+    fallback : int, optional
+        The baseline to take where turns decide nothing; None takes what they show all the same.
+    """
+
+    watch: Watching | None = None
+    fallback: int | None = None
+
+
+_UNKNOWN = Conditions()
+
+
 class Contest:
     """Rounds of turns among contenders.
 
@@ -108,7 +142,12 @@ class Contest:
     """
 
     def __init__(
-        self, contenders: Sequence[Contender], baselines: int, params: ContestParams, clock: Clock
+        self,
+        contenders: Sequence[Contender],
+        baselines: int,
+        params: ContestParams,
+        clock: Clock,
+        conditions: Conditions = _UNKNOWN,
     ) -> None:
         if not 1 <= baselines <= len(contenders):
             raise ValueError(f"baselines must be 1 to {len(contenders)}, got {baselines}")
@@ -116,10 +155,23 @@ class Contest:
         self.baselines = baselines
         self._params = params
         self._clock = clock
+        self._conditions = conditions
         self._active = list(range(len(contenders)))
         self._is_long: list[bool] = []
         self._round_ns = 0
         self.rounds: list[dict[int, Turn]] = []
+        self._quiet: list[dict[int, Turn]] = []
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether too few rounds were played while nobody took of the cores."""
+        return len(self._quiet) < min(len(self.rounds), self._params.least_rounds)
+
+    @property
+    def disturbance(self) -> Disturbance:
+        """What others took while it lasted."""
+        watch = self._conditions.watch
+        return Disturbance() if watch is None else watch.overall()
 
     def play(self, deadline_ns: int, after_round: Callable[[], object] = _nothing) -> None:
         """Play until all is decided, or no round fits before the deadline any more."""
@@ -130,10 +182,8 @@ class Contest:
             enough = len(self.rounds) >= params.least_rounds
             if enough and (self._is_over() or self._clock() + self._round_ns > deadline_ns):
                 return
-            began = self._clock()
             self._play_round()
-            self._round_ns = self._clock() - began
-            if len(self.rounds) >= params.least_rounds:
+            if len(self._counted) >= params.least_rounds and not self.is_disturbed:
                 self._drop()
             after_round()
 
@@ -148,7 +198,7 @@ class Contest:
         return interval(
             [
                 row[index].wall_ns / max(1, row[other].wall_ns)
-                for row in self.rounds
+                for row in self._counted
                 if index in row and other in row
             ],
             self._params.confidence,
@@ -165,6 +215,8 @@ class Contest:
         Likely is enough here: all of them are known plans, and a burst of noise in the few rounds
         of one contest must not bring back a plan that lost the one before.
         """
+        if self.is_disturbed and self._conditions.fallback is not None:
+            return self._conditions.fallback
         best = 0
         for index in range(1, self.baselines):
             if self.against(index, best).median < _LIKELY_FASTER:
@@ -175,6 +227,8 @@ class Contest:
     def winner(self) -> int:
         """The fastest of those that are shown to be faster than the best baseline, else that."""
         best = self.to_beat
+        if self.is_disturbed and self._conditions.fallback is not None:
+            return best
         shown = [
             i
             for i in range(self.baselines, len(self._contenders))
@@ -185,10 +239,20 @@ class Contest:
     def _play_round(self) -> None:
         """Each round begins with the next contender, so that none always follows the same one."""
         row: dict[int, Turn] = {}
+        began_ns = self._clock()
         for place in range(len(self._active)):
             index = self._active[(place + len(self.rounds)) % len(self._active)]
             row[index] = self._turn(index)
+        self._round_ns = self._clock() - began_ns
         self.rounds.append(row)
+        watch = self._conditions.watch
+        if watch is None or watch.lately(began_ns).is_quiet:
+            self._quiet.append(row)
+
+    @property
+    def _counted(self) -> list[dict[int, Turn]]:
+        """Rounds that decide."""
+        return self.rounds if self.is_disturbed else self._quiet
 
     def _warm_up(self, contender: Contender) -> bool:
         """Whether a query takes longer than a block; again where the first time may mislead."""
@@ -225,11 +289,11 @@ class Contest:
         return [i for i in self._active if i != best and self.verdict(i, best) is Verdict.OPEN]
 
     def _is_over(self) -> bool:
-        return not self._open()
+        return not self.is_disturbed and not self._open()
 
     def _drop(self) -> None:
         """Losers leave; at powers of two, the slower half of the open challengers as well."""
-        best, count = self.to_beat, len(self.rounds)
+        best, count = self.to_beat, len(self._counted)
         lost = {i for i in self._active if i != best and self.verdict(i, best) is Verdict.SLOWER}
         undecided = [i for i in self._open() if i >= self.baselines]
         if count >= 4 and count & (count - 1) == 0 and len(undecided) > 1:

@@ -9,8 +9,7 @@ Statistics, 3rd edition, section 3.2.
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -55,17 +54,24 @@ def interval(ratios: Sequence[float], confidence: float) -> Interval:
     if not ratios:
         raise ValueError("interval: no ratios")
     ordered, count = sorted(ratios), len(ratios)
-    median = statistics.median(ordered)
+    middle = median(ordered)
     outside = 0
     # How many of the lowest and the highest may be left out, at (1 - confidence) / 2 each.
     while _tail(count, outside) <= (1 - confidence) / 2:
         outside += 1
     if outside:
-        return Interval(ordered[outside - 1], median, ordered[count - outside], count)
+        return Interval(ordered[outside - 1], middle, ordered[count - outside], count)
     if count < 3:
-        return Interval(0.0, median, math.inf, count)
+        return Interval(0.0, middle, math.inf, count)
     margin = 1 + _FEW_ROUNDS_MARGIN
-    return Interval(ordered[0] / margin, median, ordered[-1] * margin, count)
+    return Interval(ordered[0] / margin, middle, ordered[-1] * margin, count)
+
+
+def median(values: Iterable[float]) -> float:
+    """Of one value at least; ``statistics`` would cost a start more than reading a plan does."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _tail(count: int, most: int) -> float:

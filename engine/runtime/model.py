@@ -20,10 +20,15 @@ from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import Array
+from engine.runtime.judge import Judge, Keep
+from engine.runtime.judgement import Judgement
 from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
 from engine.runtime.same_bits import same_bits
+from engine.runtime.share import Share
+from engine.runtime.trial import Trial
+from engine.runtime.watcher import WATCHER
 from engine.segmentation.plan import Plan
 from placement.timeline import Timeline
 
@@ -35,6 +40,7 @@ class Model:
     While more queries overlap than there are lanes, each runs on a lane of its own
     (busy_plan.py), or all run the plan's ``companion``, as far as ``second_plan`` allows
     (busy_choice.py); traced ones always follow ``plan``.
+    ``judgement`` says on what grounds it runs its plan, if it was compared with others.
     After a device was lost, ``recovery`` says how queries go on (device_loss.py).
     """
 
@@ -46,18 +52,23 @@ class Model:
         second_plan: SecondPlan = SecondPlan.SAME_BITS,
         recovery: Recovery | None = None,
         companion: Companion | None = None,
+        judgement: Judgement | None = None,
     ) -> None:
         self.graph = graph
+        self._judgement: Judgement | None = None
+        self._judge: Judge | None = None
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
         self._busy_choice = BusyChoice(second_plan, companion)
         self._swap = threading.RLock()
+        self._trial: Trial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
         self._busy: BusyPlan | None
         self._machine: _core.Machine
         self._adopt(plan, machine)
+        self._judgement = judgement
         self._guard: LossGuard | LeftBehind | None = None
         self.guard(machine, recovery)
         after_fork.watch(self)
@@ -110,6 +121,7 @@ class Model:
     def _adopt(self, plan: Plan, machine: _core.Machine) -> None:
         prepared = prepare(self.graph, plan, machine, self._ports)
         with self._swap:
+            self._judgement = self._judge = self._trial = None  # all of that was of other devices
             self._prepared = prepared
             self._busy = self._busy_plan(machine)
             self._machine = machine
@@ -181,6 +193,43 @@ class Model:
     def _busy_plan(self, machine: _core.Machine) -> BusyPlan | None:
         return self._busy_choice.busy_plan(self.graph, self._prepared, machine, self._ports)
 
+    @property
+    def judgement(self) -> Judgement | None:
+        """On what grounds it runs its plan; None if it was compared with nothing."""
+        return self._judgement if self._judge is None else self._judge.judgement
+
+    def note(self, judgement: Judgement) -> None:
+        """On what grounds it runs its plan."""
+        self._judgement = judgement
+
+    def be_judged(self, keep: Keep) -> None:
+        """Have its plan judged again while it serves (judge.py), and what is found be stored."""
+        if self.judgement is None:
+            return
+        self._judge = Judge(self.plan, self.judgement, keep, WATCHER.wake)
+        WATCHER.watch(self)
+
+    def judge(self) -> None:
+        """A step of that, for one thread."""
+        if self._judge is not None:
+            self._judge.step(self)
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether queries are in flight on its machine, its own or others."""
+        return self._machine.runs_in_flight > 0
+
+    def try_beside(
+        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object]
+    ) -> Trial:
+        """Have another plan answer some of its queries from now on (trial.py)."""
+        self._trial = Trial(self._prepared, runner_up, self._busy, share, ended)
+        return self._trial
+
+    def end_trial(self) -> None:
+        """Have its plan answer all of its queries again."""
+        self._trial = None
+
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""
         self._guard = LeftBehind()
@@ -229,8 +278,13 @@ class Model:
             If a segment failed; other queries are not affected.
         """
         self._check_devices()
-        machine, busy = self._machine, self._busy
+        machine, busy, trial = self._machine, self._busy, self._trial
         try:
+            if trial is not None and not traced:
+                with trial.query() as ask:
+                    answer = self._direct.answer(ask.prepared, inputs, outputs, timeout, False)
+                trial.answered(ask)
+                return answer
             if busy is None or traced:
                 return self._direct.answer(self._prepared, inputs, outputs, timeout, traced)
             began_ns = time.monotonic_ns()
@@ -262,10 +316,12 @@ class Model:
             Queries of a higher priority go first.
         """
         self._check_devices()
-        machine = self._machine
+        machine, trial = self._machine, self._trial
         prepared = self._prepared if traced else self._prepared_now()
         query = prepared.query
         try:
+            if trial is not None and not traced:
+                return self._submit_on_trial(trial, inputs, outputs, deadline_ns, priority)
             if query and outputs is None and not traced and type(inputs) is dict:
                 started = query.submit(inputs, deadline_ns, priority)
                 if started is not None:
@@ -301,23 +357,29 @@ class Model:
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._check_devices)
         values = self._ports.values(inputs, outputs)
-        machine = self._machine
-        prepared = self._prepared_now()
+        machine, trial = self._machine, self._trial
+        ask = None if trial is None else trial.begin()
+        prepared = self._prepared_now() if ask is None else ask.prepared
         try:
             run = await completions().wait(
                 lambda queue, tag: prepared.native.submit(
                     values,
                     deadline_ns=deadline_ns or 0,
                     priority=priority,
-                    traced=look is not None,
+                    traced=look is not None or ask is not None,
                     completions=queue,
                     tag=tag,
                 )
             )
-        except RuntimeError:
-            if not await asyncio.to_thread(self._has_left, machine):
+        except BaseException as error:
+            if trial is not None and ask is not None:
+                trial.failed(ask)
+            is_error = isinstance(error, RuntimeError)
+            if not (is_error and await asyncio.to_thread(self._has_left, machine)):
                 raise
             return await self.infer(inputs, outputs, deadline_ns, priority, look)
+        if trial is not None and ask is not None:
+            trial.done(ask, run)
         if look is not None and run.status == "ok":
             look(run)
         return self._ports.answer(run, outputs, prepared.query)
@@ -345,6 +407,21 @@ class Model:
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
+
+    def _submit_on_trial(
+        self,
+        trial: Trial,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int,
+        priority: int,
+    ) -> Future:
+        values = self._ports.values(inputs, outputs)
+        with trial.query() as ask:
+            ask.run = run = ask.prepared.native.submit(
+                values, deadline_ns=deadline_ns, priority=priority, traced=True
+            )
+        return Future(self._ports, ask.prepared, run, outputs)
 
     def _prepared_now(self) -> Prepared:
         """What the next untraced query runs: a plan of its own lane while others overlap."""

@@ -29,7 +29,17 @@ def _name(parser: argparse.ArgumentParser) -> str:
 
 def test_all_verbs_are_there() -> None:
     names = {parser.prog.split()[1] for parser in VERBS}
-    offline = {"inspect", "profile", "place", "optimum", "models", "convert", "tune", "memory"}
+    offline = {
+        "inspect",
+        "profile",
+        "place",
+        "optimum",
+        "models",
+        "convert",
+        "tune",
+        "memory",
+        "plans",
+    }
     assert names == offline | {"run", "serve", "simulate", "capacity", "colocate", "devices"}
 
 

@@ -20,7 +20,7 @@ from engine.pipeline.stored_plan import StoredPlan, write_plan
 from engine.pipeline.unused_plans import remove_unused_files
 from engine.profiling.devices import parse_devices
 from engine.runtime.folder_lock import files_in_use
-from engine.runtime.lowering import lay_out_plan
+from engine.runtime.lowering import lay_out_plan, segment_file_name
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.segmentation.plan import Plan
@@ -52,12 +52,14 @@ def _files(graph: Graph) -> set[str]:
     return {file.name for file in graph.folder.iterdir()}
 
 
-def test_rejected_candidates_leave_nothing(subject: Subject) -> None:
+def test_rejected_candidates_leave_nothing_but_the_runners_up(subject: Subject) -> None:
     options: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0, "cache": subject.cache}
     model = load(subject.path, inputs=subject.inputs, finalists=4, **options)
-    named = len(model.plan.segments) if len(model.plan.segments) > 1 else 0
-    cut = [name for name in _files(model.graph) if name.startswith("segment-")]
-    assert len([name for name in cut if not name.endswith(".laid.onnx")]) == named
+    assert model.judgement is not None
+    plans = [model.plan, *(runner_up.read() for runner_up in model.judgement.runners_up)]
+    named = {segment_file_name(s) for p in plans if len(p.segments) > 1 for s in p.segments}
+    cut = {name for name in _files(model.graph) if name.startswith("segment-")}
+    assert {name for name in cut if not name.endswith(".laid.onnx")} == named
 
 
 def test_what_a_stored_plan_names_stays_with_its_weights(graph: Graph, subject: Subject) -> None:

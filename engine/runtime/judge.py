@@ -1,0 +1,286 @@
+"""Judges a model's plan again while it serves: the runner-up is tried, and the better one kept.
+
+A plan is the best of those compared for the machine as it was then. So a few queries are looked at
+every second; where they take another time than when the plan was judged, where others take less
+of the machine now, or where the plan is provisional, its runners-up are tried one after the other
+(trial.py), within a share of the queries' time. What is faster takes over between two queries. It
+is stored for the next start where the machine was quiet; a judgement of a disturbed one is only
+noted beside the plan, since it says nothing of the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from engine.errors import EngineError
+from engine.profiling.devices import device_kind
+from engine.profiling.disturbance import Disturbance, Watch
+from engine.runtime.intervals import Verdict
+from engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
+from engine.runtime.prepared import Prepared
+from engine.runtime.share import Share
+from engine.runtime.trial import Trial
+from engine.segmentation.plan import Plan
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JudgeParams:
+    """When a plan is judged again.
+
+    Parameters
+    ----------
+    apart : float
+        Where queries take so many times as long as when it was judged, or as short.
+    quieter : float
+        Where so much less of the cores is taken.
+    opening_ns : int
+        What opening the runner-up's sessions is taken to cost before it was done.
+    patience_ns, most_patience_ns : int
+        After trials that changed nothing the next ones wait; each time twice as long.
+    longest_ns : int
+        A trial that is not decided by then, for want of queries, is given up.
+    """
+
+    apart: float = 1.2
+    quieter: float = 0.15
+    opening_ns: int = 20_000_000
+    patience_ns: int = 5_000_000_000
+    most_patience_ns: int = 600_000_000_000
+    longest_ns: int = 600_000_000_000
+
+
+class Judged(Protocol):
+    """What a judge asks of a model (model.py)."""
+
+    @property
+    def plan(self) -> Plan:
+        """What answers now."""
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a query is in flight on its machine."""
+
+    def may_answer(self, plan: Plan) -> bool:
+        """Whether a plan may take over."""
+
+    def prepare(self, plan: Plan) -> Prepared:
+        """Open its sessions."""
+
+    def take_over(self, prepared: Prepared) -> bool:
+        """Answer with it from now on."""
+
+    def try_beside(
+        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object]
+    ) -> Trial:
+        """Begin a trial."""
+
+    def end_trial(self) -> None:
+        """Go on without."""
+
+
+Keep = Callable[[Plan, Judgement], object]
+"""Stores a plan and its judgement for the next start."""
+
+
+class Judge:
+    """Judges one model's plan. Its steps are for one thread; holds no model.
+
+    Parameters
+    ----------
+    plan, judgement : Plan, Judgement
+        As stored.
+    keep : callable
+        Stores them anew.
+    ended : callable
+        Called by any thread when a step is due before the next second.
+    now_s : callable
+        Seconds since the epoch.
+
+    Attributes
+    ----------
+    share : Share
+        Of the queries' time that was seen.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        judgement: Judgement,
+        keep: Keep,
+        ended: Callable[[], object],
+        *,
+        params: JudgeParams | None = None,
+        watch: Callable[[], Watch] = Watch,
+        clock: Callable[[], int] = time.monotonic_ns,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        self._plan = plan
+        self.judgement = judgement
+        self._keep = keep
+        self._ended = ended
+        self._params = params or JudgeParams()
+        self._new_watch = watch
+        self._watch = watch()
+        self._clock = clock
+        self._now_s = now_s
+        self.share = Share()
+        self._others = [plan, *(r.read() for r in judgement.runners_up)]
+        self._reference_ns = judgement.measured_ns
+        self._reference = judgement.disturbance
+        self._is_due = judgement.provisional
+        self._queue: list[Plan] = []
+        self._trial: Trial | None = None
+        self._trial_began_ns = 0
+        self._looked_ns = clock()
+        self._patience_ns = self._params.patience_ns
+        self._rests_until_ns = 0
+        self._changed = False
+
+    def step(self, model: Judged) -> None:
+        """Do what is due: about once a second, and when ``ended`` was called."""
+        if self._trial is None:
+            self._begin(model)
+            return
+        self._trial.collect()
+        is_late = self._clock() - self._trial_began_ns > self._params.longest_ns
+        if self._trial.is_over or is_late:
+            trial, self._trial = self._trial, None
+            model.end_trial()
+            if trial.runner_up is None:
+                self._looked(trial, model)
+            else:
+                self._tried(trial, model)
+
+    def _begin(self, model: Judged) -> None:
+        """Try the next runner-up, or look at queries, until there is something to try."""
+        runner_up = None
+        if self._queue and self.share.affords(self._opening_ns(model)):
+            runner_up = self._opened(model, self._queue.pop(0))
+        self._trial_began_ns = self._clock()
+        self._watch = self._new_watch() if runner_up else self._watch
+        self._trial = model.try_beside(runner_up, self.share, self._ended)
+
+    def _opening_ns(self, model: Judged) -> int:
+        return self._params.opening_ns if model.is_answering else 0
+
+    def _opened(self, model: Judged, plan: Plan) -> Prepared | None:
+        """Its sessions; what they took of a core is charged where queries went on beside it."""
+        began_ns, was_answering = time.thread_time_ns(), model.is_answering
+        try:
+            return model.prepare(plan)
+        except EngineError as error:
+            _log.warning("the runner-up %s is not tried: %s", plan.name, error)
+            self._others = [other for other in self._others if other is not plan]
+            return None
+        finally:
+            if was_answering or model.is_answering:
+                self.share.spend(time.thread_time_ns() - began_ns)
+
+    def _looked(self, trial: Trial, model: Judged) -> None:
+        """Whether what was seen is reason to try the runners-up."""
+        now_ns = self._clock()
+        seen = self._watch.lately(self._looked_ns)
+        self._looked_ns = now_ns
+        if self._queue or not trial.plan_ns:
+            return
+        ratio = trial.plan_ns / max(1, self._reference_ns)
+        is_quieter = self._reference.share - seen.share > self._params.quieter
+        is_apart = not 1 / self._params.apart < ratio < self._params.apart
+        if is_quieter:
+            self._patience_ns, self._rests_until_ns = self._params.patience_ns, 0
+        if (self._is_due or is_quieter or is_apart) and now_ns >= self._rests_until_ns:
+            self._is_due, self._changed = False, False
+            self._queue = self._runners_up(model)
+            self._rest(trial.plan_ns, seen)
+
+    def _runners_up(self, model: Judged) -> list[Plan]:
+        """Plans that may take over here and now."""
+        return [
+            plan
+            for plan in self._others
+            if not _equal(plan, model.plan) and _is_of_cpu(plan) and model.may_answer(plan)
+        ]
+
+    def _tried(self, trial: Trial, model: Judged) -> None:
+        assert trial.runner_up is not None
+        plan, other = trial.plan.plan, trial.runner_up.plan
+        ratio = trial.ratio
+        if ratio is None:
+            return
+        faster = trial.verdict is Verdict.FASTER
+        took_over = faster and model.take_over(trial.runner_up)
+        outcome = Outcome.TOOK_OVER if took_over else _OUTCOMES[trial.verdict]
+        disturbance = self._watch.lately(self._trial_began_ns)
+        self._looked_ns = self._clock()
+        record = TrialRecord(
+            round(self._now_s()),
+            plan.name,
+            other.name,
+            ratio,
+            outcome,
+            trial.queries_ns,
+            trial.lost_ns,
+            disturbance,
+        )
+        measured_ns = trial.runner_up_ns if took_over else trial.plan_ns
+        _log.info("%s: %s", model.plan.name, record.text)
+        self._note(record, model.plan, measured_ns)
+        self._changed |= took_over
+        self._rest(measured_ns, disturbance)
+
+    def _rest(self, measured_ns: int, disturbance: Disturbance) -> None:
+        """What queries take from now on is compared with this."""
+        self._reference_ns, self._reference = measured_ns, disturbance
+        if self._changed:
+            self._patience_ns = self._params.patience_ns
+        elif not self._queue:
+            self._patience_ns = min(2 * self._patience_ns, self._params.most_patience_ns)
+        self._rests_until_ns = self._clock() + self._patience_ns
+
+    def _note(self, record: TrialRecord, running: Plan, measured_ns: int) -> None:
+        """Store what was found: another plan only if the machine was quiet."""
+        if record.disturbance.is_quiet:
+            self._plan = running
+            found = self.judgement.after(record, measured_ns=measured_ns)
+        else:
+            found = self.judgement.noting(record)
+        others = [p for p in self._others if not _equal(p, self._plan)]
+        runners_up = tuple(RunnerUp.of(p, self._ratio_of(p, record)) for p in others)
+        self.judgement = replace(found, runners_up=runners_up)
+        self._keep(self._plan, self.judgement)
+
+    def _ratio_of(self, plan: Plan, record: TrialRecord) -> float:
+        """A runner-up's last measured time over that of the stored plan."""
+        if (record.plan, record.runner_up) == (self._plan.name, plan.name):
+            return record.ratio.median
+        if (record.runner_up, record.plan) == (self._plan.name, plan.name):
+            return 1 / record.ratio.median
+        known = {r.name: r.ratio for r in self.judgement.runners_up}
+        return known.get(plan.name, 0.0)
+
+
+_OUTCOMES = {
+    Verdict.FASTER: Outcome.NEXT_START,
+    Verdict.SLOWER: Outcome.KEPT,
+    Verdict.OPEN: Outcome.OPEN,
+}
+
+
+def _is_of_cpu(plan: Plan) -> bool:
+    """A GPU opens sessions while it is idle, not beside queries."""
+    return all(device_kind(plan.devices[segment.device]) == "cpu" for segment in plan.segments)
+
+
+def _equal(plan: Plan, other: Plan) -> bool:
+    """Whether both run the same segments, whatever was predicted for them."""
+    return _work(plan) == _work(other)
+
+
+def _work(plan: Plan) -> tuple[object, ...]:
+    return tuple((s.tasks, s.device, s.width, s.rank, s.shards) for s in plan.segments)

@@ -1,0 +1,216 @@
+"""A runner-up answers some of a model's queries beside the plan, to see which is faster now.
+
+Only queries that nothing overlaps go to the runner-up, and only these count. What its queries took
+longer than the plan's is charged to a share of the queries' time (share.py), which ends the trial's
+turns for a while where it is used up. Without a runner-up a trial only notes what queries take.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from engine import _core
+from engine.runtime.busy_plan import BusyPlan
+from engine.runtime.intervals import Interval, Verdict, median
+from engine.runtime.paired_turns import PairedTurns, PairParams
+from engine.runtime.prepared import Prepared
+from engine.runtime.share import Share
+
+_REMEMBERED = 33
+"""Queries of each plan whose median is its time now."""
+
+
+@dataclass(eq=False)
+class Ask:
+    """A query of a model on trial.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        What answers it.
+    run : _core.Run, optional
+        Of one that was submitted, traced: nobody says when it ends.
+    """
+
+    prepared: Prepared
+    of_runner_up: bool
+    is_alone: bool
+    began_ns: int
+    run: _core.Run | None = None
+
+
+class Trial:
+    """Routes a model's queries while it lasts. Thread-safe.
+
+    Parameters
+    ----------
+    plan, runner_up : Prepared
+        The model's own, and the other.
+    busy : BusyPlan, optional
+        Of the plan: what queries run while they overlap.
+    look : int
+        Over when so many queries of the plan were noted, if there is no runner-up.
+    ended : callable
+        Called when it is over, by the thread that answered the last query.
+
+    Attributes
+    ----------
+    queries_ns, lost_ns : int
+        Time of all queries meanwhile, and of it what the runner-up's took longer than the plan's.
+    """
+
+    def __init__(
+        self,
+        plan: Prepared,
+        runner_up: Prepared | None,
+        busy: BusyPlan | None,
+        share: Share,
+        ended: Callable[[], object],
+        *,
+        look: int = 8,
+        params: PairParams | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.plan = plan
+        self.runner_up = runner_up
+        self._busy = busy
+        self._share = share
+        self._ended = ended
+        self._look = look
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._turns = PairedTurns(params or PairParams())
+        self._open: list[Ask] = []
+        self._own: deque[int] = deque(maxlen=_REMEMBERED)
+        self._others: deque[int] = deque(maxlen=_REMEMBERED)
+        self._noted = 0
+        self.queries_ns = 0
+        self.lost_ns = 0
+
+    def begin(self) -> Ask:
+        """Begin a query."""
+        with self._lock:
+            self._collect()
+            overlapping = None if self._busy is None else self._busy.now()
+            for other in self._open:
+                other.is_alone = False
+            is_alone = overlapping is None and not self._open
+            of_runner_up = is_alone and self._is_for_runner_up()
+            chosen = (self.runner_up if of_runner_up else overlapping) or self.plan
+            ask = Ask(chosen, of_runner_up, is_alone, self._clock())
+            self._open.append(ask)
+            return ask
+
+    @contextmanager
+    def query(self) -> Iterator[Ask]:
+        """Begin a query; one that raises has failed, others are to be ``answered``."""
+        ask = self.begin()
+        try:
+            yield ask
+        except BaseException:
+            self.failed(ask)
+            raise
+
+    def done(self, ask: Ask, run: _core.Run) -> None:
+        """Its traced run has ended, well or not."""
+        if run.status == "ok":
+            self.answered(ask, took_ns(run))
+        else:
+            self.failed(ask)
+
+    def answered(self, ask: Ask, took_ns: int | None = None) -> None:
+        """It has its answer; after how long, where the caller knows better than the clock."""
+        now_ns = self._clock()
+        if self._busy is not None:
+            self._busy.answered(ask.began_ns)
+        with self._lock:
+            self._open.remove(ask)
+            self._note(ask, now_ns - ask.began_ns if took_ns is None else took_ns)
+            self._collect()
+            is_over = self.is_over
+        if is_over:
+            self._ended()
+
+    def failed(self, ask: Ask) -> None:
+        """It has none."""
+        with self._lock:
+            self._open.remove(ask)
+            self._turns.interrupt()
+
+    def collect(self) -> None:
+        """Note submitted queries that are done."""
+        with self._lock:
+            self._collect()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing more to be learnt."""
+        return self._noted >= self._look if self.runner_up is None else self._turns.is_over
+
+    @property
+    def ratio(self) -> Interval | None:
+        """The runner-up's time over the plan's; None before there is a pair."""
+        with self._lock:
+            return self._turns.ratio
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the runner-up, so far."""
+        with self._lock:
+            return self._turns.verdict
+
+    @property
+    def plan_ns(self) -> int:
+        """What a query of the plan takes that nothing overlaps; 0 if there was none."""
+        with self._lock:
+            return _median(self._own)
+
+    @property
+    def runner_up_ns(self) -> int:
+        """The same of the runner-up."""
+        with self._lock:
+            return _median(self._others)
+
+    def _is_for_runner_up(self) -> bool:
+        if self.runner_up is None or not self._own:
+            return False
+        return self._turns.wants_runner_up(_median(self._own), self._share.affords)
+
+    def _collect(self) -> None:
+        for ask in [a for a in self._open if a.run is not None and a.run.done]:
+            self._open.remove(ask)
+            assert ask.run is not None
+            if ask.run.status == "ok":
+                self._note(ask, took_ns(ask.run))
+
+    def _note(self, ask: Ask, took_ns: int) -> None:
+        self.queries_ns += took_ns
+        self._share.earn(took_ns)
+        if ask.of_runner_up:
+            self._charge(max(0, took_ns - _median(self._own)))
+        if not ask.is_alone:
+            self._turns.interrupt()
+            return
+        (self._others if ask.of_runner_up else self._own).append(took_ns)
+        self._noted += 1
+        if self.runner_up is not None:
+            self._turns.note(took_ns, of_runner_up=ask.of_runner_up)
+
+    def _charge(self, lost_ns: int) -> None:
+        self.lost_ns += lost_ns
+        self._share.spend(lost_ns)
+
+
+def took_ns(run: _core.Run) -> int:
+    """What a traced run took, from its submission to the end of its last node."""
+    rows = run.spans()
+    return int(rows[:, 4].max()) if len(rows) else 0
+
+
+def _median(times: deque[int]) -> int:
+    return round(median(times)) if times else 0

@@ -1,0 +1,269 @@
+"""A plan judged again while it serves, on a made-up machine that others use or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from constant_costs import constant_problem, plan_of_groups, whole_plan
+from pretended import Clock
+from runtime_models import ADD, read_text
+
+from engine.dfg.graph import Graph
+from engine.profiling.devices import parse_devices
+from engine.profiling.disturbance import Disturbance
+from engine.runtime.judge import Judge, JudgeParams
+from engine.runtime.judgement import Judgement, Outcome, RunnerUp
+from engine.runtime.same_bits import same_bits
+from engine.runtime.share import Share
+from engine.runtime.trial import Trial
+from engine.segmentation.plan import Plan
+from engine.segmentation.segmenter import per_task
+from placement.placement import Placement
+
+MS = 1_000_000
+S = 1_000_000_000
+SPECS = parse_devices("cpu:2")
+QUIET_NS = {"whole x1": 34 * MS, "whole x2": 18 * MS, "cut": 9 * MS}
+BUSY_NS = {"whole x1": 34 * MS, "whole x2": 64 * MS, "cut": 64 * MS}
+"""DenseNet-121 on two cores, of which another process takes none or one (measured)."""
+
+
+@dataclass
+class World:
+    """A model that answers one query after the other."""
+
+    running: Plan
+    clock: Clock = field(default_factory=Clock)
+    taken: float = 0.0
+    opened: list[str] = field(default_factory=list)
+    kept: list[tuple[str, Judgement]] = field(default_factory=list)
+    any_bits: bool = False
+    is_answering: bool = True
+    trial: Trial | None = None
+    is_due: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        return self.running
+
+    def may_answer(self, plan: Plan) -> bool:
+        return self.any_bits or same_bits(plan, self.running)
+
+    def prepare(self, plan: Plan) -> Any:
+        self.opened.append(plan.name)
+        return SimpleNamespace(plan=plan)
+
+    def take_over(self, prepared: Any) -> bool:
+        self.running = prepared.plan
+        return True
+
+    def try_beside(self, runner_up: Any, share: Share, ended: Callable[[], object]) -> Trial:
+        own: Any = SimpleNamespace(plan=self.running)
+        self.trial = Trial(own, runner_up, None, share, ended, clock=self.clock)
+        return self.trial
+
+    def end_trial(self) -> None:
+        self.trial = None
+
+    def due(self) -> None:
+        self.is_due = True
+
+    def keep(self, plan: Plan, judgement: Judgement) -> None:
+        self.kept.append((plan.name, judgement))
+
+    def watch(self) -> Any:
+        tell = lambda *_: Disturbance(taken=self.taken)  # noqa: E731
+        return SimpleNamespace(lately=tell, overall=tell)
+
+    def query(self) -> None:
+        times = QUIET_NS if self.taken < 0.1 else BUSY_NS
+        if self.trial is None:
+            self.clock.now_ns += times[self.running.name]
+            return
+        ask = self.trial.begin()
+        self.clock.now_ns += times[ask.prepared.plan.name]
+        self.trial.answered(ask)
+
+    def serve(self, judge: Judge, seconds: float) -> None:
+        end_ns = self.clock.now_ns + round(seconds * S)
+        stepped_ns = 0
+        while self.clock.now_ns < end_ns:
+            if self.is_due or self.clock.now_ns - stepped_ns >= S:
+                stepped_ns, self.is_due = self.clock.now_ns, False
+                judge.step(self)
+            self.query()
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    return read_text(ADD, tmp_path_factory.mktemp("judge"))
+
+
+@pytest.fixture
+def narrow(graph: Graph) -> Plan:
+    return replace(whole_plan(graph, constant_problem(graph, SPECS)), name="whole x1")
+
+
+@pytest.fixture
+def wide(narrow: Plan) -> Plan:
+    return replace(narrow, name="whole x2", segments=(replace(narrow.segments[0], width=2),))
+
+
+@pytest.fixture
+def cut(graph: Graph) -> Plan:
+    groups = per_task(constant_problem(graph, SPECS), Placement((0, 0), (0, 1), "test"))
+    return plan_of_groups(graph, groups, "cut")
+
+
+def _judgement(taken: float, measured_ns: int, *runners_up: Plan) -> Judgement:
+    found = Disturbance(taken=taken)
+    others = tuple(RunnerUp.of(plan, 1.2) for plan in runners_up)
+    return Judgement(1_000, found, not found.is_quiet, measured_ns, measured_ns, others)
+
+
+def _judge(world: World, judgement: Judgement) -> Judge:
+    return Judge(
+        world.running,
+        judgement,
+        world.keep,
+        world.due,
+        watch=world.watch,
+        clock=world.clock,
+        now_s=lambda: 2_000.0,
+    )
+
+
+def test_a_plan_made_beside_a_busy_process_is_replaced_once_that_is_gone(
+    narrow: Plan, wide: Plan
+) -> None:
+    world = World(narrow)
+    judge = _judge(world, _judgement(0.4, 34 * MS, wide))
+    world.serve(judge, 30)
+    assert world.running == wide
+    ((name, judgement),) = world.kept
+    assert name == "whole x2"
+    assert not judgement.provisional
+    assert (judgement.at_s, judgement.measured_ns) == (2_000, 18 * MS)
+    (record,) = judgement.trials
+    assert record.outcome is Outcome.TOOK_OVER
+    assert record.ratio.median == pytest.approx(18 / 34)
+    (runner_up,) = judgement.runners_up
+    assert (runner_up.name, runner_up.read()) == ("whole x1", narrow)
+    assert runner_up.ratio == pytest.approx(34 / 18)
+
+
+def test_a_provisional_plan_that_was_right_is_kept_and_stored_as_judged(
+    narrow: Plan, wide: Plan
+) -> None:
+    world = World(wide)
+    judge = _judge(world, _judgement(0.4, 64 * MS, narrow))
+    world.serve(judge, 30)
+    assert world.running == wide
+    ((name, judgement),) = world.kept
+    assert (name, judgement.provisional) == ("whole x2", False)
+    assert judgement.trials[0].outcome is Outcome.KEPT
+
+
+def test_beside_a_busy_process_another_plan_runs_but_is_not_stored(
+    narrow: Plan, wide: Plan
+) -> None:
+    world = World(wide)
+    judge = _judge(world, _judgement(0.0, 18 * MS, narrow))
+    world.serve(judge, 5)
+    assert world.opened == []
+    world.taken = 0.4
+    world.serve(judge, 30)
+    assert world.running == narrow
+    name, judgement = world.kept[-1]
+    assert (name, judgement.at_s, judgement.provisional) == ("whole x2", 1_000, False)
+    assert judgement.trials[-1].outcome is Outcome.TOOK_OVER
+    world.taken = 0.0
+    world.serve(judge, 30)
+    assert world.running == wide
+    assert [name for name, _ in world.kept] == ["whole x2"] * 2
+
+
+def test_nothing_is_tried_as_long_as_nothing_changes(narrow: Plan, wide: Plan) -> None:
+    world = World(wide)
+    judge = _judge(world, _judgement(0.0, 18 * MS, narrow))
+    world.serve(judge, 60)
+    assert world.opened == []
+    assert world.kept == []
+
+
+@pytest.mark.parametrize("times_slower", [1.5, 20.0])
+def test_it_costs_a_hundredth_of_the_queries_time(
+    narrow: Plan, wide: Plan, monkeypatch: pytest.MonkeyPatch, times_slower: float
+) -> None:
+    monkeypatch.setitem(QUIET_NS, "whole x1", round(18 * MS * times_slower))
+    world = World(wide)
+    judge = _judge(world, _judgement(0.4, 64 * MS, narrow))
+    world.serve(judge, 300)
+    assert world.opened
+    assert judge.share.lost_ns > 0
+    assert judge.share.lost_ns <= judge.share.queries_ns / 100
+
+
+def test_trials_that_change_nothing_grow_rare(narrow: Plan, wide: Plan) -> None:
+    """Queries that always take longer than the plan says are no reason to try for ever."""
+    world = World(wide)
+    judge = _judge(world, _judgement(0.0, MS, narrow))
+    for _ in range(100):
+        judge._reference_ns = MS
+        world.serve(judge, 10)
+    assert 3 <= len(world.opened) <= 9
+
+
+def test_plans_of_other_bits_are_not_tried_unless_any_will_do(
+    narrow: Plan, wide: Plan, cut: Plan
+) -> None:
+    for any_bits, expected in ((False, wide), (True, cut)):
+        world = World(narrow, any_bits=any_bits)
+        world.serve(_judge(world, _judgement(0.4, 34 * MS, wide, cut)), 60)
+        assert world.running != narrow
+        assert world.running.name == expected.name
+
+
+def test_plans_of_other_devices_are_not_opened_beside_queries(narrow: Plan, wide: Plan) -> None:
+    gpu = replace(wide, name="on the gpu", devices=("emulated:gpu",))
+    world = World(narrow, any_bits=True)
+    world.serve(_judge(world, _judgement(0.4, 34 * MS, gpu)), 30)
+    assert world.opened == []
+
+
+def test_without_queries_there_is_nothing_to_judge(narrow: Plan, wide: Plan) -> None:
+    world = World(narrow, is_answering=False)
+    judge = _judge(world, _judgement(0.4, 34 * MS, wide))
+    for _ in range(100):
+        judge.step(world)
+        world.clock.now_ns += S
+    assert world.opened == []
+
+
+def test_a_trial_that_gets_no_queries_is_given_up(narrow: Plan, wide: Plan) -> None:
+    world = World(narrow)
+    judge = _judge(world, _judgement(0.4, 34 * MS, wide))
+    for _ in range(1_000):
+        if world.trial is not None and world.trial.runner_up is not None:
+            break
+        judge.step(world)
+        world.query()
+    assert world.opened == ["whole x2"]
+    for _ in range(700):
+        world.clock.now_ns += S
+        judge.step(world)
+    assert world.trial is None or world.trial.runner_up is None
+    assert JudgeParams().longest_ns <= 700 * S
+
+
+def test_a_judgement_as_json(narrow: Plan, wide: Plan, tmp_path: Path) -> None:
+    world = World(narrow)
+    world.serve(_judge(world, _judgement(0.4, 34 * MS, wide)), 30)
+    ((_, judgement),) = world.kept
+    assert Judgement.from_dict(judgement.to_dict()) == judgement
+    assert judgement.trials[0].text.startswith("whole x2 takes 0.529 of whole x1 in 5 pairs")
