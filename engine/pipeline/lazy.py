@@ -50,11 +50,17 @@ class LazyModel:
         EngineError
             One of engine/errors.py, naming the file and what is wrong.
         """
-        if self._model is None:
+        model = self._model  # looked at once: it may be unloaded meanwhile
+        if model is None:
             with self._lock:
-                if self._model is None:
-                    self._model = load_with(self.path, self._params)
-        return self._model
+                model = self._model
+                if model is None:
+                    model = self._model = load_with(self.path, self._params)
+        return model
+
+    def holds(self, model: Model) -> bool:
+        """Whether that model is the one that the next query runs on."""
+        return self._model is model
 
     def unload(self) -> None:
         """Drop the model; queries in flight finish, and the next one loads it again."""
@@ -143,9 +149,14 @@ class LazyExecutor:
         came_ns = time.monotonic_ns()
         model = await asyncio.to_thread(self._lazy.model)
         waited_ns = time.monotonic_ns() - came_ns
-        if self._executor is None:  # else a query that came with this one was faster
-            self._executor = ModelExecutor(model)
-        answer = await self._executor.infer(inputs, outputs, deadline_ns, priority)
+        executor = self._executor
+        if executor is None:  # else a query that came with this one was faster
+            executor = ModelExecutor(model)
+            if self._lazy.holds(
+                model
+            ):  # else it was unloaded meanwhile, and this is its last query
+                self._executor = executor
+        answer = await executor.infer(inputs, outputs, deadline_ns, priority)
         self._earlier_ns += waited_ns
         return answer
 

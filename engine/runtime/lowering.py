@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine import _core
+from engine.cache.sealed_file import is_intact
 from engine.dfg.activation_size import Activations
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError
@@ -150,7 +151,7 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
 
 
 def _lay_out(graph: Graph, source: Path) -> None:
-    if laid_out_path(source).exists():
+    if is_intact(laid_out_path(source)):
         return
     from engine.runtime.laying_out import lay_out  # parses what it lays out
 

@@ -133,3 +133,38 @@ def test_a_server_refuses_a_bad_file_at_once(path: Path, params: LoadParams) -> 
     path.write_bytes(b"no model")
     with pytest.raises(ModelError, match=r"neg\.onnx"):
         LazyExecutor(LazyModel(path, params), params.cache)
+
+
+class UnloadingLock:
+    """In the place of a model's lock: another thread unloads it as soon as it is released."""
+
+    def __init__(self, model: LazyModel) -> None:
+        self._model = model
+        self._lock = model._lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._model._lock = self._lock
+        threading.Thread(target=self._model.unload).start()
+        while self._model.is_loaded:
+            pass
+
+
+def test_a_model_that_is_unloaded_at_once_answers_still(path: Path, params: LoadParams) -> None:
+    model = LazyModel(path, params)
+    for ask in (model.run, lambda inputs: model.submit(inputs).result()):
+        model._lock = UnloadingLock(model)  # type: ignore[assignment]
+        assert np.array_equal(ask(INPUT)["y"], -INPUT["x"])
+        assert not model.is_loaded
+
+
+def test_a_model_that_is_closed_while_it_loads_is_let_go(path: Path, params: LoadParams) -> None:
+    model = LazyModel(path, params)
+    executor = LazyExecutor(model, params.cache)
+    model._lock = UnloadingLock(model)  # type: ignore[assignment]
+    answer = asyncio.run(executor.infer(INPUT, None, None))
+    assert np.array_equal(answer["y"], -INPUT["x"])
+    assert executor._executor is None
