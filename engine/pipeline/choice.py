@@ -10,8 +10,9 @@ from typing import Any
 from engine.dfg.graph import Graph
 from engine.errors import EngineError, ExecutionError
 from engine.pipeline.all_plans import Place, all_candidates
+from engine.pipeline.answer_check import AnswerCheck
 from engine.pipeline.companion_search import CompanionSearch
-from engine.pipeline.first_plans import affordable, first_plans, stored_plan
+from engine.pipeline.first_plans import affordable, first_plans, stored_plan, whole_models
 from engine.pipeline.judging import conditions, judgement_of
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.second_look import SecondLook, tell
@@ -44,8 +45,9 @@ ModelEntrant = Entrant[ModelContender]
 class CandidateBuilder:
     """Builds candidates of one model for one set of devices.
 
-    What a device refuses drops out; the last reason is kept. A loss of a device ends the choice:
-    what went on elsewhere would be measured and stored as what it was not.
+    What a device refuses drops out, and what answers wrongly (answer_check.py); the last reason is
+    kept. A loss of a device ends the choice: what went on elsewhere would be measured and stored as
+    what it was not.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class CandidateBuilder:
         self._machine = params.machine()
         self._inputs = inputs
         self._recovery = params.recovery()
+        self._check = AnswerCheck(graph, inputs, params.specs())
         self.refused: EngineError | None = None
 
     def __call__(self, candidate: Candidate) -> ModelContender | None:
@@ -74,13 +77,25 @@ class CandidateBuilder:
         """
         plan = plan_of(self._graph, self._costs, candidate, self._policy)
         try:
-            return ModelContender(self._model(plan), self._inputs)
+            model = self._model(plan)
+            return ModelContender(model, self._inputs) if self._check.accepts(model) else None
         except EngineError as error:
             if self._machine.is_lost:
                 raise
             _log.warning("segmentation %s is not used: %s", candidate.name, error)
             self.refused = error
             return None
+
+    def whole(self) -> ModelEntrant | None:
+        """The whole model in one session, where every plan that was asked for answers wrongly."""
+        if not self._check.found_wrong:
+            return None
+        for candidate in whole_models(self._costs):
+            contender = self(candidate)
+            if contender is not None:
+                _log.warning("no such plan is left: the whole model runs in one session")
+                return Entrant(candidate, contender)
+        return None
 
     def _model(self, plan: Plan) -> Model:
         return Model(self._graph, plan, self._machine)
@@ -129,6 +144,9 @@ def choose(
         if contender is not None:
             built.append(Entrant(candidate, contender))
     progress("build segments", len(finalists), len(finalists))
+    whole = None if built else build.whole()
+    if whole is not None:
+        built.append(whole)
     if not built:
         raise build.refused or ExecutionError("no plan was built")
     contest = _compared(built, params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
+from engine.errors import EngineError, ExecutionError
 from engine.native import load_runtime
 from engine.pipeline.choice import choose, tune
 from engine.pipeline.during import during
@@ -17,17 +19,22 @@ from engine.pipeline.example_sizes import inputs_in_question
 from engine.pipeline.given_inputs import check_inputs
 from engine.pipeline.in_service import judge_in_service
 from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import open_laid_out, open_stored, path_of, question_for
+from engine.pipeline.opening import is_wanted, open_stored, path_of, question_for
 from engine.pipeline.placement_file import load_placement
 from engine.pipeline.progress import ProgressCallback, no_progress
+from engine.pipeline.proving import proven
 from engine.pipeline.slice_model import slice_model
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
 from engine.pipeline.tuning_report import TuningReport
 from engine.pipeline.unused_plans import remove_unused_files
+from engine.pipeline.whole_plan import whole_plan
 from engine.profiling.profile import Profile
 from engine.runtime.free_memory import release_free_memory
+from engine.runtime.lowering import refuse_layout
 from engine.runtime.model import Model
+
+_log = logging.getLogger(__name__)
 
 _MEASURING = threading.Lock()
 """Models load side by side, but one is measured at a time: measurements disturb each other."""
@@ -72,7 +79,31 @@ def make(
             return model
     given = _given(graph, path, inputs)
     with _MEASURING:
-        return _made(stored_at, graph, params, given, progress)[0]
+        proven_now = _proven_now(stored_at, graph, params, given) if params.reuse else None
+        return proven_now or _made(stored_at, graph, params, given, progress)[0]
+
+
+def _proven_now(
+    path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model | None:
+    """The model of a stored plan whose answers nobody compared here yet, if they are right."""
+    question = question_for(graph, params, inputs)
+    stored = read_plan(path, graph, question)
+    if stored is None or stored.is_proven_here or not is_wanted(stored, params):
+        return None
+    try:
+        found = proven(graph, stored, params, inputs)
+    except EngineError as error:
+        if params.has_lost():
+            raise
+        _log.warning("the stored plan %s is not used: %s", path, error)
+        return None
+    if found is None:
+        return None
+    model, stored = found
+    write_plan(path, question, stored)
+    judge_in_service(model, path, question, stored)
+    return model
 
 
 def tune_with(
@@ -189,11 +220,30 @@ def _made(
     tuning = None if report is None else report.to_dict()
     stored = StoredPlan(model.plan, tuning, model.companion, model.judgement)
     question = question_for(graph, params, inputs)
-    written = write_plan(path, question, stored)
+    write_plan(path, question, stored)  # nothing that was measured is lost from here on
     del model  # before the next one opens its sessions
-    laid_out = open_laid_out(graph, stored, params)
+    laid_out, stored = _laid_out(graph, stored, params, inputs)
+    written = write_plan(path, question, stored)
     if written:
         remove_unused_files(graph)
         judge_in_service(laid_out, path, question, stored)
     release_free_memory()
     return laid_out, report, written
+
+
+def _laid_out(
+    graph: Graph, stored: StoredPlan, params: LoadParams, inputs: Mapping[str, Any]
+) -> tuple[Model, StoredPlan]:
+    """The model of a plan, not laid out where that spoils its answers, and what to store."""
+    found = proven(graph, stored, params, inputs)
+    if found is None:
+        refuse_layout(graph, stored.plan)
+        found = proven(graph, stored, params, inputs)
+    if found is None:
+        _log.warning("%s: the whole model runs in one session", graph.name)
+        whole = StoredPlan(whole_plan(graph, params.specs()))
+        refuse_layout(graph, whole.plan)
+        found = proven(graph, whole, params, inputs)
+    if found is None:
+        raise ExecutionError(f"model {graph.name!r} answers otherwise each time it is opened")
+    return found

@@ -37,10 +37,13 @@ def question_for(graph: Graph, params: LoadParams, inputs: Mapping[str, Any]) ->
 def open_stored(
     path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
 ) -> Model | None:
-    """The stored plan's model; one that was chosen quickly does where no tuning is asked for."""
+    """The stored plan's model; one that was chosen quickly does where no tuning is asked for.
+
+    Not that of a plan whose answers nobody compared on a processor like this one (making.py does).
+    """
     question = question_for(graph, params, inputs)
     stored = read_plan(path, graph, question)
-    if stored is None or (params.tune_s and stored.tuning is None):
+    if stored is None or not (stored.is_proven_here and is_wanted(stored, params)):
         return None
     try:
         model = open_laid_out(graph, stored, params)
@@ -51,6 +54,11 @@ def open_stored(
             raise
         _log.warning("the stored plan %s is not used: %s", path, error)
         return None
+
+
+def is_wanted(stored: StoredPlan, params: LoadParams) -> bool:
+    """Whether it was made with the care that is asked for."""
+    return not params.tune_s or stored.tuning is not None
 
 
 def open_laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:

@@ -27,6 +27,7 @@ from engine.profiling.devices import DeviceSpec
 from engine.profiling.machine import machine_fingerprint
 from engine.runtime.companion import Companion
 from engine.runtime.judgement import Judgement
+from engine.runtime.laid_out import processor_key
 from engine.segmentation.plan import Plan, Segment
 from engine.segmentation.planned_graph import planned_graph
 
@@ -39,22 +40,31 @@ EARLIER = ("surplus-stored-plan/1",)
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """What is kept of a model.
+    """A plan, and what is known of it.
 
     Parameters
     ----------
     tuning : mapping, optional
-        The report, if it was tuned rather than chosen quickly.
+        Its report, if it was tuned rather than chosen quickly.
     companion : Companion, optional
-        For while queries overlap.
+        For queries that overlap.
     judgement : Judgement, optional
         On what grounds the plan is used, and its runners-up; None if nothing was compared.
+    checked : mapping, optional
+        How its answers compared with the whole model's (answer_check.py): ``processor``,
+        ``output`` and ``difference``; None if nobody compared them.
     """
 
     plan: Plan
     tuning: Mapping[str, Any] | None = None
     companion: Companion | None = None
     judgement: Judgement | None = None
+    checked: Mapping[str, Any] | None = None
+
+    @property
+    def is_proven_here(self) -> bool:
+        """Whether its answers were compared on a processor like this one, with its kernels."""
+        return self.checked is not None and self.checked.get("processor") == processor_key()
 
 
 def plan_path(
@@ -103,6 +113,7 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         "plan": json.loads(stored.plan.to_json()),
         "companion": None if stored.companion is None else stored.companion.to_dict(),
         "judgement": None if stored.judgement is None else stored.judgement.to_dict(),
+        "checked": stored.checked,
     }
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -137,8 +148,11 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    plan = _bounded(Plan.from_json(json.dumps(plan)))
-    stored = StoredPlan(plan, tuning, companion_in(raw), judgement_in(raw))
+    checked = raw.get("checked")
+    if not (checked is None or isinstance(checked, dict)):
+        raise PlacementError(f"plan: field 'checked' must be an object or null, got {checked!r}")
+    made = _bounded(Plan.from_json(json.dumps(plan)))
+    stored = StoredPlan(made, tuning, companion_in(raw), judgement_in(raw), checked)
     _check(stored.plan, graph)
     if stored.companion is not None:
         _check(stored.companion.plan, graph)

@@ -41,11 +41,11 @@ def refuse(laid_out: Path) -> None:
 
 def laid_out_path(source: Path) -> Path:
     """Where the laid-out form of a segment's file lies, if there is one."""
-    return source.with_name(f"{source.stem}-{_processor_key()}{_SUFFIX}")
+    return source.with_name(f"{source.stem}-{processor_key()}{_SUFFIX}")
 
 
 @functools.cache
-def _processor_key() -> str:
+def processor_key() -> str:
     """Packed weights fit the kernels that they were packed for, which the processor decides."""
     text = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     flags = next((line for line in text if line.startswith(("flags", "Features"))), "")

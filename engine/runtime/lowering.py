@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -144,10 +144,22 @@ def lay_out_plan(graph: Graph, plan: Plan) -> None:
     if not graph.is_stored:
         return
     with files_in_use(graph.folder):
-        for segment in plan.segments:
-            if _has_own_kernels(plan, segment):
-                continue
-            _lay_out(graph, segment_file(graph, segment, whole=len(plan.segments) == 1))
+        for file in _files_on_cpu(graph, plan):
+            _lay_out(graph, file)
+
+
+def refuse_layout(graph: Graph, plan: Plan) -> None:
+    """Let a plan's segments run from their own files, in models that are made from now on."""
+    graph = planned_graph(graph, plan)
+    with files_in_use(graph.folder):
+        for file in _files_on_cpu(graph, plan):
+            refuse(laid_out_path(file))
+
+
+def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
+    for segment in plan.segments:
+        if not _has_own_kernels(plan, segment):
+            yield segment_file(graph, segment, whole=len(plan.segments) == 1)
 
 
 def _lay_out(graph: Graph, source: Path) -> None:

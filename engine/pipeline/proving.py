@@ -1,0 +1,42 @@
+"""Opens a plan as it is stored and compares its answers, once on each kind of processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.dfg.graph import Graph
+from engine.pipeline.answer_check import AnswerCheck
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.opening import open_laid_out
+from engine.pipeline.stored_plan import StoredPlan
+from engine.runtime.model import Model
+
+
+def proven(
+    graph: Graph, stored: StoredPlan, params: LoadParams, inputs: Mapping[str, Any]
+) -> tuple[Model, StoredPlan] | None:
+    """The model of a plan, and the plan with a note of how its answers compared.
+
+    A companion that answers wrongly is left out.
+
+    Returns
+    -------
+    tuple or None
+        None if the plan answers wrongly; the log says where.
+
+    Raises
+    ------
+    EngineError
+        If it cannot be opened, or fails where the whole model answers.
+    """
+    check = AnswerCheck(graph, inputs, params.specs())
+    model = open_laid_out(graph, stored, params)
+    if not check.accepts(model):
+        return None
+    companion = stored.companion
+    if companion is not None and not check.accepts(Model(graph, companion.plan, params.machine())):
+        stored = replace(stored, companion=None)
+        model = open_laid_out(graph, stored, params)
+    return model, replace(stored, checked=check.note())

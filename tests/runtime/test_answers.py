@@ -1,0 +1,65 @@
+"""Whether an answer is the one expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.runtime.answers import Apart, Expected, difference
+
+X = np.linspace(0, 1, 5, dtype=np.float32)
+
+
+def _never() -> Iterator[dict[str, Any]]:
+    raise AssertionError("it does not matter how exact the model is")
+    yield {}
+
+
+def test_what_the_type_allows_is_right_at_once() -> None:
+    apart = Expected({"y": X}, _never).against({"y": X * np.float32(1 + 1e-6)})
+    assert not apart.is_beyond
+    assert apart.output == "y"
+    assert 0 < apart.difference <= apart.allowed == 1e-4
+
+
+@pytest.mark.parametrize("wrong", [X + np.float32(0.01), X[:4], X.astype(np.float64), None, [X]])
+def test_what_is_beyond_is_named(wrong: Any) -> None:
+    apart = Expected({"x": X, "y": X}, tuple).against({"x": X, "y": wrong})
+    assert apart.is_beyond
+    assert str(apart).startswith("'y' is ")
+
+
+def test_a_model_that_moves_by_itself_may_move_so_far() -> None:
+    own = [{"y": X + np.float32(0.002)}]
+    expected = Expected({"y": X}, lambda: own)
+    assert not expected.against({"y": X + np.float32(0.01)}).is_beyond
+    assert expected.against({"y": X + np.float32(0.1)}).is_beyond
+
+
+def test_another_output_that_moves_allows_this_one_nothing() -> None:
+    expected = Expected({"x": X, "y": X}, lambda: [{"x": X + np.float32(1), "y": X}])
+    assert expected.against({"x": X, "y": X + np.float32(0.01)}).output == "y"
+
+
+def test_an_output_of_another_shape_each_time_has_no_measure() -> None:
+    expected = Expected({"y": X}, lambda: [{"y": X[:3]}])
+    assert not expected.against({"y": X[:2]}).is_beyond
+
+
+def test_other_kernels_may_differ_more() -> None:
+    expected = Expected({"y": X}, tuple)
+    assert not expected.against({"y": X * np.float32(1.005)}, least=1e-2).is_beyond
+    integers = Expected({"y": np.arange(3)}, tuple)
+    assert integers.against({"y": np.arange(3) + 1}, least=1e-2).is_beyond
+
+
+def test_sequences_are_as_far_apart_as_their_worst_items() -> None:
+    assert difference([X, X], [X, X]) == 0
+    assert difference([X, X + np.float32(1)], [X, X]) == pytest.approx(1)
+    assert difference([X], [X, X]) == math.inf
+    assert difference(None, None) == 0
+    assert Expected({}, _never).against({}) == Apart()
