@@ -1,0 +1,1 @@
+"""Random valid models, and what of them is answered wrongly or refused."""

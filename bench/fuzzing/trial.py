@@ -1,0 +1,160 @@
+"""One random model, answered by ONNX Runtime alone and by us: whole, cut at random, and loaded."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bench.fuzzing.growing import Array, Grown, run_plain
+from bench.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
+from engine.dfg.graph import Graph
+from engine.errors import EngineError
+from engine.pipeline.load import load
+from engine.pipeline.stages import read_model
+from engine.profiling.devices import parse_devices
+from engine.runtime.answers import Expected
+from engine.runtime.machines import machine_for
+from engine.runtime.model import Model
+from engine.segmentation.groups import Group, GroupGraph
+from engine.segmentation.plan import Plan
+
+DEVICES = ("cpu:2", "cpu:1,emulated:gpu")
+LOADED_EVERY = 10
+"""A whole load, with its profile and contest, costs as much as a hundred cuts."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one model.
+
+    Parameters
+    ----------
+    kind : str
+        ``right``, ``wrong``, ``refused``, or ``unusable`` where ONNX Runtime itself has no answer.
+    how : str
+        What was tried last: ``whole``, ``cut DEVICES``, ``load DEVICES``.
+    reason : str
+        Of a refusal, without names and numbers, so that equal ones are counted together.
+    detail : str
+        The message, or the output and how far it is off.
+    """
+
+    seed: int
+    kind: str
+    how: str = ""
+    reason: str = ""
+    detail: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+def try_out(grown: Grown, report: Any = lambda _: None) -> Outcome:
+    """Answer a model every way; the first thing that is not right is the outcome.
+
+    Parameters
+    ----------
+    report : callable
+        Told what is tried next, so that a crash can be named.
+    """
+    content = grown.model.SerializeToString()
+    report("plain")
+    try:
+        expected = run_plain(content, grown.inputs, "ORT_ENABLE_ALL")
+    except Exception as error:
+        return Outcome(grown.seed, "unusable", "plain", _kind_of(error), str(error))
+    names = [value.name for value in grown.model.graph.output]
+    right = dict(zip(names, expected, strict=True))
+    reference = Expected(right, lambda: _variations(content, names, grown.inputs))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(content)
+        for how, answer in _ways(grown, path):
+            report(how)
+            try:
+                found = answer()
+            except EngineError as error:
+                return Outcome(grown.seed, "refused", how, _kind_of(error), str(error))
+            apart = reference.against(found)
+            if apart.is_beyond:
+                return Outcome(grown.seed, "wrong", how, "", str(apart))
+    return Outcome(grown.seed, "right")
+
+
+def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
+    """How we answer, each by its name."""
+    cache = path.parent / "cache"
+    graphs: list[Graph] = []
+
+    def graph() -> Graph:
+        if not graphs:
+            graphs.append(read_model(path, cache))
+        return graphs[0]
+
+    yield "whole", lambda: _answer(graph(), _whole(graph()), "cpu:2", grown.inputs)
+    for number, devices in enumerate(DEVICES):
+        seed = grown.seed * len(DEVICES) + number
+        yield (
+            f"cut {devices}",
+            lambda d=devices, s=seed: _answer(
+                graph(), random_plan(graph(), parse_devices(d), s), d, grown.inputs
+            ),
+        )
+    if grown.seed % LOADED_EVERY == 0:
+        devices = DEVICES[grown.seed // LOADED_EVERY % len(DEVICES)]
+        yield f"load {devices}", lambda: _loaded(path, devices, cache, grown.inputs)
+
+
+def _loaded(path: Path, devices: str, cache: Path, inputs: Mapping[str, Array]) -> dict[str, Any]:
+    """Loaded without a word about inputs, as a stranger does, then asked."""
+    return load(path, devices, cache=cache, selection_ns=1_000_000).run(dict(inputs))
+
+
+def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array]) -> dict[str, Any]:
+    short = tuple(replace(segment, service_ns=CHARGED_NS) for segment in plan.segments)
+    machine = machine_for(parse_devices(devices))
+    return Model(graph, replace(plan, segments=short), machine).run(dict(inputs))
+
+
+def _whole(graph: Graph) -> Plan:
+    costs = random_costs(graph, parse_devices("cpu:2"), Random(0))
+    tasks = tuple(range(len(graph.tasks)))
+    groups = GroupGraph(costs.problem, [Group(tasks, 0, 1)] if tasks else [])
+    return plan_of_groups(graph, groups, costs.service)
+
+
+def _variations(
+    content: bytes, names: list[str], inputs: dict[str, Array]
+) -> Iterator[dict[str, Any]]:
+    """What ONNX Runtime answers otherwise optimised, and to inputs that are rounded otherwise."""
+    for level in ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED"):
+        yield _or_nothing(content, names, inputs, level)
+    for factor in (1 - 2e-7, 1 + 2e-7):
+        nudged = {
+            n: a * a.dtype.type(factor) if a.dtype.kind == "f" else a for n, a in inputs.items()
+        }
+        yield _or_nothing(content, names, nudged, "ORT_ENABLE_ALL")
+
+
+def _or_nothing(
+    content: bytes, names: list[str], inputs: dict[str, Array], level: str
+) -> dict[str, Any]:
+    try:
+        return dict(zip(names, run_plain(content, inputs, level), strict=True))
+    except Exception:
+        return {}
+
+
+def _kind_of(error: Exception) -> str:
+    """A message without what differs from model to model."""
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = re.sub(r"(/[\w.\-]+)+:? ?", "", text)
+    text = re.sub(r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\{[^{}]*\}|\[[^\][]*\]", "_", text)
+    text = re.sub(r"\b[vcxb]\d+\w*|\d+", "N", text)
+    return text[:160]
