@@ -268,6 +268,12 @@ class CudaOptions:
     @sms.setter
     def sms(self, arg: int, /) -> None: ...
     @property
+    def allows_tf32(self) -> bool:
+        """Whether float32 may be multiplied in TF32, faster and less exact."""
+
+    @allows_tf32.setter
+    def allows_tf32(self, arg: bool, /) -> None: ...
+    @property
     def driver(self) -> str:
         """CUDA's driver library; empty: the usual name."""
 

@@ -56,6 +56,8 @@ void bind_machine(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
       .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
+      .def_rw("allows_tf32", &CudaParams::allows_tf32,
+              "Whether float32 may be multiplied in TF32, faster and less exact.")
       .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
       .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
       .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
@@ -107,7 +109,8 @@ void bind_machine(nb::module_& m) {
              int thread_budget) {
             for (DeviceParams& device : devices)
               if (device.kind == "cuda")
-                device.cuda.backend = make_ort_cuda_backend(device.cuda.ordinal);
+                device.cuda.backend =
+                    make_ort_cuda_backend(device.cuda.ordinal, device.cuda.allows_tf32);
             const MachineParams params{std::move(devices), spin_ns, thread_budget};
             new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
           },

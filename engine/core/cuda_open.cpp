@@ -69,6 +69,8 @@ void check_alone(const std::vector<DeviceParams>& devices) {
   }
   for (const DeviceParams* part : parts) {
     require(part->cuda.ordinal == parts[0]->cuda.ordinal, *part, "a machine has one GPU at most");
+    require(part->cuda.allows_tf32 == parts[0]->cuda.allows_tf32, *part,
+            "partitions of a GPU all allow TF32, or none");
     require(parts.size() == 1 || part->cuda.sms > 0, *part,
             "a GPU is one device, or each of its devices a partition of some SMs");
     require(lanes <= max_lanes, *part,

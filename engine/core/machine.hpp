@@ -33,6 +33,7 @@ struct RunOptions;
 struct CudaParams {
   int ordinal = 0;                        ///< CUDA's number of the GPU
   int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
+  bool allows_tf32 = false;               ///< whether float32 may be multiplied in TF32
   std::string driver = {};                ///< CUDA's driver; empty: the usual name
   std::string library = {};               ///< CUDA's runtime library; empty: the usual names
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start

@@ -1,77 +1,15 @@
 #include "onnx_weights.hpp"
 
 #include <charconv>
-#include <optional>
 #include <utility>
+
+#include "onnx_fields.hpp"
 
 namespace engine {
 
 namespace {
 
-// Numbers of onnx.proto's fields.
-constexpr std::uint64_t model_graph = 7;
-constexpr std::uint64_t graph_initializer = 5;
-constexpr std::uint64_t tensor_dims = 1, tensor_type = 2, tensor_name = 8, tensor_raw_data = 9,
-                        tensor_external_data = 13;
-constexpr std::uint64_t entry_key = 1, entry_value = 2;
-
-/// One field of a message: a number or bytes.
-struct Field {
-  std::uint64_t id = 0;
-  std::uint64_t number = 0;
-  std::string_view bytes = {};
-};
-
-/// Reads the fields of one message; ends at the first that makes no sense.
-class Fields {
- public:
-  explicit Fields(std::string_view message) : left_(message) {}
-
-  std::optional<Field> next() {
-    const auto tag = varint();
-    if (!tag) return std::nullopt;
-    Field field{.id = *tag >> 3};
-    switch (*tag & 7) {
-      case 0: {
-        const auto number = varint();
-        if (!number) return std::nullopt;
-        field.number = *number;
-        return field;
-      }
-      case 1:
-        return take(8, field);
-      case 2: {
-        const auto size = varint();
-        return size ? take(*size, field) : std::nullopt;
-      }
-      case 5:
-        return take(4, field);
-      default:
-        return std::nullopt;
-    }
-  }
-
-  std::optional<std::uint64_t> varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(left_.front());
-      left_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::optional<Field> take(std::uint64_t size, Field field) {
-    if (size > left_.size()) return std::nullopt;
-    field.bytes = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return field;
-  }
-
-  std::string_view left_;
-};
+using namespace onnx;
 
 void read_entry(std::string_view message, OnnxWeight& weight) {
   std::string_view key, value;

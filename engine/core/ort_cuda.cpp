@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda_host_kernel.hpp"
+#include "onnx_float32.hpp"
 #include "ort_cuda_kernel.hpp"
 #include "ort_types.hpp"
 #include "ort_value.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 class OrtCudaBackend final : public cuda::Backend {
  public:
-  explicit OrtCudaBackend(int ordinal) : ordinal_(ordinal) {}
+  OrtCudaBackend(int ordinal, bool allows_tf32) : ordinal_(ordinal), allows_tf32_(allows_tf32) {}
 
   [[nodiscard]] HostTensor read(const Value& host) const override {
     const auto& value = static_cast<const ort::OnnxValue&>(host);
@@ -41,20 +42,26 @@ class OrtCudaBackend final : public cuda::Backend {
     if (source == nullptr) return std::make_shared<cuda::HostKernel>(std::move(kernel), *this);
     auto& allocator = ort::CudaAllocator::of(ordinal_);
     if (!weights_) weights_.emplace(allocator.info());
-    auto weights = weights_->of(source->params(), device);
+    const ort::SessionParams& params = source->params();
+    const std::string text = params.is_bytes ? std::string() : ort::read_all(params.model);
+    const std::string_view content = params.is_bytes ? std::string_view(params.model) : text;
+    auto weights = weights_->of(params, content, device);
+    const bool uses_tf32 = allows_tf32_ || !multiplies_float32(content);
     return std::make_shared<ort::CudaSessionKernel>(
-        ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights)}, device);
+        ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights), uses_tf32},
+        device);
   }
 
  private:
   const int ordinal_;
+  const bool allows_tf32_;
   mutable std::optional<ort::CudaWeights> weights_;  ///< the submitting thread's own
 };
 
 }  // namespace
 
-std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal) {
-  return std::make_shared<const OrtCudaBackend>(ordinal);
+std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal, bool allows_tf32) {
+  return std::make_shared<const OrtCudaBackend>(ordinal, allows_tf32);
 }
 
 }  // namespace engine

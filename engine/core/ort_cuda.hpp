@@ -10,6 +10,8 @@ namespace engine {
 /// For one device, on the GPU of that number. Values are ONNX Runtime's tensors of fixed-size
 /// elements. Sessions that are not open yet (ort_source.hpp) are opened on ONNX Runtime's CUDA
 /// provider, one for each lane; other kernels are computed by the host (cuda_host_kernel.hpp).
-[[nodiscard]] std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal);
+/// What multiplies float32 is rounded to TF32 only where that is allowed.
+[[nodiscard]] std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal,
+                                                                         bool allows_tf32 = false);
 
 }  // namespace engine

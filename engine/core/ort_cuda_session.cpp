@@ -20,9 +20,8 @@ Handle<OrtCUDAProviderOptionsV2> provider_options(const CudaSegment& segment,
                                                   cuda::StreamHandle stream,
                                                   CudaSession::Mode mode) {
   const std::string ordinal = std::to_string(segment.ordinal);
-  // TF32 would let the same operator answer otherwise on the GPU than on the CPU.
   const std::array<const char*, 3> keys{"device_id", "use_tf32", "enable_cuda_graph"};
-  const std::array<const char*, 3> values{ordinal.c_str(), "0",
+  const std::array<const char*, 3> values{ordinal.c_str(), segment.uses_tf32 ? "1" : "0",
                                           mode == CudaSession::Mode::capture ? "1" : "0"};
   auto options = create<OrtCUDAProviderOptionsV2>(api().create_cuda_options);
   check(api().update_cuda_options(options.get(), keys.data(), values.data(), keys.size()));

@@ -21,6 +21,9 @@ struct CudaSegment {
   CudaAllocator& allocator;
   int ordinal;  ///< of the GPU
   std::vector<NamedWeight> weights;
+  /// Whether products may be rounded to TF32. Without, ONNX Runtime's convolutions use no tensor
+  /// cores at all, of half precision neither.
+  bool uses_tf32;
 };
 
 /// ONNX Runtime refused the memory that an output was bound to: the model declares a wrong shape.

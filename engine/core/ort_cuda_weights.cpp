@@ -26,13 +26,6 @@ const Api& api() { return Runtime::get().api(); }
   throw std::runtime_error("weights cannot be read from " + path);
 }
 
-std::string read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (!(content << file.rdbuf())) refuse(path);
-  return std::move(content).str();
-}
-
 /// Writes the tensor's bytes from `offset` on to `target`.
 using Reader = std::function<void(std::uint64_t offset, void* target, std::size_t bytes)>;
 
@@ -94,10 +87,15 @@ std::string folder_of(const SessionParams& model) {
 
 }  // namespace
 
-std::vector<NamedWeight> CudaWeights::of(const SessionParams& model,
+std::string read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (!(content << file.rdbuf())) refuse(path);
+  return std::move(content).str();
+}
+
+std::vector<NamedWeight> CudaWeights::of(const SessionParams& model, std::string_view content,
                                          const cuda::DeviceParts& device) {
-  const std::string text = model.is_bytes ? std::string() : read_all(model.model);
-  const std::string_view content = model.is_bytes ? std::string_view(model.model) : text;
   const std::filesystem::path folder = folder_of(model);
   std::vector<NamedWeight> found;
   for (const OnnxWeight& weight : onnx_weights(content, least_bytes)) {

@@ -22,6 +22,9 @@ struct CudaWeight {
 /// As AddInitializer takes it: name in the model, tensor. Outlives the session.
 using NamedWeight = std::pair<std::string, std::shared_ptr<const CudaWeight>>;
 
+/// The text of a model in a file. Throws std::runtime_error if it cannot be read.
+[[nodiscard]] std::string read_all(const std::string& path);
+
 /// Weights by where they come from: a range of a file as it is now. For a device's submitting
 /// thread.
 class CudaWeights {
@@ -32,9 +35,9 @@ class CudaWeights {
   /// `info` says where they lie, and outlives it.
   explicit CudaWeights(const OrtMemoryInfo* info) : info_(info) {}
 
-  /// Those of a model; what the GPU does not have yet is there on return. On an idle GPU. Throws
-  /// std::runtime_error if a file cannot be read, cuda::Error.
-  [[nodiscard]] std::vector<NamedWeight> of(const SessionParams& model,
+  /// Those of a model whose text is `content`; what the GPU does not have yet is there on return.
+  /// On an idle GPU. Throws std::runtime_error if a file cannot be read, cuda::Error.
+  [[nodiscard]] std::vector<NamedWeight> of(const SessionParams& model, std::string_view content,
                                             const cuda::DeviceParts& device);
 
  private:

@@ -13,7 +13,7 @@ from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
 _EXAMPLES = (
     "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay];"
-    " cuda:0; cuda:0:4; cuda:0[64sm]:2; cpu:1,plugin:webgpu"
+    " cuda:0; cuda:0:4; cuda:0[64sm]:2; cuda:0[tf32]; cpu:1,plugin:webgpu"
 )
 _FLAGS = ("replay", "pageable", "uncaptured")
 
@@ -22,8 +22,10 @@ _DEVICE = re.compile(
     r"(?::(?P<lanes>[0-9]+))?"
 )
 _CUDA = re.compile(
-    r"cuda:(?P<index>[0-9]{1,3})(?:\[(?P<sms>[0-9]{1,4})sm\])?(?::(?P<lanes>[0-9]+))?"
+    r"cuda:(?P<index>[0-9]{1,3})(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
 )
+_SMS = re.compile(r"(?P<count>[0-9]{1,4})sm")
+_TF32 = "tf32"
 _MAX_LANES = 1024
 
 
@@ -37,7 +39,7 @@ class DeviceSpec:
         What computes; ``plugin`` is a plugin execution provider of ONNX Runtime.
     name : str
         Unique among the devices, for example ``cpu``, ``emulated:gpu``, ``cuda:0``,
-        ``plugin:webgpu`` or, for a partition, ``cuda:0[64sm]``.
+        ``plugin:webgpu`` or, with options, ``cuda:0[64sm]`` and ``cuda:0[64sm,tf32]``.
     lanes : int
         Segments that it runs at once (CPU workers, GPU streams), >= 1.
     preset : str
@@ -76,6 +78,11 @@ class DeviceSpec:
     def memory(self) -> str:
         """The memory space of its tensors; partitions of a GPU share one."""
         return HOST_MEMORY if self.kind == "cpu" else self.name.partition("[")[0]
+
+    @property
+    def allows_tf32(self) -> bool:
+        """Whether a CUDA device may multiply float32 in TF32: faster, with 10 bits of fraction."""
+        return self.kind == "cuda" and _TF32 in _words(self.name.partition("[")[2].rstrip("]"))
 
     @property
     def text(self) -> str:
@@ -147,7 +154,7 @@ def _device(text: str) -> DeviceSpec:
 def _emulated(text: str, name: str | None, options: str, lanes: int) -> DeviceSpec:
     if name is None:
         raise DeviceError(f"device {text!r} needs a name, as in emulated:gpu ({_EXAMPLES})")
-    words = [word.strip() for word in re.split("[,;]", options) if word.strip()]
+    words = _words(options)
     presets = [word for word in words if word in LINKS]
     unknown = [word for word in words if word not in _FLAGS and word not in LINKS]
     if unknown or len(presets) > 1:
@@ -178,21 +185,35 @@ def _cuda(text: str) -> DeviceSpec:
     match = _CUDA.fullmatch(text)
     if match is None:
         raise DeviceError(
-            f"device {text!r} is not understood: a CUDA device is a number, perhaps the SMs of a"
-            f" partition and lanes ({_EXAMPLES})"
+            f"device {text!r} is not understood: a CUDA device is a number, perhaps options and"
+            f" lanes ({_EXAMPLES})"
         )
-    lanes = _lanes(text, match["lanes"]) or 1
-    name, sms = f"cuda:{int(match['index'])}", match["sms"]
-    if sms is None:
-        return DeviceSpec("cuda", name, lanes)
-    if int(sms) < 1:
+    lanes, words = _lanes(text, match["lanes"]) or 1, _words(match["options"] or "")
+    partitions = [int(found["count"]) for word in words if (found := _SMS.fullmatch(word))]
+    if len(partitions) > 1 or len(partitions) + (_TF32 in words) < len(words):
+        raise DeviceError(
+            f"device {text!r}: options are the SMs of a partition, as in 64sm, and {_TF32}"
+            f" ({_EXAMPLES})"
+        )
+    if 0 in partitions:
         raise DeviceError(f"device {text!r}: a partition has at least one SM ({_EXAMPLES})")
-    return DeviceSpec("cuda", f"{name}[{int(sms)}sm]", lanes, sms=int(sms))
+    options = ",".join([f"{sms}sm" for sms in partitions] + [_TF32] * (_TF32 in words))
+    name = f"cuda:{int(match['index'])}" + (f"[{options}]" if options else "")
+    return DeviceSpec("cuda", name, lanes, sms=sum(partitions))
+
+
+def _words(options: str) -> list[str]:
+    return [word.strip() for word in re.split("[,;]", options) if word.strip()]
 
 
 def _check_partitions(text: str, specs: list[DeviceSpec]) -> None:
-    whole = {spec.name for spec in specs if spec.kind == "cuda" and not spec.sms}
-    for spec in specs:
+    cuda = [spec for spec in specs if spec.kind == "cuda"]
+    whole = {spec.memory for spec in cuda if not spec.sms}
+    for spec in cuda:
+        if len({other.allows_tf32 for other in cuda if other.memory == spec.memory}) > 1:
+            raise DeviceError(
+                f"devices {text!r}: {spec.memory!r} is named with and without {_TF32} ({_EXAMPLES})"
+            )
         if spec.sms and spec.memory in whole:
             raise DeviceError(
                 f"devices {text!r}: {spec.memory!r} is named whole and by partitions ({_EXAMPLES})"

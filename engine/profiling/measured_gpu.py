@@ -80,5 +80,6 @@ def measured_gpu(
         facts = read_driver().gpus[int(spec.memory.partition(":")[2])]
         settings = params or GpuProfilingParams()
         config = ON_DEVICE_ONLY
-        operators = GpuProfiler(graph, machine, facts.name, store, settings, config)
+        title = f"{facts.name}, TF32" if spec.allows_tf32 else facts.name
+        operators = GpuProfiler(graph, machine, title, store, settings, config)
         yield MeasuredGpu(spec, facts, operators, LinkProbe(machine, 1, settings.probe))

@@ -45,6 +45,7 @@ def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _co
         cuda = options.cuda
         cuda.ordinal = int(spec.memory.partition(":")[2])
         cuda.sms = spec.sms
+        cuda.allows_tf32 = spec.allows_tf32
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
         cuda.resets_when_lost = reopens

@@ -58,7 +58,12 @@ def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
         ("cpu,emulated:gpu[h200", "not understood"),
         ("cuda", "a CUDA device is a number"),
         ("cuda:gpu", "a CUDA device is a number"),
-        ("cuda:0[64]", "a CUDA device is a number"),
+        ("cuda:0[64]", "options are the SMs of a partition"),
+        ("cuda:0[64sm,32sm]", "options are the SMs of a partition"),
+        ("cuda:0[fp16]", "options are the SMs of a partition"),
+        ("cuda:0[tf32", "a CUDA device is a number"),
+        ("cuda:0,cuda:0[tf32]", "with and without tf32"),
+        ("cuda:0[64sm,tf32],cuda:0[32sm]", "with and without tf32"),
         ("cuda:0[0sm]", "at least one SM"),
         ("cuda:0:0", "lanes must be"),
         ("cuda:0,cuda:0", "appears twice"),
@@ -82,8 +87,16 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
     _, left, right, other = parse_devices("cpu:1,cuda:0[64sm]:2,cuda:0[32sm],cuda:1")
     assert left == DeviceSpec("cuda", "cuda:0[64sm]", 2, sms=64)
     assert right == DeviceSpec("cuda", "cuda:0[32sm]", 1, sms=32)
+    assert not left.allows_tf32
     # Partitions of a GPU share its memory.
     assert (left.memory, right.memory, other.memory) == ("cuda:0", "cuda:0", "cuda:1")
+
+
+def test_tf32_is_allowed_by_an_option() -> None:
+    gpu = parse_devices("cpu:1,cuda:0[tf32;64sm]:4")[1]
+    assert gpu == DeviceSpec("cuda", "cuda:0[64sm,tf32]", 4, sms=64)
+    assert gpu.allows_tf32
+    assert gpu.memory == "cuda:0"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +105,8 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
         "cpu:2",
         "emulated:gpu[t4,replay,pageable,uncaptured]:4",
         "cuda:0[64sm]:2",
+        "cuda:0[tf32]:4",
+        "cuda:0[64sm,tf32]:1",
         "cuda:1:3",
         "plugin:webgpu:1",
     ],

@@ -419,6 +419,7 @@ OrtStatus* open_on_gpu(OrtSession& session, const OrtSessionOptions& options) {
     if (OrtStatus* status = kernel.launch(session.stream)) return status;
   }
   count("opened");
+  if (options.cuda_entries.at("use_tf32") == "1") count("tf32");
   const Lock lock(fake().mutex);
   ++fake().counts.of["sessions"];
   return nullptr;

@@ -21,8 +21,8 @@ void fakeOrtReset();
 /// How many rules were broken since the reset, and the text of the first few.
 std::size_t fakeOrtViolations(char* text, std::size_t bytes);
 /// Since the reset: "opened", "runs", "synchronised" (of these), "shared" and "copied" (weights of
-/// opened sessions), "deferred" (most runs of a session whose pinned memory was left), "captures",
-/// "replays"; and now: "sessions" on the GPU, "objects" of any kind.
+/// opened sessions), "tf32" (of the opened), "deferred" (most runs of a session whose pinned memory
+/// was left), "captures", "replays"; and now: "sessions" on the GPU, "objects" of any kind.
 std::size_t fakeOrtCount(const char* what);
 /// Whether it has a CUDA provider.
 void fakeOrtHasCuda(bool has);
