@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.segmentation.groups import GroupGraph
@@ -114,12 +114,10 @@ def _task(graph: GroupGraph, index: int, service: ServiceTimes, measured_ns: int
 
 def _tensors(problem: Problem, group_of: dict[int, int], whole: bool) -> tuple[Tensor, ...]:
     kept: list[Tensor] = []
-    for tensor in problem.tensors:
+    for tensor in problem.tensors if whole else _made_by(problem, group_of):
         producer = group_of.get(tensor.producer, -1)
         readers = {group_of[c] for c in tensor.consumers if c in group_of} - {producer}
         if not readers and not (whole and tensor.is_output):
-            continue
-        if producer < 0 and not whole:
             continue
         kept.append(
             Tensor(
@@ -131,3 +129,9 @@ def _tensors(problem: Problem, group_of: dict[int, int], whole: bool) -> tuple[T
             )
         )
     return tuple(kept)
+
+
+def _made_by(problem: Problem, tasks: Iterable[int]) -> list[Tensor]:
+    """Tensors that these tasks make, by index: a part of a graph costs what it holds."""
+    made = sorted(index for task in tasks for index in problem.outputs_of[task])
+    return [problem.tensors[index] for index in made]

@@ -191,3 +191,21 @@ def test_stretches_of_twice_the_groups_are_twice_the_work_and_memory() -> None:
     (calls, peak), (twice_calls, twice_peak) = _stretches_of(1500), _stretches_of(3000)
     assert twice_calls < LINEAR * calls
     assert twice_peak < LINEAR * peak
+
+
+def _widths_of(regions: int) -> int:
+    """Calls that it takes to choose widths in a chain of regions of three branches each."""
+    edges = []
+    for region in range(regions):
+        first = region * 4
+        edges += [(first, first + k) for k in (1, 2, 3)]
+        edges += [(first + k, first + 4) for k in (1, 2, 3)]
+    count = regions * 4 + 1
+    problem = graph_problem(edges, [1000] * count)
+    graph = per_task(problem, placed(problem, [0] * count))
+    service = ServiceTimes.of(problem)
+    return calls_of(lambda: choose_widths(graph, service))
+
+
+def test_widths_of_twice_the_regions_are_twice_the_work() -> None:
+    assert _widths_of(80) < LINEAR * _widths_of(40)
