@@ -8,6 +8,7 @@
     ├── DeviceError           a device string is wrong, or a device failed
     │   └── DeviceLostError   a device was lost while a model was loaded, measured or tuned on it
     ├── ProfileError          a profile is missing, malformed or of another model
+    │   └── PlanningTimeError the time for planning was over before a model was profiled
     ├── PlacementError        a placement does not fit the model, the devices or memory
     ├── RuntimeLibraryError   ONNX Runtime is missing or too old
     ├── ExecutionError        a segment failed while it ran
@@ -45,6 +46,10 @@ class DeviceLostError(DeviceError):
 
 class ProfileError(EngineError):
     """A profile is missing, malformed, or belongs to another model."""
+
+
+class PlanningTimeError(ProfileError):
+    """The time for planning was over before all operators were profiled."""
 
 
 class PlacementError(EngineError):

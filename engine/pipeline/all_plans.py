@@ -14,6 +14,7 @@ from engine.dfg.graph import Graph
 from engine.errors import PlacementError
 from engine.pipeline.first_plans import split_plans, whole_models
 from engine.pipeline.stages import Costs, candidates, excess_of, finest_cut
+from engine.runtime.contest import ContestParams
 from engine.segmentation.clusters import clusters
 from engine.segmentation.segmenter import Candidate, SegmentationParams
 from engine.segmentation.slabs import slabs
@@ -62,14 +63,27 @@ def all_candidates(
         If a memory does not hold what is placed there, however it is cut.
     """
     several = len(costs.problem.devices) > 1
+    if place is not None and not several and not may_gain(costs):
+        return [*whole_models(costs), *split_plans(graph, costs, placement)]
     cuts = _fitting_cuts(costs, placement, place)
     if place is not None and several and not keeps_devices:
         cuts = [c for c in cuts if not c.is_trivial] + by_clusters(costs, place)
         cuts = [*whole_models(costs), *sorted(cuts, key=_promise)]
-    found = [*cuts, *split_plans(graph, costs, placement)]
+    found = cuts if costs.time.is_over() else [*cuts, *split_plans(graph, costs, placement)]
     if not found and costs.problem.tasks:
         raise PlacementError(excess_of(costs, finest_cut(costs, placement)))
     return found
+
+
+def may_gain(costs: Costs) -> bool:
+    """Whether a cut could be enough faster than the whole model: in a chain, none can.
+
+    The lower bound holds for every cut at every width. Where dispatch outweighs tiny operators,
+    cuts are predicted to pay for it as the whole model does, which the bound leaves out.
+    """
+    whole_ns = min((plan.predicted.makespan_ns for plan in whole_models(costs)), default=0)
+    dispatch = min((max(1.0, factor) for factor in costs.service.fusion.values()), default=1.0)
+    return costs.bound_ns * dispatch < (1 - ContestParams.min_gain) * whole_ns
 
 
 def _fitting_cuts(costs: Costs, placement: Placement, place: Place | None) -> list[Candidate]:
@@ -119,6 +133,8 @@ def cuts_of_clusters(
             continue
         found = candidates(costs, placement, params)
         yield [replace(c, name=f"{name} placed, {c.name}") for c in found]
+        if costs.time.is_over():
+            return
 
 
 def _promise(candidate: Candidate) -> tuple[int, int, str]:

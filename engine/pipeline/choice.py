@@ -12,7 +12,13 @@ from engine.errors import EngineError, ExecutionError
 from engine.pipeline.all_plans import Place, all_candidates
 from engine.pipeline.answer_check import AnswerCheck
 from engine.pipeline.companion_search import CompanionSearch
-from engine.pipeline.first_plans import affordable, first_plans, stored_plan, whole_models
+from engine.pipeline.first_plans import (
+    affordable,
+    best_known,
+    first_plans,
+    stored_plan,
+    whole_models,
+)
 from engine.pipeline.judging import conditions, judgement_of
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.second_look import SecondLook, tell
@@ -136,7 +142,8 @@ def choose(
     found = _all(graph, costs, placement, params, None if is_given else _policy(params))
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
-    finalists = affordable(ranked, 2 * params.selection_ns)
+    is_over = costs.time.is_over()
+    finalists = [best_known(found)] if is_over else affordable(ranked, 2 * params.selection_ns)
     built: list[ModelEntrant] = []
     for done, candidate in enumerate(finalists):
         progress("build segments", done, len(finalists))
@@ -149,7 +156,7 @@ def choose(
         built.append(whole)
     if not built:
         raise build.refused or ExecutionError("no plan was built")
-    contest = _compared(built, params)
+    contest = None if is_over else _compared(built, params)
     if contest is None:
         return build.finished(built[0].contender.model)
     entrant = built[contest.winner]

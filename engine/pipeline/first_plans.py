@@ -16,6 +16,13 @@ from placement.placement import Placement
 
 _log = logging.getLogger(__name__)
 
+_MOST_SEGMENTS = 1024
+"""A plan of more is not tried: each is a file and a session, which take 1.5 ms to make."""
+
+_MOST_TASKS_IN_SHARDS = 10_000
+"""Each shard has all tasks again, in graph, sessions and file; of so many, each is a small one, of
+which the part that does not shrink with the batch counts most."""
+
 _STORED = " (stored)"
 
 _MAY_BE_BEST = 1.5
@@ -45,6 +52,8 @@ def whole_models(costs: Costs) -> list[Candidate]:
 
 def split_plans(graph: Graph, costs: Costs, placement: Placement) -> list[Candidate]:
     """The batch in shards, where it can be split and the devices can hold them."""
+    if len(graph.tasks) > _MOST_TASKS_IN_SHARDS:
+        return []
     found = split_batches(graph, costs.problem, placement, costs.service)
     return [candidate for candidate in found if _split_fits(candidate)]
 
@@ -63,12 +72,20 @@ def first_plans(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
     """
     of_kind: dict[str, Candidate] = {}
     for candidate in ranked:
-        if not candidate.is_trivial and candidate.shards is None:
+        if candidate.is_trivial or candidate.shards is not None:
+            continue
+        if len(candidate.graph.groups) <= _MOST_SEGMENTS:
             of_kind.setdefault(candidate.name.rpartition(" ")[0], candidate)
     whole = sorted((c for c in ranked if c.is_trivial), key=lambda c: c.graph.groups[0].width)
     cuts = list(of_kind.values())[: max(0, count - 1)]
     split = [candidate for candidate in ranked if candidate.shards is not None]
     return [*whole, *split, *cuts] or list(ranked[:1])
+
+
+def best_known(found: Sequence[Candidate]) -> Candidate:
+    """What to take where nothing can be run: cuts must be shown to be faster than one session."""
+    whole = [candidate for candidate in found if candidate.is_trivial]
+    return min(whole or found, key=lambda candidate: candidate.predicted.makespan_ns)
 
 
 def affordable(first: Sequence[Candidate], time_ns: int) -> list[Candidate]:

@@ -56,6 +56,10 @@ class LoadParams:
     selection_ns : int
         Most time for running them, three rounds apart; where there are several devices, again for
         each time that clusters are placed anew with what was measured.
+    planning_s : float
+        Most CPU time for profiling and for thinking of plans; then the best known one is taken,
+        which is the whole model where nothing else was looked at. Ordinary models need 1 to 20 s;
+        it bounds what graphs of 50,000 operators and more may cost.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
     tune : {"background", "now"}
@@ -92,6 +96,7 @@ class LoadParams:
     reuse: bool = True
     finalists: int = 3
     selection_ns: int = 1_500_000_000
+    planning_s: float = 60.0
     tune_s: float = 0.0
     slice_ms: float = 0.0
     tune: str = field(default_factory=tune_by_default)
@@ -108,6 +113,8 @@ class LoadParams:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
         if self.selection_ns < 0:
             raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
+        if self.planning_s < 0:
+            raise ConfigError(f"planning_s must be >= 0, got {self.planning_s}")
         if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
             raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
         if self.tune_s != 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import EngineError, ExecutionError
+from engine.errors import EngineError, ExecutionError, PlanningTimeError
 from engine.native import load_runtime
 from engine.pipeline.choice import choose, tune
 from engine.pipeline.during import during
@@ -29,6 +29,7 @@ from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
 from engine.pipeline.tuning_report import TuningReport
 from engine.pipeline.unused_plans import remove_unused_files
 from engine.pipeline.whole_plan import whole_plan
+from engine.profiling.planning_time import UNLIMITED, PlanningTime
 from engine.profiling.profile import Profile
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.lowering import refuse_layout
@@ -184,9 +185,14 @@ def _given(graph: Graph, path: str | Path, inputs: Mapping[str, Any] | None) -> 
 
 
 def _measured(
-    graph: Graph, params: LoadParams, inputs: Mapping[str, Any], progress: ProgressCallback
+    graph: Graph,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback,
+    limit: PlanningTime = UNLIMITED,
 ) -> Profile:
-    return measure(graph, params.specs(), inputs, params.cache, progress, reopens=params.reopens)
+    specs, cache, reopens = params.specs(), params.cache, params.reopens
+    return measure(graph, specs, inputs, cache, progress, reopens=reopens, limit=limit)
 
 
 def _made(
@@ -197,22 +203,12 @@ def _made(
     progress: ProgressCallback,
 ) -> tuple[Model, TuningReport | None, bool]:
     """A new model, how it was tuned if it was, and whether its plan was stored."""
-    profile = _measured(graph, params, inputs, progress)
-    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
-    placement = place(costs.problem, params.policy, params.options)
-    report = None
-    if params.tune_s:
-        question = question_for(graph, params, inputs)
-        known = read_plan(path, graph, question) if params.reuse else None
-        plan = None if known is None else known.plan
-        with during(params, "the model was tuned"):
-            model, report = tune(graph, costs, placement, params, inputs, progress, plan)
-    else:
-        with during(params, "plans were compared"):
-            model = choose(graph, costs, placement, params, inputs, progress)
-    if params.slice_ms:
-        with during(params, "the plan was cut"):
-            model = slice_model(model, costs, placement.policy, params, inputs)
+    try:
+        model, report = _planned(path, graph, params, inputs, progress)
+    except PlanningTimeError as error:
+        _log.warning("%s: the whole model runs in one session", error)
+        model, report = Model(graph, whole_plan(graph, params.specs()), params.machine()), None
+        model.guard(params.machine(), params.recovery())
     if not params.reuse:
         with during(params, "sessions were opened"):
             model.open_companion()
@@ -229,6 +225,40 @@ def _made(
         judge_in_service(laid_out, path, question, stored)
     release_free_memory()
     return laid_out, report, written
+
+
+def _planned(
+    path: Path,
+    graph: Graph,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback,
+) -> tuple[Model, TuningReport | None]:
+    """A model with the plan that was chosen, and how it was tuned if it was.
+
+    Raises
+    ------
+    PlanningTimeError
+        If the time was over before there was a profile.
+    """
+    limit = PlanningTime.of(params.planning_s)
+    profile = _measured(graph, params, inputs, progress, limit)
+    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes(), limit)
+    placement = place(costs.problem, params.policy, params.options)
+    report = None
+    if params.tune_s:
+        question = question_for(graph, params, inputs)
+        known = read_plan(path, graph, question) if params.reuse else None
+        plan = None if known is None else known.plan
+        with during(params, "the model was tuned"):
+            model, report = tune(graph, costs, placement, params, inputs, progress, plan)
+    else:
+        with during(params, "plans were compared"):
+            model = choose(graph, costs, placement, params, inputs, progress)
+    if params.slice_ms:
+        with during(params, "the plan was cut"):
+            model = slice_model(model, costs, placement.policy, params, inputs)
+    return model, report
 
 
 def _laid_out(

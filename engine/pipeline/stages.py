@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from engine.pipeline.progress import ProgressCallback as ProgressCallback
 from engine.pipeline.progress import no_progress as no_progress
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import DeviceSpec
+from engine.profiling.planning_time import UNLIMITED, PlanningTime
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
 from engine.runtime.machines import open_machine
@@ -48,10 +49,22 @@ place (docs/PERFORMANCE.md); repeated alone, these took what their operators add
 
 @dataclass(frozen=True)
 class Costs:
-    """A profile applied to a graph: the problem for policies, service times for segments."""
+    """A profile applied to a graph: the problem for policies, service times for segments.
+
+    Parameters
+    ----------
+    time : PlanningTime
+        What is left for thinking of plans with them.
+    """
 
     problem: Problem
     service: ServiceTimes
+    time: PlanningTime = UNLIMITED
+
+    @cached_property
+    def bound_ns(self) -> int:
+        """Lower bound of any plan's makespan."""
+        return lower_bounds(best_case(self.problem, self.service)).makespan_ns
 
 
 def read_model(path: str | Path, cache: Path | None = None) -> Graph:
@@ -73,6 +86,7 @@ def measure(
     progress: ProgressCallback = no_progress,
     *,
     reopens: bool = False,
+    limit: PlanningTime = UNLIMITED,
 ) -> Profile:
     """Profile every task on every device; known operators come from the store.
 
@@ -80,6 +94,8 @@ def measure(
     ----------
     reopens : bool
         Whether a GPU that is lost meanwhile is to be opened again (machines.py).
+    limit : PlanningTime
+        When to give up.
 
     Raises
     ------
@@ -87,6 +103,8 @@ def measure(
         If the inputs do not fit the model.
     DeviceLostError
         If a device is lost meanwhile; nothing wrong is stored.
+    PlanningTimeError
+        If the time is over and tasks are left.
     """
     given = check_inputs(graph, inputs)
     return profile_graph(
@@ -96,6 +114,7 @@ def measure(
         cache=cache or cache_folder(),
         progress=progress,
         open_machine=partial(open_machine, reopens=reopens),
+        limit=limit,
     )
 
 
@@ -104,8 +123,14 @@ def costs_of(
     profile: Profile,
     specs: Sequence[DeviceSpec],
     gpu_memory_bytes: int | None = None,
+    limit: PlanningTime = UNLIMITED,
 ) -> Costs:
     """Apply a profile to its graph; ``gpu_memory_bytes`` as in ``problem_of``.
+
+    Parameters
+    ----------
+    limit : PlanningTime
+        For what is thought of with these costs.
 
     Raises
     ------
@@ -133,7 +158,7 @@ def costs_of(
         problem=problem,
     )
     service = _with_submission(service, graph, profile, specs)
-    return Costs(replaced(problem, service), service)
+    return Costs(replaced(problem, service), service, limit)
 
 
 def _with_submission(
@@ -196,7 +221,7 @@ def candidates(
 
     Where they hold none, a segment for each task is tried; nothing is left if that is too much.
     """
-    found = segment(costs.problem, placement, costs.service, params)
+    found = segment(costs.problem, placement, costs.service, params, costs.time.is_over)
     fitting = [candidate for candidate in found if fits_memory(costs, candidate)]
     if fitting or not found:
         return fitting
@@ -244,6 +269,6 @@ def plan_of(graph: Graph, costs: Costs, candidate: Candidate, policy: str) -> Pl
         candidate.predicted,
         name=candidate.name,
         policy=policy,
-        bound_ns=lower_bounds(best_case(costs.problem, costs.service)).makespan_ns,
+        bound_ns=costs.bound_ns,
         shards=1 if shards is None else shards.count,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
+from engine.errors import ExecutionError, PlanningTimeError
 from engine.profiling.calibrate import Step, calibrate
 from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
 from engine.profiling.devices import DeviceSpec
@@ -19,6 +19,7 @@ from engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
 from engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
 from engine.profiling.opened_device import OpenMachine
 from engine.profiling.operator_probe import OperatorCost
+from engine.profiling.planning_time import UNLIMITED, PlanningTime
 from engine.profiling.presence import check_present
 from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
 from engine.profiling.roofline import (
@@ -61,6 +62,7 @@ def profile_graph(
     params: ProfilingParams | None = None,
     timer: Timer = core_timer,
     open_machine: OpenMachine | None = None,
+    limit: PlanningTime = UNLIMITED,
 ) -> Profile:
     """Service time of every task on every device and width, and the size of every tensor.
 
@@ -72,6 +74,8 @@ def profile_graph(
         Folder of the store that remembers measured signatures; None measures all anew.
     open_machine : callable, optional
         Starts the machine on which a GPU is measured.
+    limit : PlanningTime
+        When to give up.
 
     Raises
     ------
@@ -81,6 +85,8 @@ def profile_graph(
         If the example inputs do not fit.
     ExecutionError
         Naming a task that fails.
+    PlanningTimeError
+        If the time is over and tasks are left.
     """
     for spec in specs:
         check_present(spec)
@@ -94,7 +100,7 @@ def profile_graph(
                 for spec in specs
                 if spec.kind in _OPENS
             }
-            tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent)
+            tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent, limit)
             whole = _whole_on_cpus(graph, specs, inputs, cpu, progress or _silent)
             away = _whole_on_gpus(inputs, gpus) if graph.tasks else {}
             devices = tuple(_device(spec, gpus) for spec in specs)
@@ -134,10 +140,16 @@ def _tasks(
     cpu: CpuProfiler,
     gpus: Mapping[str, Measured],
     progress: Progress,
+    limit: PlanningTime,
 ) -> tuple[list[TaskProfile], dict[str, Observed]]:
     rows = []
     seen: dict[str, Observed] = {}
     for step in calibrate(graph, inputs):
+        if limit.is_over():
+            raise PlanningTimeError(
+                f"{graph.name}: {step.task} of {len(graph.tasks)} operators were profiled when the"
+                " time for planning was over"
+            )
         task, seen = graph.tasks[step.task], step.seen
         key = signature(graph, task, seen)
         away = [s for s in specs if s.kind != "cpu" and runs_on_gpu(graph, task)]

@@ -8,11 +8,12 @@ plain ONNX Runtime by more than the prediction's error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.dfg.graph import Graph
 from engine.profiling.devices import device_kind
+from engine.profiling.planning_time import UNLIMITED
 from engine.segmentation.clusters import Cluster, clusters
 from engine.segmentation.coarse import predict
 from engine.segmentation.groups import Group, GroupGraph
@@ -74,15 +75,23 @@ def segment(
     placement: Placement,
     service: ServiceTimes,
     params: SegmentationParams | None = None,
+    is_over: Callable[[], bool] = UNLIMITED.is_over,
 ) -> list[Candidate]:
     """All distinct candidates for a placement, best predicted makespan first.
 
     Trivial candidates are included, one for each width, if the placement uses one device.
+
+    Parameters
+    ----------
+    is_over : callable
+        Asked before each further candidate: whether those there are must do.
     """
     found: dict[tuple[Group, ...], Candidate] = {}
     for name, graph in _graphs(problem, placement, service, params or SegmentationParams()):
         if graph.groups not in found:
             found[graph.groups] = Candidate(name, graph, predict(graph, service))
+        if is_over() and len(graph.groups) > 1:
+            break
     return sorted(
         found.values(), key=lambda c: (c.predicted.makespan_ns, len(c.graph.groups), c.name)
     )
