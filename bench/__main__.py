@@ -16,6 +16,7 @@ TABLES = (
     "co_run",
     "memory",
     "many_models",
+    "size",
     "sir_tables",
     "optimum",
     "serving",
