@@ -17,6 +17,7 @@ TABLES = (
     "memory",
     "many_models",
     "size",
+    "plan_judgement",
     "sir_tables",
     "optimum",
     "serving",

@@ -33,6 +33,7 @@ from engine.pipeline.stages import (
 )
 from engine.pipeline.tuning import Entrant, Tuner
 from engine.pipeline.tuning_report import TuningReport
+from engine.profiling.disturbance import Watch
 from engine.runtime import in_place
 from engine.runtime.contest import Contest, ContestParams, Turn
 from engine.runtime.model import Model
@@ -169,7 +170,7 @@ def choose(
     plans = [built_one.contender.model.plan for built_one in built]
     model = build.finished(_with_real_times(entrant, costs.service, turns))
     lanes = costs.problem.devices[0].lanes
-    model.note(judgement_of(contest, plans, model.plan, turns, lanes))
+    model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
     if not stays:
         progress("overlap queries", 0, 1)
         _accompany(model, costs, entrant, found, build, params, inputs)
@@ -207,13 +208,16 @@ def tune(
         anew = placement if is_placed else place(learned.problem, params.policy, params.options)
         return candidates(learned, anew)
 
-    tuner = Tuner(costs.service, cut, build, params.tuning(), time.perf_counter_ns, progress)
+    tuner = Tuner(costs.service, cut, build, params.tuning(), time.monotonic_ns, progress, Watch)
     found = _all(graph, costs, placement, params, _policy(params))
     first = affordable(first_plans(found, 1 + params.finalists), round(params.tune_s * 5e8))
     tuned = tuner.run([*first, *stored_plan(costs, known)])
     if tuned is None:
         raise build.refused or ExecutionError("no plan was built")
+    plans = [entrant.contender.model.plan for entrant in tuned.entrants]
     model = build.finished(_with_real_times(tuned.best, costs.service, tuned.turns))
+    winner, lanes = list(tuned.entrants).index(tuned.best), costs.problem.devices[0].lanes
+    model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
     if not keeps_devices(params.policy):
         _accompany(model, costs, tuned.best, found, build, params, inputs)
     return model, tuned.report

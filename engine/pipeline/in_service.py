@@ -9,6 +9,7 @@ from engine.pipeline.plan_question import PlanQuestion
 from engine.pipeline.stored_plan import StoredPlan, write_plan
 from engine.runtime.judgement import Judgement
 from engine.runtime.model import Model
+from engine.runtime.same_bits import same_bits
 from engine.segmentation.plan import Plan
 
 
@@ -22,6 +23,7 @@ def judge_in_service(model: Model, path: Path, question: PlanQuestion, stored: S
     """
 
     def keep(plan: Plan, judgement: Judgement) -> None:
-        write_plan(path, question, replace(stored, plan=plan, judgement=judgement))
+        checked = stored.checked if same_bits(plan, stored.plan) else None
+        write_plan(path, question, replace(stored, plan=plan, judgement=judgement, checked=checked))
 
     model.be_judged(keep)

@@ -45,6 +45,7 @@ def conditions(candidates: Sequence[Candidate]) -> Conditions:
 
 def judgement_of(
     contest: Contest,
+    winner: int,
     plans: Sequence[Plan],
     chosen: Plan,
     turns: Sequence[Turn],
@@ -55,6 +56,8 @@ def judgement_of(
 
     Parameters
     ----------
+    winner : int
+        Which of the contenders was taken.
     plans : sequence of Plan
         Of the contenders, in their order; the prediction of each is that before the contest.
     chosen : Plan
@@ -66,7 +69,6 @@ def judgement_of(
     at_s : int, optional
         When, since the epoch; now by default.
     """
-    winner = contest.winner
     others = [
         RunnerUp.of(plan, _told(contest.against(index, winner).median))
         for index, plan in enumerate(plans)

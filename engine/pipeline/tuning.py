@@ -20,7 +20,7 @@ from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
 from engine.pipeline.stages import ProgressCallback, no_progress
 from engine.pipeline.tune_params import TuneParams
 from engine.pipeline.tuning_report import Round, Tried, TuningReport
-from engine.runtime.contest import Clock, Contender, Contest, Turn
+from engine.runtime.contest import Clock, Conditions, Contender, Contest, Turn, Watching
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 
@@ -42,10 +42,12 @@ class Entrant(Generic[C]):
 
 @dataclass(frozen=True)
 class Tuned(Generic[C]):
-    """The best plan, its last turns, and how it was found."""
+    """The best plan, its last turns, the contest that they are of, and how it was found."""
 
     best: Entrant[C]
     turns: Sequence[Turn]
+    contest: Contest
+    entrants: Sequence[Entrant[C]]
     report: TuningReport
 
 
@@ -82,6 +84,8 @@ class Tuner(Generic[C]):
         Makes what runs a candidate; None if a device refuses it.
     clock : callable
         Nanoseconds, monotonic.
+    watch : callable
+        Makes what says how disturbed the machine is; None if nothing does.
     """
 
     def __init__(
@@ -92,7 +96,9 @@ class Tuner(Generic[C]):
         params: TuneParams,
         clock: Clock,
         progress: ProgressCallback = no_progress,
+        watch: Callable[[], Watching | None] = lambda: None,
     ) -> None:
+        self._watch = watch
         self._lessons = Lessons(service, params.fixed_devices)
         self._proposer = Proposer(cut, clock)
         self._build = build
@@ -183,8 +189,11 @@ class Tuner(Generic[C]):
         turn_ns = max(self._lessons.predicted_ns(entrant.candidate) for entrant in entrants)
         fitting = time_ns // 4 // (len(entrants) * max(turn_ns, params.block_ns))
         params = replace(params, least_rounds=max(params.least_rounds, min(enough, fitting)))
-        contest = Contest([e.contender for e in entrants], known, params, self._clock)
+        contest = Contest(
+            [e.contender for e in entrants], known, params, self._clock, Conditions(self._watch())
+        )
         contest.play(self._clock() + time_ns, self._show_progress)
+        self._last = contest, entrants
         return contest
 
     def _closed(
@@ -263,7 +272,7 @@ class Tuner(Generic[C]):
             time_s=(self._clock() - self._began_ns) / 1e9,
             budget_s=self._params.time_s,
         )
-        return Tuned(best, turns, report)
+        return Tuned(best, turns, *self._last, report)
 
     def _left_ns(self) -> int:
         """Until the time is spent, but for the last comparison."""

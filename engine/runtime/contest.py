@@ -183,7 +183,7 @@ class Contest:
             if enough and (self._is_over() or self._clock() + self._round_ns > deadline_ns):
                 return
             self._play_round()
-            if len(self._counted) >= params.least_rounds and not self.is_disturbed:
+            if len(self._counted) >= params.least_rounds and self._decides:
                 self._drop()
             after_round()
 
@@ -215,7 +215,7 @@ class Contest:
         Likely is enough here: all of them are known plans, and a burst of noise in the few rounds
         of one contest must not bring back a plan that lost the one before.
         """
-        if self.is_disturbed and self._conditions.fallback is not None:
+        if not self._decides and self._conditions.fallback is not None:
             return self._conditions.fallback
         best = 0
         for index in range(1, self.baselines):
@@ -227,7 +227,7 @@ class Contest:
     def winner(self) -> int:
         """The fastest of those that are shown to be faster than the best baseline, else that."""
         best = self.to_beat
-        if self.is_disturbed and self._conditions.fallback is not None:
+        if not self._decides:
             return best
         shown = [
             i
@@ -248,6 +248,10 @@ class Contest:
         watch = self._conditions.watch
         if watch is None or watch.lately(began_ns).is_quiet:
             self._quiet.append(row)
+
+    @property
+    def _decides(self) -> bool:
+        return not self.is_disturbed or self._conditions.fallback is None
 
     @property
     def _counted(self) -> list[dict[int, Turn]]:
@@ -289,7 +293,7 @@ class Contest:
         return [i for i in self._active if i != best and self.verdict(i, best) is Verdict.OPEN]
 
     def _is_over(self) -> bool:
-        return not self.is_disturbed and not self._open()
+        return self._decides and not self._open()
 
     def _drop(self) -> None:
         """Losers leave; at powers of two, the slower half of the open challengers as well."""

@@ -43,6 +43,10 @@ class JudgeParams:
         What opening the runner-up's sessions is taken to cost before it was done.
     patience_ns, most_patience_ns : int
         After trials that changed nothing the next ones wait; each time twice as long.
+    look : int
+        Queries are looked at, so many at a time.
+    look_every_ns : int
+        From one look to the next.
     longest_ns : int
         A trial that is not decided by then, for want of queries, is given up.
     """
@@ -52,6 +56,8 @@ class JudgeParams:
     opening_ns: int = 20_000_000
     patience_ns: int = 5_000_000_000
     most_patience_ns: int = 600_000_000_000
+    look: int = 8
+    look_every_ns: int = 1_000_000_000
     longest_ns: int = 600_000_000_000
 
 
@@ -76,13 +82,16 @@ class Judged(Protocol):
         """Answer with it from now on."""
 
     def try_beside(
-        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object]
+        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object], look: int
     ) -> Trial:
         """Begin a trial."""
 
     def end_trial(self) -> None:
         """Go on without."""
 
+
+_ALL = 1 << 62
+"""More queries than there will be."""
 
 Keep = Callable[[Plan, Judgement], object]
 """Stores a plan and its judgement for the next start."""
@@ -144,7 +153,7 @@ class Judge:
 
     def step(self, model: Judged) -> None:
         """Do what is due: about once a second, and when ``ended`` was called."""
-        if self._trial is None:
+        if self._trial is None or self._may_open(model):
             self._begin(model)
             return
         self._trial.collect()
@@ -157,17 +166,25 @@ class Judge:
             else:
                 self._tried(trial, model)
 
+    def _may_open(self, model: Judged) -> bool:
+        """Whether queries were counted for long enough to open the next runner-up's sessions."""
+        assert self._trial is not None, "it goes on"
+        if self._trial.runner_up is not None or not self._queue:
+            return False
+        return self.share.affords(self._params.opening_ns if model.is_answering else 0)
+
     def _begin(self, model: Judged) -> None:
-        """Try the next runner-up, or look at queries, until there is something to try."""
-        runner_up = None
-        if self._queue and self.share.affords(self._opening_ns(model)):
-            runner_up = self._opened(model, self._queue.pop(0))
+        """Try the next runner-up, count queries until it can be afforded, or look at some."""
+        runner_up, look = None, self._params.look
+        if self._queue:
+            is_due = self._trial is not None and self._may_open(model)
+            runner_up = self._opened(model, self._queue.pop(0)) if is_due else None
+            look = _ALL
+        elif self._clock() - self._looked_ns < self._params.look_every_ns:
+            return
         self._trial_began_ns = self._clock()
         self._watch = self._new_watch() if runner_up else self._watch
-        self._trial = model.try_beside(runner_up, self.share, self._ended)
-
-    def _opening_ns(self, model: Judged) -> int:
-        return self._params.opening_ns if model.is_answering else 0
+        self._trial = model.try_beside(runner_up, self.share, self._ended, look)
 
     def _opened(self, model: Judged, plan: Plan) -> Prepared | None:
         """Its sessions; what they took of a core is charged where queries went on beside it."""

@@ -183,7 +183,10 @@ class Model:
             self._busy_choice = other._busy_choice
             self._prepared = other._prepared
             self._busy = other._busy
-            return True
+            self._judgement, self._judge, self._trial = other._judgement, other._judge, other._trial
+        if self._judge is not None:
+            WATCHER.watch(self)
+        return True
 
     @property
     def companion(self) -> Companion | None:
@@ -220,10 +223,14 @@ class Model:
         return self._machine.runs_in_flight > 0
 
     def try_beside(
-        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object]
+        self,
+        runner_up: Prepared | None,
+        share: Share,
+        ended: Callable[[], object],
+        look: int = 8,
     ) -> Trial:
         """Have another plan answer some of its queries from now on (trial.py)."""
-        self._trial = Trial(self._prepared, runner_up, self._busy, share, ended)
+        self._trial = Trial(self._prepared, runner_up, self._busy, share, ended, look=look)
         return self._trial
 
     def end_trial(self) -> None:

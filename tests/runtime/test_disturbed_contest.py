@@ -83,3 +83,4 @@ def test_where_there_is_nothing_to_fall_back_to_turns_decide_all_the_same() -> N
     contest = _played([[34 * MS], [64 * MS]], [0.4], None)
     assert contest.is_disturbed
     assert contest.winner == NARROW
+    assert len(contest.rounds) == 3

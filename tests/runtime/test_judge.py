@@ -46,6 +46,7 @@ class World:
     is_answering: bool = True
     trial: Trial | None = None
     is_due: bool = False
+    looks: int = 0
 
     @property
     def plan(self) -> Plan:
@@ -62,9 +63,12 @@ class World:
         self.running = prepared.plan
         return True
 
-    def try_beside(self, runner_up: Any, share: Share, ended: Callable[[], object]) -> Trial:
+    def try_beside(
+        self, runner_up: Any, share: Share, ended: Callable[[], object], look: int
+    ) -> Trial:
         own: Any = SimpleNamespace(plan=self.running)
-        self.trial = Trial(own, runner_up, None, share, ended, clock=self.clock)
+        self.looks += 1
+        self.trial = Trial(own, runner_up, None, share, ended, look=look, clock=self.clock)
         return self.trial
 
     def end_trial(self) -> None:
@@ -194,6 +198,9 @@ def test_nothing_is_tried_as_long_as_nothing_changes(narrow: Plan, wide: Plan) -
     world.serve(judge, 60)
     assert world.opened == []
     assert world.kept == []
+    for _ in range(1_000):  # as where other models wake the thread
+        judge.step(world)
+    assert world.looks <= 61
 
 
 @pytest.mark.parametrize("times_slower", [1.5, 20.0])
@@ -217,6 +224,16 @@ def test_trials_that_change_nothing_grow_rare(narrow: Plan, wide: Plan) -> None:
         judge._reference_ns = MS
         world.serve(judge, 10)
     assert 3 <= len(world.opened) <= 9
+
+
+def test_short_queries_all_count_until_a_trial_can_be_afforded(
+    narrow: Plan, wide: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(QUIET_NS, "whole x1", MS)
+    monkeypatch.setitem(QUIET_NS, "whole x2", MS // 2)
+    world = World(narrow)
+    world.serve(_judge(world, _judgement(0.4, MS, wide)), 10)
+    assert world.running == wide
 
 
 def test_plans_of_other_bits_are_not_tried_unless_any_will_do(
