@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from engine.errors import PlacementError
 from engine.pipeline.plan_question import PlanQuestion
-from engine.pipeline.stored_plan import StoredPlan, write_plan
+from engine.pipeline.stored_plan import StoredPlan, read_document, write_plan
 from engine.runtime.judgement import Judgement
 from engine.runtime.model import Model
 from engine.runtime.same_bits import same_bits
 from engine.segmentation.plan import Plan
+
+_log = logging.getLogger(__name__)
 
 
 def judge_in_service(model: Model, path: Path, question: PlanQuestion, stored: StoredPlan) -> None:
@@ -21,9 +27,34 @@ def judge_in_service(model: Model, path: Path, question: PlanQuestion, stored: S
     path, question, stored : Path, PlanQuestion, StoredPlan
         Where its plan is kept, for what, and what is kept of it (stored_plan.py).
     """
+    model.be_judged(_Keeper(path, question, stored))
 
-    def keep(plan: Plan, judgement: Judgement) -> None:
-        checked = stored.checked if same_bits(plan, stored.plan) else None
-        write_plan(path, question, replace(stored, plan=plan, judgement=judgement, checked=checked))
 
-    model.be_judged(keep)
+class _Keeper:
+    """Stores judgements of one plan until somebody else has stored another."""
+
+    def __init__(self, path: Path, question: PlanQuestion, stored: StoredPlan) -> None:
+        self._path = path
+        self._question = question
+        self._stored = stored
+
+    def __call__(self, plan: Plan, judgement: Judgement) -> None:
+        """Store a plan and its judgement in the place of the one before."""
+        if _segments_at(self._path) not in (None, _segments(self._stored.plan)):
+            _log.info("%s: not noted, since another process stored another plan", self._path)
+            return
+        checked = self._stored.checked if same_bits(plan, self._stored.plan) else None
+        self._stored = replace(self._stored, plan=plan, judgement=judgement, checked=checked)
+        write_plan(self._path, self._question, self._stored)
+
+
+def _segments(plan: Plan) -> Any:
+    return json.loads(plan.to_json())["segments"]
+
+
+def _segments_at(path: Path) -> Any:
+    """Of the plan that is stored there; None if there is none that could be used."""
+    try:
+        return read_document(path)["plan"]["segments"]
+    except (OSError, UnicodeError, PlacementError, KeyError, TypeError):
+        return None

@@ -49,6 +49,7 @@ class Lesson:
     path: Path
     params: LoadParams
     inputs: Mapping[str, Any] | None
+    tune: str = "now"
     over: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -133,7 +134,8 @@ class Learning:
             _log.info("%s: the plan that was found takes effect at the next start", lesson.path)
             return
         opened = opened_plan(lesson.path, lesson.params, lesson.inputs)
-        if opened is not None and model.become(opened):
+        is_other = lesson.tune == "again" and opened and not model.may_answer(opened.plan)
+        if opened is not None and not is_other and model.become(opened):
             _log.info("%s: %s took over", lesson.path, model.plan.name)
 
     def _taught(self, lesson: Lesson) -> dict[str, Any]:
@@ -169,7 +171,7 @@ class Learning:
 
 
 def _ask(stream: IO[bytes], lesson: Lesson) -> None:
-    params = replace(lesson.params, tune="now")
+    params = replace(lesson.params, tune=lesson.tune)
     pickle.dump((lesson.path, params, lesson.inputs), stream)
     stream.flush()
 
@@ -192,12 +194,23 @@ def _end() -> None:
     _LEARNING.end()
 
 
-def learn(model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Lesson:
+def learn(
+    model: Model,
+    path: Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    tune: str = "now",
+) -> Lesson:
     """Find the plan of a model that answers already; it takes over if its bits are the same.
 
     It ends with the model.
+
+    Parameters
+    ----------
+    tune : {"now", "again"}
+        Whether a stored plan ends it, or is what is to be compared anew.
     """
-    lesson = Lesson(weakref.ref(model), path, params, inputs)
+    lesson = Lesson(weakref.ref(model), path, params, inputs, tune)
     finalizer = weakref.finalize(model, _forget, lesson, os.getpid())
     finalizer.atexit = False
     _LEARNING.add(lesson)

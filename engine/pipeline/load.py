@@ -98,9 +98,10 @@ def _loaded(
     params.close_lost()
     graph = known_graph(path, params.cache or cache_folder())
     sizes = None if graph is None else inputs_in_question(graph, path, inputs)
-    if graph is not None and sizes is not None and params.reuse:
+    if graph is not None and sizes is not None and params.uses_stored:
         model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
         if model is not None:
+            _measure_again(model, Path(path).absolute(), params, inputs)
             return model
     if params.answers_first:
         from engine.pipeline.first_answer import open_first  # starts a process
@@ -111,3 +112,17 @@ def _loaded(
     from engine.pipeline.making import make  # all of ONNX and of planning
 
     return make(path, params, inputs, progress, known=None if sizes is None else graph)
+
+
+def _measure_again(
+    model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> None:
+    """Have all plans compared anew beside a provisional one, in idle time.
+
+    In service only those are tried that keep its bits.
+    """
+    judgement = model.judgement
+    if judgement is not None and judgement.provisional and params.answers_first:
+        from engine.pipeline.learning import learn  # starts a process
+
+        learn(model, path, params, inputs, tune="again")

@@ -26,7 +26,7 @@ _POLICY = "comm_sd"
 """The default, which needs no check."""
 
 
-_TUNE = ("background", "now")
+_TUNE = ("background", "now", "again")
 
 TUNE_VARIABLE = "SURPLUS_TUNE"
 """Environment variable that says when models are measured, where a program does not."""
@@ -62,11 +62,12 @@ class LoadParams:
         it bounds what graphs of 50,000 operators and more may cost.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
-    tune : {"background", "now"}
+    tune : {"background", "now", "again"}
         Whether a model that nothing is known of answers as one session at once and is measured in
         the background (engine/pipeline/learning.py), or is loaded when its plan was measured. Those
         whose plan cannot take over from one session are measured at once in any case
-        (``answers_first``). What ``SURPLUS_TUNE`` says, or in the background.
+        (``answers_first``). ``again`` measures at once whatever is stored, and keeps that if the
+        machine is disturbed. What ``SURPLUS_TUNE`` says, or in the background.
     slice_ms : float
         Longest time that queries of other models wait for a segment of this one; longer segments
         are cut (engine/segmentation/slices.py). 0 cuts none.
@@ -157,6 +158,11 @@ class LoadParams:
     def gpu_memory_bytes(self) -> int | None:
         """The limit in bytes; None without one."""
         return parse_bytes(self.gpu_memory) if self.gpu_memory else None
+
+    @property
+    def uses_stored(self) -> bool:
+        """Whether a stored plan does, if there is one."""
+        return self.reuse and self.tune != "again"
 
     @property
     def answers_first(self) -> bool:

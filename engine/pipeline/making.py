@@ -74,13 +74,13 @@ def make(
     if sizes is None:
         sizes = example_inputs(graph, path)
     stored_at = path_of(graph, params, sizes)
-    if known is None and params.reuse:  # the same content under another name
+    if known is None and params.uses_stored:  # the same content under another name
         model = open_stored(stored_at, graph, params, sizes)
         if model is not None:
             return model
     given = _given(graph, path, inputs)
     with _MEASURING:
-        proven_now = _proven_now(stored_at, graph, params, given) if params.reuse else None
+        proven_now = _proven_now(stored_at, graph, params, given) if params.uses_stored else None
         return proven_now or _made(stored_at, graph, params, given, progress)[0]
 
 
@@ -209,7 +209,7 @@ def _made(
         _log.warning("%s: the whole model runs in one session", error)
         model, report = Model(graph, whole_plan(graph, params.specs()), params.machine()), None
         model.guard(params.machine(), params.recovery())
-    if not params.reuse:
+    if not params.reuse or _shows_nothing_new(model, params):
         with during(params, "sessions were opened"):
             model.open_companion()
         return model, report, False
@@ -225,6 +225,12 @@ def _made(
         judge_in_service(laid_out, path, question, stored)
     release_free_memory()
     return laid_out, report, written
+
+
+def _shows_nothing_new(model: Model, params: LoadParams) -> bool:
+    """Whether plans were compared again on a machine that is still disturbed."""
+    judgement = model.judgement
+    return params.tune == "again" and judgement is not None and judgement.provisional
 
 
 def _planned(
