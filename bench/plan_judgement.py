@@ -49,13 +49,21 @@ SERVICE_S = 30.0
 ROUNDS = 15
 BLOCK_NS = 60_000_000
 
+_SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(1_000_000):
+        pass
+"""
+
 Run = Callable[[], object]
 
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Other processes, each of which keeps a core busy."""
-    command = [sys.executable, "-c", "while True: pass"]
+    """Other processes, each of which keeps a core busy, for as long as this one is there."""
+    command = [sys.executable, "-c", _SPIN]
     started = [subprocess.Popen(command) for _ in range(processes)]
     time.sleep(0.3)
     try:
@@ -139,11 +147,11 @@ def row(name: str, condition: str, service_s: float) -> Row:
                 best, ratio = beside_fixed(model, _fixed(model, plan, judgement), inputs)
             else:
                 best, ratio = beside_runtime(name, model, inputs)
-        then, last = model.plan.name, model.judgement
+        then, last, share = model.plan.name, model.judgement, model.share
         del model
         following = _next_start(name, cache) if not after else {"plan": "", "ratio": None}
-    assert last is not None
-    queries_ns = sum(trial.queries_ns for trial in last.trials)
+    assert last is not None, "it was judged"
+    assert share is not None, "it was judged"
     return {
         "model": name,
         "conditions": condition,
@@ -156,8 +164,8 @@ def row(name: str, condition: str, service_s: float) -> Row:
         "ratio": ratio,
         "next start": following["plan"],
         "its ratio": following["ratio"],
-        "trials": len(last.trials),
-        "lost of trials' time": sum(t.lost_ns for t in last.trials) / max(1, queries_ns),
+        "trials": "; ".join(trial.text for trial in last.trials),
+        "lost": share.lost_ns / max(1, share.queries_ns),
     }
 
 

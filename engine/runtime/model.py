@@ -201,6 +201,11 @@ class Model:
         """On what grounds it runs its plan; None if it was compared with nothing."""
         return self._judgement if self._judge is None else self._judge.judgement
 
+    @property
+    def share(self) -> Share | None:
+        """What its trials in service have cost of its queries' time; None if there are none."""
+        return None if self._judge is None else self._judge.share
+
     def note(self, judgement: Judgement) -> None:
         """On what grounds it runs its plan."""
         self._judgement = judgement

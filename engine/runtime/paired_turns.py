@@ -24,7 +24,8 @@ class PairParams:
     most_queries : int
         Of one turn, beside the first.
     least_pairs, most_pairs : int
-        Of turns.
+        Of turns. With fewer than eight a lucky row of them decides what is not so: beside a busy
+        process a plan for two lanes takes one or two times as long, from one query to the next.
     confidence, min_gain : float
         As of a contest (contest.py).
     doubt : float
@@ -33,7 +34,7 @@ class PairParams:
 
     turn_ns: int = 4_000_000
     most_queries: int = 8
-    least_pairs: int = 5
+    least_pairs: int = 8
     most_pairs: int = 40
     confidence: float = 0.99
     min_gain: float = 0.01

@@ -283,4 +283,4 @@ def test_a_judgement_as_json(narrow: Plan, wide: Plan, tmp_path: Path) -> None:
     world.serve(_judge(world, _judgement(0.4, 34 * MS, wide)), 30)
     ((_, judgement),) = world.kept
     assert Judgement.from_dict(judgement.to_dict()) == judgement
-    assert judgement.trials[0].text.startswith("whole x2 takes 0.529 of whole x1 in 5 pairs")
+    assert judgement.trials[0].text.startswith("whole x2 takes 0.529 of whole x1 in 8 pairs")

@@ -51,20 +51,20 @@ def test_short_queries_have_turns_of_several_whose_first_is_not_counted() -> Non
 
 def test_a_clear_gain_ends_it_soon() -> None:
     turns = PairedTurns(PairParams())
-    assert _play(turns, LONG, LONG // 2, 12) == "ABBAABBAABAA"
+    assert _play(turns, LONG, LONG // 2, 18) == "ABBAABBAABBAABBAAA"
     assert turns.verdict is Verdict.FASTER
     assert turns.is_over
 
 
 def test_a_clear_loss_ends_it_as_soon() -> None:
     turns = PairedTurns(PairParams())
-    _play(turns, LONG, 2 * LONG, 12)
+    _play(turns, LONG, 2 * LONG, 18)
     assert turns.verdict is Verdict.SLOWER
 
 
 def test_what_differs_by_nothing_stays_open_and_ends_all_the_same() -> None:
-    turns = PairedTurns(PairParams(most_pairs=6))
-    for pair in range(6):
+    turns = PairedTurns(PairParams(most_pairs=9))
+    for pair in range(9):
         for of_runner_up in (False, True) if pair % 2 == 0 else (True, False):
             took_ns = round(LONG * (1.0 + 0.2 * (-1) ** pair)) if of_runner_up else LONG
             assert turns.wants_runner_up(LONG, lambda lost_ns: True) is of_runner_up

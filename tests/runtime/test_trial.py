@@ -82,7 +82,7 @@ class World:
 
 def test_the_faster_one_is_found_and_it_is_told() -> None:
     world = World(10 * MS, 6 * MS)
-    assert world.until_over() <= 12
+    assert world.until_over() <= 18
     assert world.trial.verdict is Verdict.FASTER
     assert world.trial.ratio is not None
     assert world.trial.ratio.median == pytest.approx(0.6)
