@@ -641,7 +641,11 @@ class Query:
     def submit(
         self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, priority: int = 0
     ) -> Run | None:
-        """Plan.submit of plain arrays; None where an input is not plain."""
+        """
+        Plan.submit of plain arrays; None where an input is not plain.
+
+        What its owner can change is copied, a read-only array is read in place.
+        """
 
     def outputs(self, run: Run) -> dict[str, numpy.ndarray]:
         """Outputs by name of a run that ended well, of any plan of the same model."""

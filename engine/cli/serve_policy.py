@@ -13,7 +13,10 @@ from placement import policy_names as placement_policy_names
 if TYPE_CHECKING:
     from engine.serving.server import ServerParams
 
-_POLICY_OPTIONS = ("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled")
+_POLICY_OPTIONS = (
+    *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
+    "model_control",
+)
 """What ``add_options`` adds: of no use to a policy that places one model."""
 
 
@@ -65,6 +68,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="MODEL=FILE.toml",
         help="compiled versions of a model's groups, for policies that choose between versions",
+    )
+    add(
+        "--model-control",
+        action="store_true",
+        help="let every client take models out of service and put them back",
     )
 
 
@@ -121,7 +129,9 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
         shares=_shares(args.shares),
         compiled={name: Path(text) for name, text in options.texts(args.compiled).items()},
     )
-    done = asyncio.run(serve_by_policy(server, find_models(args.model), params))
+    entries = find_models(args.model)
+    serving = serve_by_policy(server, entries, params, clients_control=args.model_control)
+    done = asyncio.run(serving)
     return 0 if done else 1
 
 

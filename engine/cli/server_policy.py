@@ -19,9 +19,18 @@ from engine.serving.server import Server, ServerParams
 
 
 async def serve_by_policy(
-    params: ServerParams, entries: Sequence[RepositoryEntry], policy: PolicyParams
+    params: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    policy: PolicyParams,
+    *,
+    clients_control: bool = False,
 ) -> bool:
     """Serve the newest version of each model until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    clients_control : bool
+        Whether clients may take models out of service and put them back.
 
     Returns
     -------
@@ -44,7 +53,7 @@ async def serve_by_policy(
         prepared = await unless_stopped(server, loading)
         service = _started(prepared, served)
         indices = {model.name: index for index, model in enumerate(served)}
-        server.plane.control = PolicyControl(service, indices)
+        server.plane.control = PolicyControl(service, indices) if clients_control else None
     except BaseException:
         await server.stop()
         raise

@@ -24,6 +24,8 @@ class PyBuffer {
   /// The item's code in the notation of Python's struct module, such as "f".
   [[nodiscard]] const char* format() const noexcept { return view().format; }
   [[nodiscard]] std::vector<std::int64_t> shape() const;
+  /// Whether nobody is to change the content; numpy's flag of the array.
+  [[nodiscard]] bool read_only() const noexcept { return view().readonly != 0; }
   [[nodiscard]] bool aligned() const noexcept;
 
   /// Hands the buffer to a tensor. On a thread with the GIL its end releases the buffer at once,

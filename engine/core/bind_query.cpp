@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -147,6 +149,34 @@ struct Port {
   }
 };
 
+/// From here on, other threads run while bytes are copied.
+constexpr std::size_t long_copy_bytes = 1 << 20;
+
+/// A tensor's memory: whose it is, and where it begins.
+struct Content {
+  ort::Owner owner;
+  void* data;
+};
+
+Content copy_of(const PyBuffer& buffer) {
+  ort::Owner owner(std::aligned_alloc(64, (buffer.bytes() / 64 + 1) * 64), &std::free);
+  if (owner == nullptr) throw std::bad_alloc();
+  std::optional<ReleasedGil> released;
+  if (buffer.bytes() >= long_copy_bytes) released.emplace();
+  std::memcpy(owner.get(), buffer.data(), buffer.bytes());
+  released.reset();
+  void* const data = owner.get();
+  return {std::move(owner), data};
+}
+
+/// What a run reads: the buffer itself, or a copy where its owner may change it before the run
+/// ends.
+Content content_of(PyBuffer&& buffer, bool outlives_call) {
+  if (outlives_call && !buffer.read_only()) return copy_of(buffer);
+  void* const data = buffer.data();
+  return {std::move(buffer).take(), data};
+}
+
 /// Answers what is plain: every input there, a C-contiguous array of the right type and shape.
 class PyQuery {
  public:
@@ -184,7 +214,7 @@ class PyQuery {
   [[nodiscard]] nb::object submit(const nb::dict& inputs, std::int64_t deadline_ns,
                                   int priority) const {
     std::vector<ValuePtr> values;
-    if (!collect(inputs, values)) return nb::none();
+    if (!collect(inputs, values, true)) return nb::none();
     release_deferred_buffers();
     const RunOptions options{.deadline_ns = limited(deadline_ns), .priority = priority};
     return nb::cast(PyRun{plan_.owner, plan_.plan->machine().submit(*plan_.plan, values, options)});
@@ -202,29 +232,30 @@ class PyQuery {
   }
 
  private:
-  bool collect(const nb::dict& inputs, std::vector<ValuePtr>& values) const {
+  bool collect(const nb::dict& inputs, std::vector<ValuePtr>& values,
+               bool outlives_call = false) const {
     if (inputs.size() != inputs_.size()) return false;
     values.reserve(inputs_.size());
     for (const Port& port : inputs_) {
       PyObject* const item = PyDict_GetItemWithError(inputs.ptr(), port.name.ptr());
       if (item == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(item)) != array_type_.ptr())
         return false;
-      ValuePtr value = plain_tensor(item, port);
+      ValuePtr value = plain_tensor(item, port, outlives_call);
       if (!value) return false;
       values.push_back(std::move(value));
     }
     return true;
   }
 
-  static ValuePtr plain_tensor(PyObject* item, const Port& port) {
+  static ValuePtr plain_tensor(PyObject* item, const Port& port, bool outlives_call) {
     try {
       PyBuffer buffer(item);
       const std::vector<std::int64_t> shape = buffer.shape();
       if (!buffer.aligned() || !buffer_holds(buffer, port.elem_type) || !port.fits(shape))
         return nullptr;
-      void* const data = buffer.data();
       const std::size_t bytes = buffer.bytes();
-      return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(buffer).take());
+      auto [owner, data] = content_of(std::move(buffer), outlives_call);
+      return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
     } catch (const nb::python_error&) {
       return nullptr;  // not contiguous; the careful path copies it
     }
@@ -280,7 +311,9 @@ element type and shape. What is not plain needs the careful path, which also say
       .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0,
            nb::sig("def submit(self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, "
                    "priority: int = 0) -> Run | None"),
-           "Plan.submit of plain arrays; None where an input is not plain.")
+           R"(Plan.submit of plain arrays; None where an input is not plain.
+
+What its owner can change is copied, a read-only array is read in place.)")
       .def("outputs", &PyQuery::outputs, "run"_a,
            nb::sig("def outputs(self, run: Run) -> dict[str, numpy.ndarray]"),
            "Outputs by name of a run that ended well, of any plan of the same model.");

@@ -88,6 +88,18 @@ def checked_input(spec: IoSpec, content: Array) -> Array:
     return content
 
 
+def unchanging(content: Array) -> Array:
+    """An input that its owner cannot change: arrays that can be written to are copied.
+
+    Strings are anyway, when the core's value is made.
+    """
+    if isinstance(content, np.ndarray) and content.flags.writeable and content.dtype.kind != "O":
+        return content.copy()
+    if isinstance(content, list | tuple):
+        return [unchanging(item) for item in content]
+    return content
+
+
 def input_dtype(spec: IoSpec) -> np.dtype[Any] | None:
     """The dtype of a tensor input; None for other kinds, or where the model does not say."""
     if spec.kind is not ValueKind.TENSOR or spec.elem_type == ElementType.UNDEFINED:

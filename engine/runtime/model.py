@@ -28,6 +28,7 @@ from engine.runtime.prepared import Prepared, prepare
 from engine.runtime.same_bits import same_bits
 from engine.runtime.share import Share
 from engine.runtime.trial import Trial
+from engine.runtime.urgency import check_urgency
 from engine.runtime.watcher import WATCHER
 from engine.segmentation.plan import Plan
 from placement.timeline import Timeline
@@ -322,11 +323,16 @@ class Model:
 
         Parameters
         ----------
+        inputs : mapping of str to array
+            Copied, so that they may change at once; read-only arrays (``array.flags.writeable``)
+            are read in place, until the query has ended.
         deadline_ns : int
-            On ``time.monotonic_ns``'s clock; 0 is none. The query ends when it passes.
+            On ``time.monotonic_ns``'s clock, below 2^63; 0 is none. The query ends when it passes.
         priority : int
-            Queries of a higher priority go first.
+            Of 32 bits. Queries of a higher priority go first.
         """
+        if priority or deadline_ns:
+            check_urgency(priority, deadline_ns)
         self._check_devices()
         machine, trial = self._machine, self._trial
         prepared = self._prepared if traced else self._prepared_now()
@@ -338,7 +344,7 @@ class Model:
                 started = query.submit(inputs, deadline_ns, priority)
                 if started is not None:
                     return Future(self._ports, prepared, started, None)
-            values = self._ports.values(inputs, outputs)
+            values = self._ports.kept_values(inputs, outputs)
             run = prepared.native.submit(
                 values, deadline_ns=deadline_ns, priority=priority, traced=traced
             )
@@ -360,12 +366,15 @@ class Model:
     ) -> dict[str, Array]:
         """``submit`` for an event loop: awaits without a thread; cancelling cancels the run.
 
+        Inputs are read in place until it returns.
         ``look`` is handed the run, traced, when it has ended well.
         """
         import asyncio  # who awaits has it, and who does not is spared it
 
         from engine.runtime.completions import completions
 
+        if priority or deadline_ns:
+            check_urgency(priority, deadline_ns or 0)
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._check_devices)
         values = self._ports.values(inputs, outputs)
@@ -428,7 +437,7 @@ class Model:
         deadline_ns: int,
         priority: int,
     ) -> Future:
-        values = self._ports.values(inputs, outputs)
+        values = self._ports.kept_values(inputs, outputs)
         with trial.query() as ask:
             ask.run = run = ask.prepared.native.submit(
                 values, deadline_ns=deadline_ns, priority=priority, traced=True

@@ -18,6 +18,7 @@ from engine.runtime.inputs import (
     input_dtype,
     input_specs,
     output_specs,
+    unchanging,
 )
 from engine.runtime.lowering import computed_outputs
 from engine.values import NUMPY_TYPES, from_value, to_value
@@ -52,6 +53,13 @@ class Ports:
                 raise InputError(f"unknown output {name!r}; there are: {known}")
         check_names(self._dtypes, inputs)
         return [self._value(spec, inputs) for spec in self.inputs]
+
+    def kept_values(
+        self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
+    ) -> list[_core.Value | None]:
+        """``values`` that stay as they are when the caller changes its arrays; raises the same."""
+        kept = {name: unchanging(content) for name, content in inputs.items()}
+        return self.values(kept, outputs)
 
     def answer(
         self, run: _core.Run, wanted: Sequence[str] | None, query: _core.Query | None

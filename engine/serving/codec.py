@@ -133,6 +133,8 @@ def _decode_strings(name: str, count: int, data: Buffer) -> Array:
 def _encode_strings(array: Array) -> bytes:
     parts: list[bytes] = []
     for value in array.reshape(-1).tolist():
-        encoded = value.encode() if isinstance(value, str) else bytes(value)
+        # The core hands on bytes that are no UTF-8 as single surrogates.
+        is_text = isinstance(value, str)
+        encoded = value.encode(errors="surrogateescape") if is_text else bytes(value)
         parts += (struct.pack("<I", len(encoded)), encoded)
     return b"".join(parts)

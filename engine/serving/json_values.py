@@ -111,9 +111,10 @@ def _encoded(name: str, flat: Array) -> Array:
 
 
 def _text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
     try:
+        if isinstance(value, str):
+            value.encode()
+            return value
         return bytes(value).decode()
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise InputError(f"output {name!r}: a string is not UTF-8, ask for binary_data") from None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,16 @@ def profile_of(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """Addresses of gRPC and HTTP."""
-    folder = tmp_path_factory.mktemp("served")
+    with started(tmp_path_factory.mktemp("served"), "--model-control") as addresses:
+        yield addresses
+
+
+@contextmanager
+def started(folder: Path, *more: str) -> Iterator[tuple[str, str]]:
     words = ["--policy", "edf_drop", "--slo", "chain=10s", "--slo", "lenet=10s"]
     words += ["--devices", "cpu:2", "--max-batch", "4", "--profile", str(profile_of(folder))]
     words += ["--port", "0", "--http-port", "0", "--cache", str(folder / "cache")]
-    command = [*SERVE, str(repository_of(folder)), *words]
+    command = [*SERVE, str(repository_of(folder)), *words, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -147,6 +153,14 @@ def test_a_model_leaves_and_comes_back_over_http(process: tuple[str, str]) -> No
         assert caught.value.status() == "503"
         client.load_model("chain")
         client.infer("chain", [http_input(rows(1))])
+
+
+def test_clients_take_no_model_out_of_service_unless_they_may(tmp_path: Path) -> None:
+    with started(tmp_path) as addresses, triton.InferenceServerClient(addresses[0]) as client:
+        with pytest.raises(InferenceServerException, match="keeps its models") as caught:
+            client.unload_model("lenet")
+        assert "UNAVAILABLE" in caught.value.status()
+        assert client.is_model_ready("lenet")
 
 
 def client_index(client: triton.InferenceServerClient) -> Any:

@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
+from engine.native import load_runtime
 from engine.serving.codec import decode_raw, decode_typed, encode_raw
 from engine.serving.datatypes import DATATYPES, datatype_of
 from engine.serving.messages import message_type
+from engine.values import from_value, to_value
 
 Contents = message_type("InferTensorContents")
 NUMERIC = [name for name in DATATYPES if name != "BYTES"]
@@ -39,6 +41,16 @@ def test_strings_round_trip(strings):
 def test_every_kind_of_string_array_is_bytes(array):
     assert datatype_of(array) == "BYTES"
     assert encode_raw(array) == b"\1\0\0\0a\2\0\0\0bc"
+
+
+@given(st.lists(st.binary()))
+def test_strings_of_a_model_are_bytes(strings):
+    """They come out of the core as text, single surrogates where bytes are no UTF-8."""
+    load_runtime()
+    array = np.empty(len(strings), object)
+    array[:] = strings
+    answer = from_value(to_value(array))
+    assert encode_raw(answer) == encode_raw(array)
 
 
 def test_raw_shares_memory_when_aligned_and_copies_when_not():

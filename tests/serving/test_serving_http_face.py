@@ -11,8 +11,9 @@ import tritonclient.http as triton
 from serving_fakes import WAIT_S, Function, failing, identity
 from tritonclient.utils import InferenceServerException
 
-from engine.errors import CancelledError, ExecutionError
+from engine.errors import CancelledError, ExecutionError, InputError
 from engine.serving.datatypes import DATATYPES
+from engine.serving.json_values import encode_json
 
 VECTOR = np.array([1.5, -2.0, 3.25], np.float32)
 X = {"name": "x", "datatype": "FP32", "shape": [3], "data": [1.5, -2, 3.25]}
@@ -308,6 +309,11 @@ def test_what_json_cannot_carry_must_be_asked_for_as_bytes(served, client, value
     status, message = _refused(client.infer, "identity", _vector(sent), outputs=json_only)
     assert (status, "ask for binary_data" in message) == ("400", True)
     np.testing.assert_array_equal(client.infer("identity", _vector(sent)).as_numpy("y"), sent)
+
+
+def test_a_models_strings_that_are_no_text_are_refused_as_json():
+    with pytest.raises(InputError, match="not UTF-8"):
+        encode_json("y", np.array(["a", "\udcff"], object))
 
 
 def test_strings_that_are_no_text_must_be_asked_for_as_bytes(served, client, fresh_name):
