@@ -44,6 +44,10 @@ class Value:
         """
 
     @staticmethod
+    def zeros(elem_type: int, shape: Sequence[int]) -> Value:
+        """A tensor of zeros, or of empty strings, made without numpy."""
+
+    @staticmethod
     def sequence(items: Sequence[Value], elem_type: int = 1) -> Value:
         """A sequence of tensors; `elem_type` is what an empty one would hold."""
 

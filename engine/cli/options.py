@@ -98,6 +98,24 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """--max-load-s and --max-query-ms."""
+    parser.add_argument(
+        "--max-load-s",
+        type=float,
+        default=600.0,
+        metavar="S",
+        help="seconds after which loading a model is given up (default %(default)g; 0: never)",
+    )
+    parser.add_argument(
+        "--max-query-ms",
+        type=float,
+        default=300_000.0,
+        metavar="MS",
+        help="how long a query may compute before it is ended (default %(default)g; 0: for ever)",
+    )
+
+
 def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
     """--gpu-memory."""
     parser.add_argument(

@@ -35,6 +35,7 @@ def add_parser(verbs: Any) -> None:
     serve_policy.add_options(parser)
     options.add_slices(parser)
     options.add_gpu_memory(parser)
+    options.add_limits(parser)
     options.add_any_bits(parser)
     add(
         "--lazy",
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     loading = asked_params(
         args,
         slice_ms=args.slice_ms,
+        max_load_s=args.max_load_s,
+        max_query_ms=args.max_query_ms,
         gpu_memory=args.gpu_memory,
         on_device_loss=args.on_device_loss or "cpu",
         same_bits=not args.any_bits,

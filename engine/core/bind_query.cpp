@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -140,7 +141,9 @@ struct Port {
   int elem_type;
   Extents extents;
 
+  /// Empty dimensions are left to the careful path (engine/trial/empty_inputs.py).
   [[nodiscard]] bool fits(const std::vector<std::int64_t>& shape) const {
+    if (std::ranges::find(shape, 0) != shape.end()) return false;
     if (!extents) return shape.size() <= max_rank;
     if (extents->size() != shape.size()) return false;
     for (std::size_t i = 0; i < shape.size(); ++i)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <string_view>
 
 #include "bind_buffer.hpp"
@@ -97,6 +98,17 @@ PyValue from_packed(nb::handle array, int elem_type, const Shape& shape) {
   void* data = buffer.data();
   const std::size_t bytes = buffer.bytes();
   return {ort::wrap_tensor(data, bytes, elem_type, shape, std::move(buffer).take())};
+}
+
+PyValue zeros(int elem_type, const Shape& shape) {
+  if (elem_type == ort::kString) {
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    return {ort::make_strings(std::vector<std::string_view>(count), shape)};
+  }
+  const auto made = ort::make_tensor(elem_type, shape);
+  std::memset(made->data(), 0, made->bytes());
+  return {made};
 }
 
 PyValue sequence(const std::vector<PyValue>& items, int elem_type) {
@@ -219,6 +231,10 @@ Raises
 ------
 ValueError
     The number of bytes does not fit the shape.)")
+      .def_static("zeros", &zeros, "elem_type"_a, "shape"_a,
+                  nb::sig("def zeros(elem_type: int, shape: collections.abc.Sequence[int]) "
+                          "-> Value"),
+                  "A tensor of zeros, or of empty strings, made without numpy.")
       .def_static("sequence", &sequence, "items"_a, "elem_type"_a = 1,
                   "A sequence of tensors; `elem_type` is what an empty one would hold.")
       .def_prop_ro("kind", &kind, "'tensor', 'sequence', 'map' or 'optional_none'.")

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "ort_arena.hpp"
+#include "ort_divide.hpp"
 #include "ort_pool.hpp"
 
 namespace engine::ort {
@@ -78,6 +79,7 @@ void open_runtime(const std::string& library_path) {
                              "; it cannot be loaded again from " + library_path);
   }
   const ApiBase& base = load_base(library_path);
+  define_divisions(reinterpret_cast<const void*>(base.get_version_string));
   const Runtime* runtime = make_runtime(load_api(base, library_path));
   current.version = base.get_version_string();
   current.path = library_path;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,8 +38,10 @@ from engine.errors import ModelError
 
 _log = logging.getLogger(__name__)
 
+Check = Callable[[Path, str, Path], None]
 
-def read(path: Path | str, cache_folder: Path | str) -> Graph:
+
+def read(path: Path | str, cache_folder: Path | str, check: Check | None = None) -> Graph:
     """The data-flow graph of any model that ONNX Runtime loads.
 
     Parameters
@@ -48,6 +51,8 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
     cache_folder : Path
         Keeps the optimised model by the hash of its source. If it cannot be written, a
         temporary folder serves until the process ends.
+    check : callable, optional
+        Called with path, hash and cache folder of a model that is not known before it is opened.
 
     Raises
     ------
@@ -58,21 +63,20 @@ def read(path: Path | str, cache_folder: Path | str) -> Graph:
     if path.exists() and not path.is_file():  # a device may never end
         raise ModelError(f"{path}: not a regular file")
     try:
-        return _read(path, cache_folder)
+        known = known_graph(path, cache_folder)
+        return known or _parsed(path, cache_folder, hashes_in(cache_folder), check)
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: a name in the model is not UTF-8 text") from error
 
 
-def _read(path: Path, cache_folder: Path) -> Graph:
-    return known_graph(path, cache_folder) or _parsed(path, cache_folder, hashes_in(cache_folder))
-
-
-def _parsed(path: Path, cache_folder: Path, hashes: FileHashes) -> Graph:
+def _parsed(path: Path, cache_folder: Path, hashes: FileHashes, check: Check | None) -> Graph:
     model = parse(path)
     refuse_omitted_items(model, path)
     digest = source_hash(model, path, hashes)
     graph = _cached(path.stem, digest, cache_folder)
     if graph is None:
+        if check is not None:
+            check(path, digest, cache_folder)
         folder, optimised = _optimised(path, model, cache_folder, folder_of(digest, cache_folder))
         graph = _noted(path.stem, folder, digest, content_of(optimised))
     if graph.folder.parent == cache_folder:

@@ -15,6 +15,7 @@ from engine.pipeline.learning import learn
 from engine.pipeline.load_params import LoadParams
 from engine.runtime.model import Model
 from engine.runtime.unread import Unread
+from engine.trial.first_run import require_harmless_at_first
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
     ------
     InputError
         If given inputs do not fit the model.
+    ModelError
+        If its first run, in a child, ends the process, or does not end in time.
     """
 
     def read() -> Content:
@@ -38,6 +41,7 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
 
         return read_model(path, params.cache or cache_folder()).content
 
+    require_harmless_at_first(path)
     try:
         unread = Unread(path, params.specs(), read)
     except (RuntimeError, ValueError, MemoryError) as error:

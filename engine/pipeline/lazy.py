@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.pipeline.executor import ModelExecutor, tensor_spec
 from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
-from engine.pipeline.stages import read_model
+from engine.pipeline.stages import read_tried
 from engine.runtime.future import Future
 from engine.runtime.inputs import Array, input_specs, output_specs
 from engine.runtime.model import Model
@@ -114,7 +114,7 @@ class LazyExecutor:
     """
 
     def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
-        graph = read_model(model.path, cache)
+        graph = read_tried(model.path, cache)
         self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))
         self.outputs = tuple(tensor_spec(spec) for spec in output_specs(graph))
         self._lazy = model

@@ -78,7 +78,10 @@ def load_with(
     ways = params.after_losses()
     while True:
         try:
-            return _loaded(path, params, inputs, progress)
+            with params.load_limit(path):
+                model = _loaded(path, params, inputs, progress)
+            model.limit_queries(params.query_limit_ns())
+            return model
         except EngineError as error:
             is_loss = isinstance(error, DeviceLostError) or params.has_lost()
             following = next(ways, None) if is_loss else None

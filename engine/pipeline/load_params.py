@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import _core
-from engine.errors import ConfigError
+from engine.errors import ConfigError, ModelError
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.profiling.memory_size import parse_bytes
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
 from engine.runtime.emulation_params import EmulationParams
 from engine.runtime.machines import close_lost, has_lost, machine_for
 from engine.runtime.second_plan import SecondPlan
+from engine.time_limit import time_limit
 
 if TYPE_CHECKING:
     from engine.pipeline.tune_params import TuneParams
 
 _LONGEST_SLICE_MS = 1e9
+_LONGEST_LIMIT = 1e9
 
 _POLICY = "comm_sd"
 """The default, which needs no check."""
@@ -81,6 +84,11 @@ class LoadParams:
     on_device_loss : {"fail", "recreate", "cpu"}
         What queries, and loading, do after a GPU was lost: fail, open it again, or go on without
         it.
+    max_load_s : float
+        Seconds after which a load ends with an error, whatever it is about; 0 is no limit.
+    max_query_ms : float
+        How long the kernels of a query may take together before it is ended; 0 is no limit. A
+        kernel that does not end by itself cannot be ended, and keeps its lane.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -104,6 +112,8 @@ class LoadParams:
     same_bits: bool = True
     gpu_memory: str = ""
     on_device_loss: str = OnDeviceLoss.FAIL
+    max_load_s: float = 600.0
+    max_query_ms: float = 300_000.0
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
@@ -118,6 +128,10 @@ class LoadParams:
             raise ConfigError(f"planning_s must be >= 0, got {self.planning_s}")
         if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
             raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
+        for name in ("max_load_s", "max_query_ms"):
+            if not 0 <= getattr(self, name) <= _LONGEST_LIMIT:
+                value = getattr(self, name)
+                raise ConfigError(f"{name} must be 0 to {_LONGEST_LIMIT:g}, got {value}")
         if self.tune_s != 0:
             self.tuning()
         if self.tune not in _TUNE:
@@ -185,6 +199,21 @@ class LoadParams:
     def may_have_companion(self) -> bool:
         """Whether a plan of its own may run while queries overlap, on several devices."""
         return self.second_plan() is SecondPlan.ALWAYS and len(self.specs()) > 1
+
+    def query_limit_ns(self) -> int:
+        """``max_query_ms`` in nanoseconds."""
+        return round(self.max_query_ms * 1e6)
+
+    def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
+        """The time that a load may take, around what it does in the calling thread.
+
+        Raises
+        ------
+        ModelError
+            When that is over.
+        """
+        error = ModelError(f"{path}: not loaded within max_load_s ({self.max_load_s:g} s)")
+        return time_limit(self.max_load_s, error)
 
     def machine(self) -> _core.Machine:
         """The process's machine with these devices, started on first use."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from engine.pipeline.placement_file import load_placement
 from engine.pipeline.progress import ProgressCallback, no_progress
 from engine.pipeline.proving import proven
 from engine.pipeline.slice_model import slice_model
-from engine.pipeline.stages import costs_of, measure, place, read_model
+from engine.pipeline.stages import costs_of, measure, place, read_tried
 from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
 from engine.pipeline.tuning_report import TuningReport
 from engine.pipeline.unused_plans import remove_unused_files
@@ -39,6 +40,19 @@ _log = logging.getLogger(__name__)
 
 _MEASURING = threading.Lock()
 """Models load side by side, but one is measured at a time: measurements disturb each other."""
+
+_MOST_WAIT_S = 10.0
+"""Whoever has waited that long measures beside the others: one of them may hang."""
+
+
+@contextmanager
+def _measuring() -> Iterator[None]:
+    alone = _MEASURING.acquire(timeout=_MOST_WAIT_S)
+    try:
+        yield
+    finally:
+        if alone:
+            _MEASURING.release()
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ def make(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    graph = known or read_model(path, params.cache)
+    graph = known or read_tried(path, params.cache)
     sizes = inputs_in_question(graph, path, inputs)
     if sizes is None:
         sizes = example_inputs(graph, path)
@@ -79,7 +93,7 @@ def make(
         if model is not None:
             return model
     given = _given(graph, path, inputs)
-    with _MEASURING:
+    with _measuring():
         proven_now = _proven_now(stored_at, graph, params, given) if params.uses_stored else None
         return proven_now or _made(stored_at, graph, params, given, progress)[0]
 
@@ -130,10 +144,10 @@ def tune_with(
         raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
     load_runtime()
     params.close_lost()
-    graph = read_model(path, params.cache)
+    graph = read_tried(path, params.cache)
     given = _given(graph, path, inputs)
     stored_at = path_of(graph, params, given)
-    with _MEASURING:
+    with _measuring():
         model, report, stored = _made(stored_at, graph, params, given, progress)
     assert report is not None, "a time was given"
     return TunedModel(model, report, stored_at if stored else None)
@@ -166,7 +180,7 @@ def load_placed(
     """
     load_runtime()
     profile = None if profile_path is None else Profile.load(profile_path)
-    graph = read_model(path, params.cache)
+    graph = read_tried(path, params.cache)
     given = _given(graph, path, inputs)
     if profile is not None and not params.devices:
         params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))

@@ -30,6 +30,7 @@ from engine.segmentation.plan import Plan
 from engine.segmentation.plan_making import make_plan
 from engine.segmentation.segmenter import Candidate, SegmentationParams, per_task, segment
 from engine.segmentation.service import ServiceTimes
+from engine.trial.first_run import require_harmless
 from placement.bounds import lower_bounds
 from placement.fit_memory import InfeasibleError
 from placement.placement import Placement
@@ -76,6 +77,17 @@ def read_model(path: str | Path, cache: Path | None = None) -> Graph:
         If it is no model that ONNX Runtime loads.
     """
     return read(Path(path), cache or cache_folder())
+
+
+def read_tried(path: str | Path, cache: Path | None = None) -> Graph:
+    """``read_model`` of a file that is first run in a child, if nobody has seen it.
+
+    Raises
+    ------
+    ModelError
+        Also if its first run ends the process, or does not end in time.
+    """
+    return read(Path(path), cache or cache_folder(), require_harmless)
 
 
 def measure(

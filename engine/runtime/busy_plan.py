@@ -142,6 +142,11 @@ class BusyPlan:
             self._start()
         return self._prepared
 
+    @property
+    def prepared(self) -> Prepared | None:
+        """It, if its sessions are open."""
+        return self._prepared
+
     def answered(self, began_ns: int) -> None:
         """A caller has its answer, for which it has waited since that time.
 

@@ -31,6 +31,7 @@ from engine.runtime.trial import Trial
 from engine.runtime.urgency import check_urgency
 from engine.runtime.watcher import WATCHER
 from engine.segmentation.plan import Plan
+from engine.trial.empty_inputs import is_empty
 from placement.timeline import Timeline
 
 
@@ -77,6 +78,13 @@ class Model:
     def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
         """Go on so from now on when ``machine``, on which it runs, loses a device."""
         self._guard = None if recovery is None else LossGuard(machine, recovery, self.graph.name)
+
+    def limit_queries(self, limit_ns: int) -> None:
+        """End queries whose kernels take longer from now on, of all its plans; 0 is no limit."""
+        self._ports.time_limit_ns = limit_ns
+        for prepared in (self._prepared, None if self._busy is None else self._busy.prepared):
+            if prepared is not None:
+                prepared.native.limit_time(limit_ns)
 
     @property
     def warning(self) -> str:
@@ -377,7 +385,10 @@ class Model:
             check_urgency(priority, deadline_ns or 0)
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._check_devices)
-        values = self._ports.values(inputs, outputs)
+        if any(map(is_empty, inputs.values())):  # may take a child
+            values = await asyncio.to_thread(self._ports.values, inputs, outputs)
+        else:
+            values = self._ports.values(inputs, outputs)
         machine, trial = self._machine, self._trial
         ask = None if trial is None else trial.begin()
         prepared = self._prepared_now() if ask is None else ask.prepared

@@ -21,11 +21,12 @@ from engine.runtime.inputs import (
     unchanging,
 )
 from engine.runtime.lowering import computed_outputs
+from engine.trial.empty_inputs import EmptyInputs, is_empty
 from engine.values import NUMPY_TYPES, from_value, to_value
 
 
 class Ports:
-    """Inputs and outputs of one graph, whatever its plan. Immutable, hence thread-safe."""
+    """Inputs and outputs of one graph, whatever its plan. Thread-safe."""
 
     def __init__(self, graph: Graph) -> None:
         self.inputs = input_specs(graph)
@@ -36,6 +37,9 @@ class Ports:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _initializers(graph, set(graph.constant_outputs))
         self._computed = computed_outputs(graph)
+        self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
+        self.time_limit_ns = 0
+        """How long the kernels of a query may take, in plans that are prepared from now on."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
@@ -45,14 +49,22 @@ class Ports:
         Raises
         ------
         InputError
-            If a name, type or shape does not fit, or ``outputs`` names what is none.
+            If a name, type or shape does not fit, ``outputs`` names what is none, or a dimension
+            is empty where this ends processes (engine/trial/empty_inputs.py).
         """
         for name in outputs or ():
             if name not in self._output_names:
                 known = ", ".join(sorted(self._output_names))
                 raise InputError(f"unknown output {name!r}; there are: {known}")
         check_names(self._dtypes, inputs)
-        return [self._value(spec, inputs) for spec in self.inputs]
+        empty: dict[str, Array] = {}
+        values = [self._value(spec, inputs, empty) for spec in self.inputs]
+        if empty:
+            given = zip(self.inputs, values, strict=True)
+            self._empty.check(
+                empty, lambda: {spec.name: from_value(v) for spec, v in given if v is not None}
+            )
+        return values
 
     def kept_values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
@@ -96,7 +108,10 @@ class Ports:
         inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
         return _core.Query(native, np.ndarray, inputs, self._output_names)
 
-    def _value(self, spec: IoSpec, inputs: Mapping[str, Array]) -> _core.Value | None:
+    def _value(
+        self, spec: IoSpec, inputs: Mapping[str, Array], empty: dict[str, Array]
+    ) -> _core.Value | None:
+        """The input's value; content of no elements, where the model leaves that open, is noted."""
         name = spec.name
         array = inputs.get(name)
         # The common case first: this is on the path of every query.
@@ -113,6 +128,8 @@ class Ports:
                 return None
             raise InputError(f"input {name!r} is missing")
         content = checked_input(spec, array)
+        if is_empty(content):
+            empty[name] = content
         try:
             return to_value(content, spec.elem_type or None)
         except (TypeError, ValueError) as error:

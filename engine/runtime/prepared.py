@@ -44,5 +44,6 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
         If ONNX Runtime refuses a segment; the message names it.
     """
     native = lower(graph, plan, machine)
+    native.limit_time(ports.time_limit_ns)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
     return Prepared(plan, machine, native, ports.query(native), lanes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loops import COUNT, ENDLESS, counted
+from loops import COUNT_TEXT, ENDLESS, counted
 from runtime_models import model_of, read_text
 
 from engine.errors import CancelledError, DeadlineError
@@ -24,7 +24,7 @@ WAIT_S = 60
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return model_of(read_text(COUNT, tmp_path_factory.mktemp("count")), "cpu:2", whole=True)
+    return model_of(read_text(COUNT_TEXT, tmp_path_factory.mktemp("count")), "cpu:2", whole=True)
 
 
 def _submitted(model: Model, query: dict[str, Any]) -> Any:
@@ -62,12 +62,12 @@ INTERRUPTED = """
 import os, signal, sys, threading
 sys.path[:0] = {path!r}
 from pathlib import Path
-from loops import COUNT, ENDLESS, counted
+from loops import COUNT_TEXT, ENDLESS, counted
 from runtime_models import model_of, read_text
 from engine.native import open_session
 from engine.values import to_value
 
-graph = read_text(COUNT, Path({folder!r}))
+graph = read_text(COUNT_TEXT, Path({folder!r}))
 model = model_of(graph, "cpu:2", whole=True)
 session = open_session(str(graph.model_path))
 values = {{name: to_value(array) for name, array in counted(ENDLESS).items()}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-COUNT = """
+COUNT_TEXT = """
 count (int64 n, int64[1] x) => (int64[1] y) {
     go = Constant<value = bool {1}>()
     y = Loop(n, go, x)<body = step (int64 i, bool before, int64[1] old)
@@ -18,6 +18,8 @@ count (int64 n, int64[1] x) => (int64[1] y) {
 }
 """
 """``x + n`` in ``n`` trips; 252 bytes as a file are enough for 2^60 of them."""
+
+COUNT = '<ir_version: 9, opset_import: ["" : 18]>' + COUNT_TEXT
 
 ENDLESS = 2**60
 

@@ -1,0 +1,173 @@
+"""A model's first run, in a child process that is ended when it takes too long."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from engine import _core
+from engine.native import find_library
+
+_log = logging.getLogger(__name__)
+
+_CHILD = Path(__file__).with_name("child.py")
+_BARE = ("-I", "-S")
+"""An interpreter without site: given inputs take the packages that it finds, nothing else does."""
+
+
+class End(StrEnum):
+    """How a trial ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    """ONNX Runtime's own, which harms nobody."""
+    SIGNAL = "signal"
+    TIME = "time"
+    NONE = "none"
+    """It said nothing: there was no trial."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a trial.
+
+    Parameters
+    ----------
+    end : End
+    text : str
+        The error's, the signal's or the limit's; empty where it went well.
+    opened : bool
+        Whether the model could be opened.
+    """
+
+    end: End
+    text: str = ""
+    opened: bool = True
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether the same may be done in a process that others need."""
+        return self.end in (End.OK, End.ERROR)
+
+
+@dataclass(frozen=True)
+class TrialParams:
+    """How to try a model.
+
+    Parameters
+    ----------
+    limit_s : float
+        Seconds after which the child is ended; 0 is no limit.
+    width : int
+        Threads of its session.
+    level : str
+        Of optimisation.
+    config : mapping
+        ONNX Runtime's session configuration entries.
+    save : str
+        Where to keep the model as ONNX Runtime has optimised it; empty for nowhere.
+    """
+
+    limit_s: float = 0.0
+    width: int = 1
+    level: str = "all"
+    config: Mapping[str, str] = field(default_factory=dict)
+    save: str = ""
+
+
+class Trial:
+    """A trial under way: begun when it is made. ``verdict`` waits for it.
+
+    Parameters
+    ----------
+    model : Path
+        An ONNX file.
+    inputs : mapping, optional
+        Arrays by name; without them the child makes zeros, open sizes 1.
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        inputs: Mapping[str, Any] | None = None,
+        params: TrialParams | None = None,
+    ) -> None:
+        self._params = params or TrialParams()
+        self._question = _question(model, inputs, self._params)
+        self._began_s = time.monotonic()
+        held, self._lifeline = os.pipe()
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, *(_BARE if inputs is None else ()), str(_CHILD), str(held)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(held,),
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        except BaseException:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(held)
+
+    def verdict(self) -> Verdict:
+        """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
+        limit_s = self._params.limit_s
+        left_s = max(0.0, self._began_s + limit_s - time.monotonic()) if limit_s else None
+        try:
+            output, _ = self._child.communicate(self._question, left_s)
+        except subprocess.TimeoutExpired:
+            return Verdict(End.TIME, f"it had not ended after {limit_s:g} s")
+        finally:
+            self.end()
+        return _verdict(output, self._child.returncode)
+
+    def end(self) -> None:
+        """End the child, whatever it does. Again, nothing happens."""
+        self._child.kill()
+        self._child.communicate()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+
+def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams) -> bytes:
+    session = {
+        "width": params.width,
+        "level": params.level,
+        "config": dict(params.config),
+        "optimized_path": params.save,
+    }
+    question = {
+        "core": _core.__file__,
+        "library": str(find_library()),
+        "model": str(model),
+        "session": session,
+        "inputs": None if inputs is None else dict(inputs),
+    }
+    return pickle.dumps(question)
+
+
+def _verdict(output: bytes, code: int) -> Verdict:
+    steps = dict(json.loads(line) for line in output.splitlines())
+    opened = "opened" in steps
+    if "ok" in steps:
+        return Verdict(End.OK)
+    if "error" in steps:
+        return Verdict(End.ERROR, steps["error"], opened)
+    if code < 0:
+        return Verdict(End.SIGNAL, f"it ends its process ({signal.Signals(-code).name})", opened)
+    _log.warning("a trial said nothing and ended with status %d", code)
+    return Verdict(End.NONE, f"its trial failed (exit status {code})", opened)

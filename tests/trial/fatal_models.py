@@ -1,0 +1,69 @@
+"""Small valid models whose queries end the process in ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+Query = dict[str, Any]
+
+
+def _saved(path: Path, nodes: list[onnx.NodeProto], ends: Query, weights: Query) -> Path:
+    """A model with the inputs of ``ends`` (element type, shape) and one output ``y``."""
+    value = helper.make_tensor_value_info
+    inputs = [value(name, kind, shape) for name, (kind, shape) in ends.items()]
+    kind = next(iter(ends.values()))[0]
+    constants = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = helper.make_graph(nodes, "fatal", inputs, [value("y", kind, None)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def _zeros(*shape: int) -> np.ndarray[Any, Any]:
+    return np.zeros(shape, np.float32)
+
+
+def einsum(path: Path) -> Path:
+    """An open batch: [0, 4, 8] twice, 42 bytes as a request, divides by zero."""
+    ends = {name: (TensorProto.FLOAT, ["batch", 4, 8]) for name in "ab"}
+    return _saved(
+        path, [helper.make_node("Einsum", ["a", "b"], ["y"], equation="bid,bjd->bij")], ends, {}
+    )
+
+
+def recurrent(kind: str, gates: int, path: Path) -> Path:
+    """A batch of none: std::terminate."""
+    node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=6)
+    weights = {"w": _zeros(1, gates * 6, 5), "r": _zeros(1, gates * 6, 6)}
+    return _saved(path, [node], {"x": (TensorProto.FLOAT, ["time", "batch", 5])}, weights)
+
+
+def convolution(path: Path) -> Path:
+    """Weights of no extent, as an input: never ends."""
+    ends = {name: (TensorProto.FLOAT, [None] * 4) for name in "xw"}
+    return _saved(path, [helper.make_node("Conv", ["x", "w"], ["y"])], ends, {})
+
+
+def plain(path: Path) -> Path:
+    """Operators that do well with nothing."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("Relu", ["t"], ["y"])]
+    return _saved(
+        path,
+        nodes,
+        {"x": (TensorProto.FLOAT, ["batch", "rows", 4])},
+        {"w": np.ones((4, 3), np.float32)},
+    )
+
+
+def fatal_at_once(path: Path) -> Path:
+    """Whatever its input: it cuts a batch of none for an Einsum."""
+    nodes = [
+        helper.make_node("Slice", ["x", "none", "none", "first"], ["empty"]),
+        helper.make_node("Einsum", ["empty", "empty"], ["y"], equation="bid,bjd->bij"),
+    ]
+    weights = {"none": np.zeros(1, np.int64), "first": np.zeros(1, np.int64)}
+    return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2, 4, 8])}, weights)
