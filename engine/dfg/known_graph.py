@@ -20,7 +20,7 @@ RUNNABLE_FILE = "runnable.onnx"
 
 WEIGHTS_FILE = "weights.bin"
 
-_FORMAT = 4
+_FORMAT = 5
 """Counts up when what is stored in the cache changes its meaning."""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 
+from engine.dfg.true_types import inferred, truly_inferred
 from engine.native import open_session
 
 _log = logging.getLogger(__name__)
@@ -20,27 +21,18 @@ def complete_types(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
     folder : Path
         Writable, holds the model's external weights.
     """
-    model = _inferred(model)
+    model = truly_inferred(model)
     missing = _untyped(model)
     if missing:
         _ask_runtime(model, missing, folder)
     return model
 
 
-def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Shape inference is a help, not a need: a model that it chokes on stays as it is."""
-    try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=False, data_prop=False)
-    except Exception as error:
-        _log.info("shape inference failed: %s", error)
-        return model
-
-
 def forget_known_types(model: onnx.ModelProto) -> None:
     """Drop what inference finds by itself: a session keeps half a KiB for each value declared."""
     stated = list(model.graph.value_info)
     del model.graph.value_info[:]
-    found = {value.name: value.type for value in _inferred(model).graph.value_info}
+    found = {value.name: value.type for value in inferred(model).graph.value_info}
     model.graph.value_info.extend(v for v in stated if found.get(v.name) != v.type)
 
 
