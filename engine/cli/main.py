@@ -26,6 +26,7 @@ from engine.cli import (
     tune,
 )
 from engine.cli.parser import Parser
+from engine.cli.terminal import log_to_stderr, printable_streams
 from engine.errors import EngineError, one_line
 
 VERBS: tuple[ModuleType, ...] = (
@@ -59,11 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 for success, 1 for a failure that was explained, 70 for one that we did not foresee,
         130 after Ctrl-C; wrong usage exits with 2.
     """
+    with printable_streams():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     args = _parser().parse_args(argv)
-    logging.basicConfig(
-        level=logging.INFO if args.verbose else logging.WARNING,
-        format="%(levelname)s %(name)s: %(message)s",
-    )
+    log_to_stderr(logging.INFO if args.verbose else logging.WARNING)
     try:
         status: int = args.run(args)
         sys.stdout.flush()

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from engine.cli.terminal import raw_stream
 from engine.errors import ConfigError
 from engine.report import tables
 
@@ -95,7 +96,7 @@ class _Console(Console):
 
 
 def _console() -> Console:
-    return _Console(width=None if sys.stdout.isatty() else WIDTH)
+    return _Console(file=raw_stream(sys.stdout), width=None if sys.stdout.isatty() else WIDTH)
 
 
 def _finite(value: Any) -> Any:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from engine.cli.terminal import raw_stream
 from engine.pipeline.stages import ProgressCallback
+from engine.printable import printable
 
 
 @contextmanager
@@ -21,13 +23,13 @@ def progress_bar() -> Iterator[ProgressCallback]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    console = Console(file=sys.stderr)
+    console = Console(file=raw_stream(sys.stderr))
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         rows: dict[str, object] = {}
 
         def report(stage: str, done: int, total: int) -> None:
             if stage not in rows:
-                rows[stage] = bar.add_task(stage, total=total)
+                rows[stage] = bar.add_task(printable(stage), total=total)
             bar.update(rows[stage], completed=done, total=total)  # type: ignore[arg-type]
 
         yield report
@@ -35,7 +37,7 @@ def progress_bar() -> Iterator[ProgressCallback]:
 
 def leave_terminal() -> None:
     """Give a terminal its cursor back, for who ends the process under a bar."""
-    console = Console(file=sys.stderr)
+    console = Console(file=raw_stream(sys.stderr))
     if console.is_terminal:
         console.show_cursor()
         console.print()

@@ -11,6 +11,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from engine.printable import printable
+
 _ANY_WIDTH = 10_000
 
 
@@ -40,7 +42,7 @@ def print_mapping(title: str, values: Mapping[str, Any], console: Console | None
 
 def _print_title(title: str, console: Console) -> None:
     """Above the table, not in it, which may be narrower."""
-    console.print(Text(title, "table.title"), overflow="fold")
+    console.print(Text(printable(title), "table.title"), overflow="fold")
 
 
 def _rows_table(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -79,10 +81,14 @@ def _width(table: Table, console: Console) -> Measurement:
 
 
 def _label(key: str) -> str:
-    return (f"{key[:-3]}_ms" if key.endswith("_ns") else key).replace("_", " ")
+    return printable(f"{key[:-3]}_ms" if key.endswith("_ns") else key).replace("_", " ")
 
 
 def _shown(key: str, value: Any) -> str:
+    return printable(_text(key, value))
+
+
+def _text(key: str, value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.serving.datatypes import DATATYPES
 from engine.serving.executor import TensorSpec
+from engine.serving.for_clients import without_paths
 from engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
 from engine.serving.statistics import Duration
 
@@ -82,7 +83,7 @@ def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list
             "name": model.name,
             "version": model.version,
             "state": model.state.value,
-            "reason": model.reason,
+            "reason": without_paths(model.reason),
         }
         for model in models
         if model.state is ModelState.READY or not ready_only

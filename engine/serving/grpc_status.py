@@ -8,6 +8,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from engine import errors
+from engine.serving.for_clients import text_for_clients
 
 _LOG = logging.getLogger(__name__)
 _DETAILS_LIMIT_BYTES = 1500  # trailers hold 8 KiB, and gRPC may triple non-ASCII text
@@ -29,7 +30,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
         return grpc.StatusCode.INVALID_ARGUMENT, "malformed request: not a valid protobuf message"
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return code, _shortened(str(error))
+            return code, _shortened(text_for_clients(error))
     _LOG.error("unexpected error in a request", exc_info=error)
     return grpc.StatusCode.INTERNAL, f"internal error: {type(error).__name__}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from engine import errors
+from engine.serving.for_clients import text_for_clients
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,6 +26,6 @@ def status_of(error: Exception) -> tuple[int, str]:
     """Status and message for the client; logs errors that are our own fault."""
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return code, str(error)
+            return code, text_for_clients(error)
     _LOG.error("unexpected error in a request", exc_info=error)
     return 500, f"internal error: {type(error).__name__}"
