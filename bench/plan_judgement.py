@@ -164,7 +164,8 @@ def row(name: str, condition: str, service_s: float) -> Row:
         "ratio": ratio,
         "next start": following["plan"],
         "its ratio": following["ratio"],
-        "trials": "; ".join(trial.text for trial in last.trials),
+        "trials": len(last.trials),
+        "last trial": last.trials[-1].text if last.trials else "",
         "lost": share.lost_ns / max(1, share.queries_ns),
     }
 
