@@ -134,8 +134,9 @@ class Learning:
             _log.info("%s: the plan that was found takes effect at the next start", lesson.path)
             return
         opened = opened_plan(lesson.path, lesson.params, lesson.inputs)
-        is_other = lesson.tune == "again" and opened and not model.may_answer(opened.plan)
-        if opened is not None and not is_other and model.become(opened):
+        if opened is None or (lesson.tune == "again" and not _gains(model, opened)):
+            return
+        if model.become(opened):
             _log.info("%s: %s took over", lesson.path, model.plan.name)
 
     def _taught(self, lesson: Lesson) -> dict[str, Any]:
@@ -168,6 +169,12 @@ class Learning:
             return {"error": f"measuring it ended with code {child.returncode}"}
         found: dict[str, Any] = json.loads(lines[-1])
         return found
+
+
+def _gains(model: Model, opened: Model) -> bool:
+    """Whether a plan that was measured again is another one, and may take over here and now."""
+    other = opened.plan
+    return other.segments != model.plan.segments and model.may_answer(other)
 
 
 def _ask(stream: IO[bytes], lesson: Lesson) -> None:

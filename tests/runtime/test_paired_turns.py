@@ -74,6 +74,20 @@ def test_what_differs_by_nothing_stays_open_and_ends_all_the_same() -> None:
     assert not turns.wants_runner_up(LONG, lambda lost_ns: True)
 
 
+@pytest.mark.parametrize(
+    ("long_one_in", "verdict"), [(2, Verdict.FASTER), (3, Verdict.OPEN)], ids=["likely", "unlikely"]
+)
+def test_after_the_most_pairs_likely_is_enough(long_one_in: int, verdict: Verdict) -> None:
+    """The plan takes 18 or 64 ms, the runner-up always 34, as DenseNet-121 beside a process."""
+    turns = PairedTurns(PairParams(most_pairs=21))
+    for pair in range(21):
+        own_ns = 64 * MS if pair % long_one_in == 0 else 18 * MS
+        for of_runner_up in (False, True) if pair % 2 == 0 else (True, False):
+            assert turns.wants_runner_up(own_ns, lambda lost_ns: True) is of_runner_up
+            turns.note(34 * MS if of_runner_up else own_ns, of_runner_up=of_runner_up)
+    assert turns.verdict is verdict
+
+
 def test_it_waits_until_what_may_be_lost_is_there() -> None:
     asked: list[int] = []
 
