@@ -18,6 +18,7 @@ TABLES = (
     "many_models",
     "size",
     "plan_judgement",
+    "start_up",
     "sir_tables",
     "optimum",
     "serving",

@@ -41,8 +41,7 @@ class FileHashes:
         stat = file.stat()
         if stat.st_size < _SMALL_BYTES:
             return _hash(file)
-        state = [stat.st_size, stat.st_ino, stat.st_dev, stat.st_mtime_ns, stat.st_ctime_ns]
-        note = self._folder / hashlib.sha256(os.fsencode(file.absolute())).hexdigest()
+        state, note = _state(stat), self._note(file)
         known = _recall(note, state)
         if known is not None:
             return known
@@ -51,6 +50,17 @@ class FileHashes:
             with suppress(OSError):
                 self._remember(note, state, digest)
         return digest
+
+    def is_quick(self, file: Path) -> bool:
+        """Whether its hash is known, or soon will be: nobody would notice."""
+        try:
+            stat = file.stat()
+        except OSError:
+            return True  # who reads it says why
+        return stat.st_size < _SMALL_BYTES or _recall(self._note(file), _state(stat)) is not None
+
+    def _note(self, file: Path) -> Path:
+        return self._folder / hashlib.sha256(os.fsencode(file.absolute())).hexdigest()
 
     def parts(self, digest: str) -> list[str] | None:
         """Names of the other files that the file of this digest refers to; None if unknown."""
@@ -68,6 +78,10 @@ class FileHashes:
 
     def _remember(self, note: Path, state: list[int], digest: str) -> None:
         write_note(private_folder(self._folder) / note.name, {"state": state, "sha256": digest})
+
+
+def _state(stat: os.stat_result) -> list[int]:
+    return [stat.st_size, stat.st_ino, stat.st_dev, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
 def _hash(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""The first load of a model: it answers as one session at once, and is measured beside that."""
+"""The first load of a model: it answers as one session, before anybody has read its graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from engine.cache_folder import cache_folder
 from engine.dfg.content import Content
 from engine.errors import one_line
 from engine.pipeline.given_inputs import check_inputs
-from engine.pipeline.learning import learn
 from engine.pipeline.load_params import LoadParams
 from engine.runtime.model import Model
 from engine.runtime.unread import Unread
@@ -21,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
-    """A model that answers as one session on all of the CPU's lanes, while its plan is measured.
+    """A model that answers as one session on all of the CPU's lanes.
 
     Returns
     -------
@@ -49,8 +48,6 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         return None
     if inputs is not None:
         check_inputs(unread.graph, inputs)
-    model = Model(
+    return Model(
         unread.graph, unread.plan, params.machine(), params.second_plan(), params.recovery()
     )
-    learn(model, path, params, inputs)
-    return model

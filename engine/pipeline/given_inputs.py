@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,6 +50,9 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arrays(path: Path) -> dict[str, Any]:
+    import zipfile  # of which loading without such a file knows nothing
+    import zlib
+
     try:
         with zipfile.ZipFile(path):
             pass

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engine.cache_folder import cache_folder
-from engine.dfg.known_graph import known_graph
+from engine.dfg.graph import Graph
+from engine.dfg.known_graph import hashes_in, known_graph
 from engine.errors import DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
+from engine.pipeline.beside import beside
 from engine.pipeline.example_sizes import inputs_in_question
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.opening import open_stored, path_of
@@ -99,7 +102,7 @@ def _loaded(
 ) -> Model:
     load_runtime()
     params.close_lost()
-    graph = known_graph(path, params.cache or cache_folder())
+    graph, first = _known_and_first(Path(path).absolute(), params, inputs)
     sizes = None if graph is None else inputs_in_question(graph, path, inputs)
     if graph is not None and sizes is not None and params.uses_stored:
         model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
@@ -108,10 +111,12 @@ def _loaded(
             return model
     if params.answers_first:
         from engine.pipeline.first_answer import open_first  # starts a process
+        from engine.pipeline.learning import learn
 
-        model = open_first(Path(path).absolute(), params, inputs)
-        if model is not None:
-            return model
+        first = first or open_first(Path(path).absolute(), params, inputs)
+        if first is not None:
+            learn(first, Path(path).absolute(), params, inputs)
+            return first
     from engine.pipeline.making import make  # all of ONNX and of planning
 
     return make(path, params, inputs, progress, known=None if sizes is None else graph)
@@ -129,3 +134,24 @@ def _measure_again(
         from engine.pipeline.learning import learn  # starts a process
 
         learn(model, path, params, inputs, tune="again")
+
+
+def _known_and_first(
+    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> tuple[Graph | None, Model | None]:
+    """The graph, if it was read before; where it takes a while to know that, what answers first.
+
+    A hash of 100 MB takes as long as opening them.
+    """
+    cache = params.cache or cache_folder()
+    find = partial(known_graph, path, cache)
+    if not params.answers_first or hashes_in(cache).is_quick(path):
+        return find(), None
+    from engine.pipeline.first_answer import open_first
+
+    found = beside(find)
+    try:
+        first = open_first(path, params, inputs)
+    finally:
+        graph = found()
+    return graph, first

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from engine import _core
 from engine.errors import ConfigError, ModelError
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
-from engine.profiling.memory_size import parse_bytes
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
 from engine.runtime.emulation_params import EmulationParams
 from engine.runtime.machines import close_lost, has_lost, machine_for
@@ -171,7 +170,11 @@ class LoadParams:
 
     def gpu_memory_bytes(self) -> int | None:
         """The limit in bytes; None without one."""
-        return parse_bytes(self.gpu_memory) if self.gpu_memory else None
+        if not self.gpu_memory:
+            return None
+        from engine.profiling.memory_size import parse_bytes  # with exact fractions
+
+        return parse_bytes(self.gpu_memory)
 
     @property
     def uses_stored(self) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from placement.problem import Link
+if TYPE_CHECKING:
+    from placement.problem import Link
 
 HOST_MEMORY = "host"
 
@@ -76,6 +78,8 @@ def link_figures(preset: str) -> LinkFigures:
 
 def host_links(memory: str, figures: LinkFigures, *, pageable: bool = False) -> tuple[Link, Link]:
     """Both directions between the host and a device's memory, through a pinned pool or not."""
+    from placement.problem import Link  # what reads a stored plan does without problems
+
     link = Link(
         HOST_MEMORY,
         memory,

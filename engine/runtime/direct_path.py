@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from engine import _core
 from engine.errors import DeadlineError, EngineError
 from engine.runtime.inputs import Array
 from engine.runtime.ports import Ports, raise_for
 from engine.runtime.prepared import Prepared
-from engine.runtime.traced_run import TracedRun
+
+if TYPE_CHECKING:
+    from engine.runtime.traced_run import TracedRun
 
 
 class DirectPath:
@@ -82,6 +85,8 @@ class DirectPath:
         return result
 
     def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
+        from engine.runtime.traced_run import TracedRun  # with all that reads traces
+
         plan, lanes = prepared.plan, prepared.lanes
         self._last_traced = TracedRun(plan, lanes, recording, recording.moments)
 

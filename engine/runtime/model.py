@@ -6,15 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.runtime import after_fork
 from engine.runtime.after_fork import LeftBehind
-from engine.runtime.blame import Blame, blame
 from engine.runtime.busy_choice import BusyChoice
 from engine.runtime.busy_plan import BusyPlan, SecondPlan
-from engine.runtime.causes import causes_of
 from engine.runtime.companion import Companion
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
@@ -33,6 +32,9 @@ from engine.runtime.watcher import WATCHER
 from engine.segmentation.plan import Plan
 from engine.trial.empty_inputs import is_empty
 from placement.timeline import Timeline
+
+if TYPE_CHECKING:
+    from engine.runtime.blame import Blame
 
 
 class Model:
@@ -438,6 +440,9 @@ class Model:
 
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
+        from engine.runtime.blame import blame  # with all that reads traces
+        from engine.runtime.causes import causes_of
+
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 
     def _submit_on_trial(

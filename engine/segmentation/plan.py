@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from engine.dfg.join import PartialJoin
 from engine.errors import PlacementError
 from placement.json_records import read_document
-from placement.problem import link_name
 from placement.timeline import Timeline
 
 FORMAT = "surplus-plan/3"
@@ -116,6 +115,8 @@ class Plan:
 
     def link_of(self, copy: Copy) -> str:
         """Name of the link that a copy goes over, as in timelines."""
+        from placement.problem import link_name  # for who looks at a trace
+
         return link_name(self.memories[copy.source], self.memories[copy.target])
 
     def to_json(self) -> str:
