@@ -19,6 +19,7 @@ TABLES = (
     "size",
     "plan_judgement",
     "start_up",
+    "repository",
     "sir_tables",
     "optimum",
     "serving",

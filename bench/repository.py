@@ -1,0 +1,101 @@
+"""``engine serve`` of fifty models that nothing is known of: until it is ready.
+
+``python -m bench.repository``, in turns with ONNX Runtime's own package, which loads them one after
+another in a fresh process: 45 multilayer perceptrons of 1 MB and 5 convolutional networks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench import result_file
+from bench.built_models import built
+from bench.many_models import build
+
+MODELS = 50
+TURNS = 3
+_NETWORKS = ("squeezenet", "shufflenet_v2", "mnasnet", "mobilenet_v2", "googlenet")
+_LOADS = """
+import sys, time
+import onnxruntime
+kept, began = [], time.perf_counter()
+for path in sys.argv[1:]:
+    kept.append(onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]))
+print(time.perf_counter() - began)
+"""
+
+
+def repository(root: Path) -> list[Path]:
+    """A folder of NAME/1/model.onnx; the networks are copies, the perceptrons differ."""
+    sources = [built(name)[0] for name in _NETWORKS]
+    for index in range(MODELS):
+        source = sources[index // 5] if index % 5 == 0 and index < 25 else build(index)
+        path = root / f"model{index:02}" / "1" / "model.onnx"
+        path.parent.mkdir(parents=True)
+        shutil.copyfile(source, path)
+    return sorted(root.glob("*/1/model.onnx"))
+
+
+def onnxruntime_s(paths: list[Path]) -> tuple[float, float]:
+    """Sum of the loads, and that with interpreter and imports."""
+    began = time.perf_counter()
+    command = [sys.executable, "-c", _LOADS, *map(str, paths)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return float(done.stdout), time.perf_counter() - began
+
+
+def serve_s(root: Path, cache: Path) -> float:
+    """From starting ``engine serve`` until it says that it serves."""
+    began = time.perf_counter()
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    tool = Path(sys.executable).with_name("engine")
+    server = subprocess.Popen(
+        [str(tool), "serve", str(root), "--port", "0", "--cache", str(cache)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**environment, "SURPLUS_TUNE": "background"},
+        text=True,
+    )
+    assert server.stdout is not None, "it is a pipe"
+    line = server.stdout.readline()
+    took = time.perf_counter() - began
+    server.terminate()
+    server.communicate(timeout=60)
+    if not line.startswith("serving"):
+        raise RuntimeError(f"the server said {line!r}")
+    return took
+
+
+def main() -> None:
+    """Measure in turns and store the row."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "repository"
+        paths = repository(root)
+        serve_s(root, Path(folder) / "first")  # byte code and the files' pages
+        turns = []
+        for turn in range(TURNS):
+            loads, with_start = onnxruntime_s(paths)
+            cold = serve_s(root, Path(folder) / f"cold{turn}")
+            turns.append({"loads": loads, "with start": with_start, "cold": cold})
+    row: dict[str, Any] = {
+        "models": MODELS,
+        "ONNX Runtime's loads s": statistics.median(t["loads"] for t in turns),
+        "with its start s": statistics.median(t["with start"] for t in turns),
+        "engine serve ready s": statistics.median(t["cold"] for t in turns),
+        "ratio to the loads": statistics.median(t["cold"] / t["loads"] for t in turns),
+        "ratio with its start": statistics.median(t["cold"] / t["with start"] for t in turns),
+    }
+    result_file.show("A repository of fifty models", [row])
+    result_file.write("repository", {"turns": TURNS}, [row])
+
+
+if __name__ == "__main__":
+    main()
