@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from engine.profiling.devices import device_kind
 from engine.profiling.disturbance import Watch
-from engine.runtime.contest import Conditions, Contest, Turn
+from engine.runtime.conditions import Conditions
+from engine.runtime.contest import Contest, Turn
 from engine.runtime.judgement import Judgement, RunnerUp
 from engine.runtime.same_bits import same_bits
 from engine.segmentation.plan import Plan

@@ -20,7 +20,8 @@ from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
 from engine.pipeline.stages import ProgressCallback, no_progress
 from engine.pipeline.tune_params import TuneParams
 from engine.pipeline.tuning_report import Round, Tried, TuningReport
-from engine.runtime.contest import Clock, Conditions, Contender, Contest, Turn, Watching
+from engine.runtime.conditions import Conditions, Watching
+from engine.runtime.contest import Clock, Contender, Contest, Turn
 from engine.segmentation.segmenter import Candidate
 from engine.segmentation.service import ServiceTimes
 

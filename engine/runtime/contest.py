@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.profiling.disturbance import Disturbance
+from engine.runtime.conditions import Conditions
 from engine.runtime.intervals import Interval, Verdict, interval
 from placement.timeline import Timeline
 
@@ -98,32 +99,6 @@ _SURELY_LONG = 20
 
 def _nothing() -> None:
     """What happens after a round unless told otherwise."""
-
-
-class Watching(Protocol):
-    """Something that says what others took of the machine (engine/profiling/disturbance.py)."""
-
-    def lately(self, since_ns: int) -> Disturbance:
-        """Since that time."""
-
-    def overall(self) -> Disturbance:
-        """Since it began."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What is known beside the turns themselves.
-
-    Parameters
-    ----------
-    watch : Watching, optional
-        Without one the machine counts as undisturbed.
-    fallback : int, optional
-        The baseline to take where turns decide nothing; None takes what they show all the same.
-    """
-
-    watch: Watching | None = None
-    fallback: int | None = None
 
 
 _UNKNOWN = Conditions()

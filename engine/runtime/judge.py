@@ -14,12 +14,12 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from engine.errors import EngineError
 from engine.profiling.devices import device_kind
 from engine.profiling.disturbance import Disturbance, Watch
 from engine.runtime.intervals import Verdict
+from engine.runtime.judged import Judged, Keep
 from engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
 from engine.runtime.prepared import Prepared
 from engine.runtime.share import Share
@@ -61,40 +61,8 @@ class JudgeParams:
     longest_ns: int = 600_000_000_000
 
 
-class Judged(Protocol):
-    """What a judge asks of a model (model.py)."""
-
-    @property
-    def plan(self) -> Plan:
-        """What answers now."""
-
-    @property
-    def is_answering(self) -> bool:
-        """Whether a query is in flight on its machine."""
-
-    def may_answer(self, plan: Plan) -> bool:
-        """Whether a plan may take over."""
-
-    def prepare(self, plan: Plan) -> Prepared:
-        """Open its sessions."""
-
-    def take_over(self, prepared: Prepared) -> bool:
-        """Answer with it from now on."""
-
-    def try_beside(
-        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object], look: int
-    ) -> Trial:
-        """Begin a trial."""
-
-    def end_trial(self) -> None:
-        """Go on without."""
-
-
 _ALL = 1 << 62
 """More queries than there will be."""
-
-Keep = Callable[[Plan, Judgement], object]
-"""Stores a plan and its judgement for the next start."""
 
 
 class Judge:

@@ -19,7 +19,8 @@ from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import Array
-from engine.runtime.judge import Judge, Keep
+from engine.runtime.judge import Judge
+from engine.runtime.judged import Keep
 from engine.runtime.judgement import Judgement
 from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports

@@ -9,7 +9,8 @@ import pytest
 from pretended import Clock, Pretended
 
 from engine.profiling.disturbance import Disturbance
-from engine.runtime.contest import Conditions, Contest, ContestParams
+from engine.runtime.conditions import Conditions
+from engine.runtime.contest import Contest, ContestParams
 
 MS = 1_000_000
 LONG = 100 * MS

@@ -1,0 +1,45 @@
+"""What a judge (judge.py) asks of a model and of whoever keeps its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.runtime.judgement import Judgement
+from engine.runtime.prepared import Prepared
+from engine.runtime.share import Share
+from engine.runtime.trial import Trial
+from engine.segmentation.plan import Plan
+
+
+class Judged(Protocol):
+    """What a judge asks of a model (model.py)."""
+
+    @property
+    def plan(self) -> Plan:
+        """What answers now."""
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a query is in flight on its machine."""
+
+    def may_answer(self, plan: Plan) -> bool:
+        """Whether a plan may take over."""
+
+    def prepare(self, plan: Plan) -> Prepared:
+        """Open its sessions."""
+
+    def take_over(self, prepared: Prepared) -> bool:
+        """Answer with it from now on."""
+
+    def try_beside(
+        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object], look: int
+    ) -> Trial:
+        """Begin a trial."""
+
+    def end_trial(self) -> None:
+        """Go on without."""
+
+
+Keep = Callable[[Plan, Judgement], object]
+"""Stores a plan and its judgement for the next start."""
