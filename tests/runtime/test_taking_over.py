@@ -13,7 +13,9 @@ from runtime_models import ADD, read_text
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.profiling.devices import parse_devices
+from engine.profiling.disturbance import Disturbance
 from engine.runtime.busy_plan import SecondPlan
+from engine.runtime.judgement import Judgement, RunnerUp
 from engine.runtime.machines import open_machine
 from engine.runtime.model import Model
 from engine.runtime.same_bits import same_bits
@@ -107,3 +109,26 @@ def test_nothing_takes_over_that_was_prepared_elsewhere(
     assert not model.take_over(elsewhere)
     other.close()
     assert model.plan is narrow
+
+
+def test_who_becomes_another_model_is_judged_as_that_was(
+    graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
+) -> None:
+    judgement = Judgement(7, Disturbance(taken=0.4), True, 10, 10, (RunnerUp.of(narrow, 0.5),))
+    model, read = Model(graph, narrow, machine), Model(graph, wide, machine, judgement=judgement)
+    read.be_judged(lambda plan, found: None)
+    assert model.share is None
+    assert model.become(read)
+    assert model.judgement is judgement
+    assert model.share is read.share
+    model.judge()
+    np.testing.assert_array_equal(model.run(INPUTS)["y"], WANT)
+
+
+def test_a_model_without_a_judgement_is_not_judged(
+    graph: Graph, narrow: Plan, machine: _core.Machine
+) -> None:
+    model = Model(graph, narrow, machine)
+    model.be_judged(lambda plan, found: None)
+    assert model.share is None
+    model.judge()
