@@ -14,7 +14,7 @@ from engine.live.cut import cut
 from engine.live.parts import Charge, Parts, Place
 from engine.live.share_times import ShareTimes, device_times, share_times
 from engine.live.stacking import Arrays, is_stackable, repeated
-from engine.pipeline.stages import example_inputs, read_model
+from engine.pipeline.stages import example_inputs, read_tried
 from engine.profiling.devices import DeviceSpec
 from engine.segmentation.service import ServiceTimes
 
@@ -132,7 +132,7 @@ def load_live_model(
     EngineError
         If it cannot be read or measured.
     """
-    graph = read_model(path, cache)
+    graph = read_tried(path, cache)
     if any(graph.tensors[i].producer < 0 for i in graph.outputs) or graph.constant_outputs:
         raise ModelError(f"model {name!r}: an output is an input or a constant")
     stackable = is_stackable(graph)

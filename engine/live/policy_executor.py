@@ -12,6 +12,7 @@ from engine.errors import InputError
 from engine.live.policy_service import PolicyService
 from engine.pipeline.executor import tensor_spec
 from engine.runtime.inputs import input_specs, output_specs
+from engine.trial.empty_inputs import EmptyInputs, is_empty
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +42,7 @@ class PolicyExecutor:
         self._index = index
         self._most_items = most_items
         self._stackable = model.stackable
+        self._empty = EmptyInputs(model.graph.model_path, model.graph.folder)
 
     @property
     def queued_ns(self) -> int:
@@ -69,6 +71,9 @@ class PolicyExecutor:
         The protocol counts levels from 1, the most urgent, 0 being the default; policies take a
         larger priority for more urgent.
         """
+        empty = {name: array for name, array in inputs.items() if is_empty(array)}
+        if empty:  # may take a child
+            await asyncio.to_thread(self._empty.check, empty, lambda: inputs)
         items = self._items(inputs)
         submitted = self._service.submit(
             self._index, inputs, items, deadline_ns, min(0, 1 - priority)

@@ -275,3 +275,20 @@ def test_rows_of_a_query_are_checked(tmp_path: Path) -> None:
         np.testing.assert_array_equal(answer["y"], two + two)
 
     serve(stage, "edf", use)
+
+
+def test_a_query_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
+    text = """batch (float[n, 4, 8] x, float[n, 4, 8] w) => (float[n, 4, 4] y) {
+        y = Einsum<equation = "bid,bjd->bij">(x, w)
+    }"""
+    stage = Stage(tmp_path, [text], [1])
+
+    async def use(service: PolicyService) -> None:
+        executor = PolicyExecutor(service, 0, 4)
+        none, one = (np.ones((rows, 4, 8), np.float32) for rows in (0, 1))
+        with pytest.raises(InputError, match=r"'w': dimension 0 is empty.*SIGFPE"):
+            await executor.infer({"x": none, "w": none}, None, None)
+        answer = await executor.infer({"x": one, "w": one}, ["y"], None)
+        np.testing.assert_array_equal(answer["y"], np.full((1, 4, 4), 8))
+
+    serve(stage, "edf", use)
