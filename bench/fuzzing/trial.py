@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -81,6 +82,9 @@ def try_out(grown: Grown, report: Any = lambda _: None) -> Outcome:
                 found = answer()
             except EngineError as error:
                 return Outcome(grown.seed, "refused", how, _kind_of(error), str(error))
+            except Exception as error:  # what is no refusal is a fault
+                kind = f"{type(error).__name__}: {_kind_of(error)}"
+                return Outcome(grown.seed, "crashed", how, kind, traceback.format_exc(limit=-3))
             apart = reference.against(found)
             if apart.is_beyond:
                 return Outcome(grown.seed, "wrong", how, "", str(apart))
@@ -113,7 +117,7 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
 
 def _loaded(path: Path, devices: str, cache: Path, inputs: Mapping[str, Array]) -> dict[str, Any]:
     """Loaded without a word about inputs, as a stranger does, then asked."""
-    return load(path, devices, cache=cache, selection_ns=1_000_000).run(dict(inputs))
+    return load(path, devices, cache=cache, tune="now", selection_ns=1_000_000).run(dict(inputs))
 
 
 def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def truly_inferred(model: onnx.ModelProto) -> onnx.ModelProto:
         stated = {v.name: _copy(v.type) for v in (*model.graph.value_info, *model.graph.output)}
         del model.graph.value_info[:]
         for value in model.graph.output:
-            value.type.tensor_type.ClearField("shape")
+            _forget_shape(value.type)
     model = _as_computed(inferred(model, spreads_values=bool(stated)))
     _keep_ranks(model.graph, stated)
     return model
@@ -63,6 +63,16 @@ def _keep_ranks(graph: onnx.GraphProto, stated: Types) -> None:
             graph.value_info.append(onnx.ValueInfoProto(name=name, type=_without_sizes(kind)))
         elif not _has_shape(known[name].type) and _has_shape(kind):
             known[name].type.CopyFrom(_without_sizes(kind))
+        else:
+            _keep_names(known[name].type, kind)
+
+
+def _keep_names(found: onnx.TypeProto, stated: onnx.TypeProto) -> None:
+    """Call open sizes what the file calls them."""
+    dims, others = _dims(found), _dims(stated)
+    for dim, other in zip(dims, others, strict=False) if len(dims) == len(others) else ():
+        if not dim.HasField("dim_value") and other.dim_param:
+            dim.dim_param = other.dim_param
 
 
 def _as_computed(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -96,7 +106,7 @@ def _stating(model: onnx.ModelProto, index: int, kind: onnx.TypeProto) -> onnx.M
     model.graph.value_info.append(onnx.ValueInfoProto(name=node.output[0], type=kind))
     for value in model.graph.output:
         if value.name in after:
-            value.type.tensor_type.ClearField("shape")
+            _forget_shape(value.type)
     return inferred(model)
 
 
@@ -175,11 +185,11 @@ def _types(graph: onnx.GraphProto) -> Mapping[str, onnx.TypeProto]:
 
 
 def _dims(kind: onnx.TypeProto) -> list[onnx.TensorShapeProto.Dimension]:
-    return list(kind.tensor_type.shape.dim)
+    return list(kind.tensor_type.shape.dim) if _has_shape(kind) else []
 
 
 def _has_shape(kind: onnx.TypeProto) -> bool:
-    return bool(kind.tensor_type.HasField("shape"))
+    return kind.WhichOneof("value") == "tensor_type" and bool(kind.tensor_type.HasField("shape"))
 
 
 def _is_open(kind: onnx.TypeProto) -> bool:
@@ -187,6 +197,11 @@ def _is_open(kind: onnx.TypeProto) -> bool:
     if kind.WhichOneof("value") != "tensor_type":
         return False
     return not _has_shape(kind) or any(not d.HasField("dim_value") for d in _dims(kind))
+
+
+def _forget_shape(kind: onnx.TypeProto) -> None:
+    if kind.WhichOneof("value") == "tensor_type":  # asking for it would make it one
+        kind.tensor_type.ClearField("shape")
 
 
 def _copy(kind: onnx.TypeProto) -> onnx.TypeProto:
@@ -197,12 +212,13 @@ def _copy(kind: onnx.TypeProto) -> onnx.TypeProto:
 
 def _of_element(kind: onnx.TypeProto) -> onnx.TypeProto:
     loose = _copy(kind)
-    loose.tensor_type.ClearField("shape")
+    _forget_shape(loose)
     return loose
 
 
 def _without_sizes(kind: onnx.TypeProto) -> onnx.TypeProto:
     loose = _copy(kind)
-    for dim in loose.tensor_type.shape.dim if _has_shape(loose) else ():
-        dim.Clear()
+    for dim in _dims(loose):
+        if dim.HasField("dim_value"):
+            dim.Clear()
     return loose

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.errors import EngineError, ExecutionError, PlanningTimeError
+from engine.errors import (
+    EngineError,
+    ExecutionError,
+    PlanningTimeError,
+    one_line,
+)
 from engine.native import load_runtime
 from engine.pipeline.choice import choose, tune
 from engine.pipeline.during import during
@@ -149,7 +154,8 @@ def tune_with(
     stored_at = path_of(graph, params, given)
     with _measuring():
         model, report, stored = _made(stored_at, graph, params, given, progress)
-    assert report is not None, "a time was given"
+    if report is None:
+        raise ExecutionError(f"{graph.name}: no plan can be measured; the log says why")
     return TunedModel(model, report, stored_at if stored else None)
 
 
@@ -219,8 +225,10 @@ def _made(
     """A new model, how it was tuned if it was, and whether its plan was stored."""
     try:
         model, report = _planned(path, graph, params, inputs, progress)
-    except PlanningTimeError as error:
-        _log.warning("%s: the whole model runs in one session", error)
+    except (PlanningTimeError, ExecutionError) as error:
+        if params.has_lost():
+            raise
+        _log.warning("%s: %s; the whole model runs in one session", graph.name, one_line(error))
         model, report = Model(graph, whole_plan(graph, params.specs()), params.machine()), None
         model.guard(params.machine(), params.recovery())
     if not params.reuse or _shows_nothing_new(model, params):

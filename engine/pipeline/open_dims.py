@@ -13,6 +13,7 @@ from onnx import TensorProto
 from engine.dfg.graph import Graph, Tensor, ValueKind
 from engine.errors import EngineError
 from engine.native import open_session
+from engine.pipeline.fitting_inputs import fitting_inputs
 from engine.profiling.calibrate import dim_key, initial_values, random_inputs
 
 _GUESSES = ((224, 128), (64, 16))
@@ -26,7 +27,8 @@ def made_up_inputs(graph: Graph, dims: Mapping[str, int]) -> dict[str, Any]:
     """Seeded inputs of usual sizes: images of 224 x 224, texts of 128 tokens, all else 1.
 
     What the model does not run with (a text longer than its position table) is tried smaller:
-    64 and 16, then 1.
+    64 and 16, then 1; then what lets more of it run (fitting_inputs.py). Where nothing does, the
+    profile will fail, and the model runs whole.
 
     Parameters
     ----------
@@ -42,7 +44,10 @@ def made_up_inputs(graph: Graph, dims: Mapping[str, int]) -> dict[str, Any]:
         inputs: dict[str, Any] = dict(random_inputs(graph, guess))
         if _runs(graph, inputs):
             return inputs
-    return dict(random_inputs(graph, dims))
+    inputs = dict(random_inputs(graph, dims))
+    if not _has_choice(graph, dims) or _runs(graph, inputs):
+        return inputs
+    return fitting_inputs(graph, dims) or inputs
 
 
 def open_dims(graph: Graph) -> list[str]:
@@ -60,6 +65,12 @@ def _guesses(graph: Graph, dims: Mapping[str, int]) -> Iterator[dict[str, int]]:
         return
     for side, length in _GUESSES:
         yield {**dict.fromkeys(texts, length), **dict.fromkeys(images, side), **dims}
+
+
+def _has_choice(graph: Graph, dims: Mapping[str, int]) -> bool:
+    """Whether inputs of other sizes, or other integers, could be made up."""
+    integers = any(tensor.elem_type in _TEXT for tensor in graph.summary.inputs)
+    return integers or not set(open_dims(graph)) <= dims.keys()
 
 
 def _open_axes(tensor: Tensor) -> list[int]:

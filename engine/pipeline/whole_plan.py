@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from engine.dfg.graph import Graph
 from engine.profiling.devices import DeviceSpec
@@ -11,7 +12,7 @@ from engine.segmentation.groups import Group, GroupGraph
 from engine.segmentation.plan import Plan
 from engine.segmentation.plan_making import make_plan
 from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Problem, Task, Tensor
+from placement.problem import Device, Link, Problem, Task, Tensor
 
 
 def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:
@@ -27,7 +28,7 @@ def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:
     problem = Problem(
         graph.name,
         tuple(Device(spec.name, spec.lanes, spec.memory) for spec in specs),
-        (),
+        tuple(Link(*pair) for pair in permutations(sorted({spec.memory for spec in specs}), 2)),
         tuple(Task(t.name, t.op_type, times, weight_bytes=t.weight_bytes) for t in graph.tasks),
         tuple(Tensor(t.name, t.producer, t.consumers, 0, t.is_output) for t in graph.tensors),
     )

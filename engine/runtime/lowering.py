@@ -12,7 +12,8 @@ from engine import _core
 from engine.cache.sealed_file import is_intact
 from engine.dfg.activation_size import Activations
 from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
+from engine.errors import ExecutionError, one_line
+from engine.native import open_session
 from engine.profiling.devices import device_kind
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
@@ -116,7 +117,26 @@ def _add(
         except RuntimeError as error:
             _log.warning("%s is not used: %s", laid_out, error)
             refuse(laid_out)
-    _add_session(builder, slots, segment, source)
+    try:
+        _add_session(builder, slots, segment, source)
+    except RuntimeError as error:
+        if own_kernels or not _is_spoilt(source):
+            raise
+        _log.warning("segment %r is not optimised: %s", segment.name, one_line(error))
+        _add_session(builder, slots, segment, replace(source, level="disable_all"))
+
+
+def _is_spoilt(source: _Source) -> bool:
+    """Whether a graph loads, and what an optimiser of ONNX Runtime makes of it does not."""
+    try:
+        open_session(str(source.file), level="disable_all")
+    except RuntimeError:
+        return False
+    try:
+        open_session(str(source.file), level=source.level)
+    except RuntimeError:
+        return True
+    return False
 
 
 def _add_session(
