@@ -80,11 +80,13 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
+    from engine.cli.descriptors import use_all_descriptors
     from engine.cli.server_run import serve
     from engine.pipeline.load_params import tune_by_default
     from engine.serving.repository import find_models
 
     server = _server_params(args)
+    use_all_descriptors()
     if serve_policy.is_meant(args):
         return serve_policy.run(args, server)
     loading = asked_params(

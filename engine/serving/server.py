@@ -25,6 +25,8 @@ _LOG = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _LARGEST_MESSAGE_BYTES = 2**31 - 1
+_HANDSHAKE_MS = 5_000
+_IDLE_MS = 10 * 60_000  # a connection without queries; clients open another by themselves
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,9 @@ def _options(max_message_bytes: int) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.max_send_message_length", _LARGEST_MESSAGE_BYTES),
+        # Who connects and says nothing would hold a file descriptor for 2 minutes.
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
         # Else a second server shares the port in silence, and each gets half of the queries.
         ("grpc.so_reuseport", 0),
     ]

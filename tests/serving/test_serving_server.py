@@ -9,9 +9,10 @@ import sys
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
-from serving_fakes import WAIT_S, ask_async, identity, tensor
+from serving_fakes import WAIT_S, ServerThread, ask_async, identity, tensor
 from tritonclient.utils import InferenceServerException
 
+import engine.serving.server as server_module
 from engine.errors import ConfigError
 from engine.serving.server import Server, ServerParams
 
@@ -209,3 +210,16 @@ def test_second_signal_ends_the_drain(process):
         process.stdin.write("\n")  # frees the thread of the fake executor
     process.communicate(timeout=WAIT_S)
     assert process.returncode == 0
+
+
+def test_a_client_that_says_nothing_loses_its_connection(monkeypatch):
+    """It holds a file descriptor, of which there are so many."""
+    monkeypatch.setattr(server_module, "_HANDSHAKE_MS", 50)
+    thread = ServerThread(ServerParams(grpc_port=0))
+    try:
+        host, port = thread.url.split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as silent:
+            while silent.recv(1 << 16):
+                pass  # the server's settings
+    finally:
+        thread.stop()
