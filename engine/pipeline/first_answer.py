@@ -14,7 +14,7 @@ from engine.pipeline.given_inputs import check_inputs
 from engine.pipeline.load_params import LoadParams
 from engine.runtime.model import Model
 from engine.runtime.unread import Unread
-from engine.trial.first_run import require_harmless_at_first
+from engine.trial.first_run import harmless_at_first
 
 _log = logging.getLogger(__name__)
 
@@ -40,9 +40,9 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
 
         return read_model(path, params.cache or cache_folder()).content
 
-    require_harmless_at_first(path)
     try:
-        unread = Unread(path, params.specs(), read)
+        with harmless_at_first(path):
+            unread = Unread(path, params.specs(), read)
     except (RuntimeError, ValueError, MemoryError) as error:
         _log.info("%s is read before it answers: %s", path, one_line(error))
         return None

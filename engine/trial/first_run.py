@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.cache.notes import read_note, write_note
@@ -45,19 +46,44 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
     _refuse(path, verdict)
 
 
-def require_harmless_at_first(path: Path) -> None:
-    """The same of a file whose hash nobody has taken yet; the verdict is not kept.
+@contextmanager
+def harmless_at_first(path: Path) -> Iterator[None]:
+    """The same of a file whose hash nobody has taken yet, around what opens it; nothing is kept.
+
+    The block is entered when the child has opened the model, and runs beside the child's run. It
+    must not run the model. What it raises is raised where the model is harmless.
 
     Raises
     ------
     ModelError
         As above.
     """
-    _refuse(path, _tried(path))
+    trial = Trial(path, params=_quick())
+    try:
+        if not trial.opened():
+            _refuse(path, trial.verdict())
+        failure = None
+        try:
+            yield
+        except Exception as error:  # of a model that is refused, the reason is the verdict
+            failure = error
+        _refuse(path, trial.verdict())
+        if failure is not None:
+            raise failure
+    finally:
+        trial.end()
 
 
 def _tried(path: Path) -> Verdict:
     return Trial(path, params=TrialParams(limit_s=left_s() or 0)).verdict()
+
+
+def _quick() -> TrialParams:
+    """Opened in half the time: constants are folded, but kernels of all levels not chosen nor their
+    weights packed. Who measures the model tries it at its full level.
+    """
+    config = {"session.disable_prepacking": "1"}
+    return TrialParams(limit_s=left_s() or 0, level="basic", config=config)
 
 
 def _refuse(path: Path, verdict: Verdict) -> None:

@@ -6,11 +6,13 @@ import json
 import logging
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +24,7 @@ from engine.native import find_library
 _log = logging.getLogger(__name__)
 
 _CHILD = Path(__file__).with_name("child.py")
+_OPENED = b'["opened"'
 _BARE = ("-I", "-S")
 """An interpreter without site: given inputs take the packages that it finds, nothing else does."""
 
@@ -104,7 +107,8 @@ class Trial:
         params: TrialParams | None = None,
     ) -> None:
         self._params = params or TrialParams()
-        self._question = _question(model, inputs, self._params)
+        self._question: bytes | None = _question(model, inputs, self._params)
+        self._output = b""
         self._began_s = time.monotonic()
         held, self._lifeline = os.pipe()
         try:
@@ -122,17 +126,20 @@ class Trial:
         finally:
             os.close(held)
 
+    def opened(self) -> bool:
+        """Wait until the child has opened the model; False if it ends before, or is too slow."""
+        self._hear(until=b"\n")
+        return self._output.startswith(_OPENED)
+
     def verdict(self) -> Verdict:
         """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
-        limit_s = self._params.limit_s
-        left_s = max(0.0, self._began_s + limit_s - time.monotonic()) if limit_s else None
         try:
-            output, _ = self._child.communicate(self._question, left_s)
-        except subprocess.TimeoutExpired:
-            return Verdict(End.TIME, f"it had not ended after {limit_s:g} s")
+            if not self._hear(until=None):
+                return Verdict(End.TIME, f"it had not ended after {self._params.limit_s:g} s")
+            self._child.wait()
         finally:
             self.end()
-        return _verdict(output, self._child.returncode)
+        return _verdict(self._output, self._child.returncode)
 
     def end(self) -> None:
         """End the child, whatever it does. Again, nothing happens."""
@@ -141,6 +148,36 @@ class Trial:
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
+
+    def _hear(self, until: bytes | None) -> bool:
+        """Ask, if that was not done, and read the answer, up to some bytes or its end, in time."""
+        try:
+            self._ask()
+            assert self._child.stdout is not None, "a pipe was asked for"
+            pipe = self._child.stdout.fileno()
+            while until is None or until not in self._output:
+                if not select.select([pipe], [], [], self._left_s())[0]:
+                    return False
+                part = os.read(pipe, 1 << 16)
+                if not part:
+                    break
+                self._output += part
+            return True
+        except BaseException:
+            self.end()
+            raise
+
+    def _ask(self) -> None:
+        if self._question is None or self._child.stdin is None:
+            return
+        with suppress(BrokenPipeError):  # it has ended, and its verdict says how
+            self._child.stdin.write(self._question)
+            self._child.stdin.flush()
+        self._question = None
+
+    def _left_s(self) -> float | None:
+        limit_s = self._params.limit_s
+        return max(0.0, self._began_s + limit_s - time.monotonic()) if limit_s else None
 
 
 def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams) -> bytes:
