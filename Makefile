@@ -10,6 +10,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev
 
+# How many seconds each fuzzer runs, and what its random numbers begin with.
+FUZZ_S ?= 60
+FUZZ_SEED ?= $(shell date +%s)
+
 # What `make serve` serves: a wide demo model, unless told otherwise.
 MODEL ?= build/models/faster_rcnn.onnx
 DEVICES ?=
@@ -43,7 +47,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize bench bench-check gpu-check serve stub clean
+.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -96,6 +100,14 @@ stub: install  ## writes engine/_core.pyi anew after a change of the bindings
 sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan
 	$(call SANITIZED,address)
 	$(call SANITIZED,thread)
+
+# Random models, damaged caches, broken files, malformed requests; make test runs each with fixed seeds.
+fuzz: install  ## the fuzzers, FUZZ_S seconds each: wrong answers, crashes, refusals
+	@echo "FUZZ_SEED=$(FUZZ_SEED)"
+	$(BIN)/python -m bench.fuzz_models --seed $(FUZZ_SEED) --count 1000000 --seconds $(FUZZ_S)
+	$(BIN)/python -m bench.fuzz_cache --seed $(FUZZ_SEED) --seconds $(FUZZ_S)
+	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest \
+	  tests/dfg/test_hostile_models.py tests/serving/test_serving_malformed.py
 
 build/models/%.onnx: | install
 	mkdir -p $(@D)

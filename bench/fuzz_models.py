@@ -59,7 +59,10 @@ def _run(args: argparse.Namespace) -> list[Outcome]:
     for outcome in outcomes(args.seed, args.count, args.workers, _over(args.seconds)):
         found.append(outcome)
         if outcome.kind not in ("right", "unusable"):
-            print(f"seed {outcome.seed}: {outcome.kind}, {outcome.how}: {outcome.detail[:300]}")
+            print(
+                f"seed {outcome.seed}: {outcome.kind}, {outcome.how}: {outcome.detail[:300]}",
+                flush=True,
+            )
     return found
 
 

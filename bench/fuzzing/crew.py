@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from bench.fuzzing.trial import Outcome
 
+WORKER: tuple[str, ...] = (sys.executable, "-W", "ignore", "-m", "bench.fuzzing.worker")
+
 _SILENT_S = 120
 """No step of a small model takes so long, on a busy machine either."""
 
@@ -68,16 +70,16 @@ def _work(
 
 def _worked(shift: Shift, is_over: Callable[[], bool]) -> Iterator[Outcome]:
     """What one process tells, and at last how it ended unless well."""
-    command = [sys.executable, "-W", "ignore", "-m", "bench.fuzzing.worker"]
     process = subprocess.Popen(
-        [*command, str(shift.first), str(shift.count)],
+        [*WORKER, str(shift.first), str(shift.count)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
     assert process.stdout is not None
     lines: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
+    pump = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
+    pump.start()
     seed, step, hung = shift.first, "start", False
     try:
         while line := _next(lines):
@@ -89,9 +91,13 @@ def _worked(shift: Shift, is_over: Callable[[], bool]) -> Iterator[Outcome]:
             else:
                 seed, step = row["seed"], row["step"]
         hung = line is None
+        if not hung:
+            process.wait(_SILENT_S)  # it has nothing more to say
     finally:
         process.kill()
         code = process.wait()
+        pump.join()
+        process.stdout.close()
     if hung or code:
         yield _ended(seed, step, "hangs" if hung else _cause(code))
 

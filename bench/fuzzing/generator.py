@@ -89,5 +89,5 @@ def _declared(g: Growing, name: str, open_share: float) -> onnx.ValueInfoProto:
 
 
 def _output(g: Growing, name: str) -> onnx.ValueInfoProto:
-    """Of a known type; its shape is left to whoever reads the file."""
-    return helper.make_tensor_value_info(name, g.type_of(name), None)
+    """Of a known type and rank; its sizes are left to whoever reads the file."""
+    return _declared(g, name, 1.0)

@@ -1,10 +1,9 @@
 """A thousand malformed requests: a clean status each, and the server keeps answering."""
 
-import random
-
 import grpc
 import numpy as np
 import pytest
+from fuzzing_time import generator, rounds
 from tritonclient.grpc import service_pb2
 
 METHOD = "/inference.GRPCInferenceService/ModelInfer"
@@ -56,9 +55,9 @@ def _mutated(data, rng):
 
 @pytest.mark.parametrize("values", [8, 12_000])  # below and above the split of large requests
 def test_mutated_bytes(send, values):
-    rng = random.Random(values)
+    rng = generator(values)
     data = _valid(values).SerializeToString()
-    codes = {send(_mutated(data, rng)) for _ in range(ROUNDS // 2)}
+    codes = {send(_mutated(data, rng)) for _ in rounds(ROUNDS // 2)}
     assert codes <= CLEAN
     assert "INVALID_ARGUMENT" in codes
     assert send(data) == "OK"
@@ -101,9 +100,9 @@ def _set_odd_field(request, rng):
 
 
 def test_mutated_fields(send):
-    rng = random.Random(3)
+    rng = generator(3)
     codes = set()
-    for _ in range(ROUNDS):
+    for _ in rounds(ROUNDS):
         request = _valid(8)
         for _ in range(rng.randint(1, 3)):
             _set_odd_field(request, rng)
