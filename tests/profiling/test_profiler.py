@@ -118,6 +118,19 @@ def test_second_profile_measures_nothing(graph, tmp_path: Path) -> None:
     assert a.whole_model == b.whole_model
 
 
+def test_what_takes_seconds_is_not_repeated(graph) -> None:
+    asked: list[int] = []
+
+    def timer(session, inputs, repeats, budget_ns, warmup) -> list[int]:
+        asked.append(repeats)
+        return [2_000_000_000]
+
+    params = ProfilingParams(max_repeats=200)
+    made = profile_graph(graph, DEVICES[:1], INPUTS, timer=timer, params=params)
+    assert set(asked) == {200}
+    assert made.whole_model_ns("cpu", 1) == 2_000_000_000
+
+
 def test_times_are_medians_without_the_session(graph, profile: Profile) -> None:
     assert profile.session_overhead_ns == 1_000 - 150
     name = task(graph, "MatMul")
