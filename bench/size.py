@@ -56,7 +56,7 @@ LOADS: Mapping[str, Callable[[Path, Path], object]] = MappingProxyType(
 def measure_load(name: str, path: Path) -> dict[str, float]:
     """Seconds that the call takes, and MiB at the peak of the largest process.
 
-    The child that tries an unseen file has ended when the model is opened.
+    The child that tries an unseen file comes on top for as long as it runs, with about as much.
     """
     with tempfile.TemporaryDirectory() as cache:
         began = time.perf_counter()
