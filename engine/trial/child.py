@@ -17,17 +17,51 @@ import sys
 import threading
 from typing import Any
 
+_IDLE_S = 10
+"""A server that nobody asks for so long ends."""
+
 
 def main() -> None:
     """Answer the one question on standard input, a line for each step."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
-    threading.Thread(target=_end_with_parent, args=(int(sys.argv[1]),), daemon=True).start()
+    lifeline = int(sys.argv[1])
+    if len(sys.argv) > 2:
+        _serve(lifeline, *sys.argv[2:])
+        return
+    _end_with(lifeline)
     question = pickle.load(sys.stdin.buffer)
-    core = _module(question["core"])
+    _try(_loaded(question["core"], question["library"]), question)
+
+
+def _serve(lifeline: int, core_path: str, library: str) -> None:
+    """Fork for each question, and say how that ended: ``ended CODE`` (servers.py)."""
+    core = _loaded(core_path, library)
+    while True:
+        signal.alarm(_IDLE_S)
+        try:
+            question = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        signal.alarm(0)
+        child = os.fork()
+        if child == 0:
+            _end_with(lifeline)
+            _try(core, question)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print("ended", os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _loaded(core_path: str, library: str) -> Any:
+    core = _module(core_path)
     sys.modules["engine._core"] = core
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    core.open_runtime(question["library"])
+    core.open_runtime(library)
+    return core
+
+
+def _try(core: Any, question: dict[str, Any]) -> None:
     try:
         session = core.Session(question["model"], **question["session"])
         _say("opened", "")
@@ -51,6 +85,10 @@ def _module(path: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
+
+
+def _end_with(lifeline: int) -> None:
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
 
 
 def _end_with_parent(lifeline: int) -> None:

@@ -10,7 +10,7 @@ from engine.cache.notes import read_note, write_note
 from engine.errors import ModelError
 from engine.native import load_runtime
 from engine.time_limit import left_s
-from engine.trial.trial import End, Trial, TrialParams, Verdict
+from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
 _FORMAT = 1
@@ -58,7 +58,7 @@ def harmless_at_first(path: Path) -> Iterator[None]:
     ModelError
         As above.
     """
-    trial = Trial(path, params=_quick())
+    trial = ForkedTrial(path, _quick())
     try:
         if not trial.opened():
             _refuse(path, trial.verdict())
@@ -75,7 +75,11 @@ def harmless_at_first(path: Path) -> Iterator[None]:
 
 
 def _tried(path: Path) -> Verdict:
-    return Trial(path, params=TrialParams(limit_s=left_s() or 0)).verdict()
+    trial = ForkedTrial(path, TrialParams(limit_s=left_s() or 0))
+    try:
+        return trial.verdict()
+    finally:
+        trial.end()
 
 
 def _quick() -> TrialParams:

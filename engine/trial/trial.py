@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import select
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 
 from engine import _core
 from engine.native import find_library
+from engine.trial.servers import ENDED, OPENED_OR_ENDED, SERVERS, Server, ServerEndedError
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +89,62 @@ class TrialParams:
     level: str = "all"
     config: Mapping[str, str] = field(default_factory=dict)
     save: str = ""
+
+
+class ForkedTrial:
+    """A trial on zeros, open sizes 1, in a fork of a process that has ONNX Runtime loaded.
+
+    It has begun when it is made.
+    """
+
+    def __init__(self, model: Path, params: TrialParams) -> None:
+        self._limit_s = params.limit_s
+        self._end_s = time.monotonic() + params.limit_s if params.limit_s else None
+        self._question = _question(model, None, params)
+        self._server: Server | None = None
+        with suppress(ServerEndedError):
+            self._server = SERVERS.begun(self._question)
+
+    def opened(self) -> bool:
+        """Wait until the child has opened the model; False if it ends before, or is too slow."""
+        if self._server is None:
+            return False
+        try:
+            return self._heard(self._server, OPENED_OR_ENDED)[0].startswith(b"[")
+        except (TimeoutError, ServerEndedError):
+            return False
+
+    def verdict(self) -> Verdict:
+        """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
+        if self._server is None:
+            return Verdict(End.NONE, "its trial failed")
+        try:
+            ended = self._heard(self._server, ENDED)
+            server, self._server = self._server, None
+            SERVERS.give_back(server)
+            return _verdict(ended.string[: ended.start()], int(ended[1]))
+        except TimeoutError:
+            return Verdict(End.TIME, f"it had not ended after {self._limit_s:g} s")
+        except ServerEndedError:
+            return Verdict(End.NONE, "its trial failed")
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """End the child, whatever it does. Again, nothing happens."""
+        if self._server is not None:
+            self._server.end()
+            self._server = None
+
+    def _heard(self, server: Server, until: re.Pattern[bytes]) -> re.Match[bytes]:
+        try:
+            return server.hear(until, self._end_s)
+        except ServerEndedError:
+            if server.has_said:
+                raise
+        self.end()  # it ended in the moment when it was asked, since nobody had for a while
+        self._server = SERVERS.begun(self._question)
+        return self._server.hear(until, self._end_s)
 
 
 class Trial:

@@ -15,7 +15,7 @@ from loops import COUNT, ENDLESS
 import engine
 from engine.errors import ModelError
 from engine.trial import first_run
-from engine.trial.trial import End, Trial, TrialParams
+from engine.trial.trial import End, ForkedTrial, Trial, TrialParams
 
 WAIT_S = 120
 
@@ -30,14 +30,14 @@ def test_a_model_that_ends_its_process_is_refused(tune: str, devices: str, tmp_p
 
 
 def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = []
+    trials: list[Path] = []
 
-    class Counted(Trial):
-        def __init__(self, *arguments: object, **options: object) -> None:
-            trials.append(arguments)
-            super().__init__(*arguments, **options)  # type: ignore[arg-type]
+    class Counted(ForkedTrial):
+        def __init__(self, path: Path, params: TrialParams) -> None:
+            trials.append(path)
+            super().__init__(path, params)
 
-    monkeypatch.setattr(first_run, "Trial", Counted)
+    monkeypatch.setattr(first_run, "ForkedTrial", Counted)
     for name in ("fatal", "again"):  # by content
         path = fatal_models.fatal_at_once(tmp_path / f"{name}.onnx")
         with pytest.raises(ModelError, match=f"{name}.onnx: refused"):

@@ -1,0 +1,73 @@
+"""Trials are forks of a process that has ONNX Runtime loaded."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import fatal_models
+import pytest
+
+import models
+from engine.trial import trial
+from engine.trial.servers import Server, Servers
+from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Servers]:
+    made = Servers()
+    monkeypatch.setattr(trial, "SERVERS", made)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def harmless(tmp_path: Path) -> Path:
+    return models.save(models.build("fork_join", branches=2, depth=1, size=4), tmp_path / "f.onnx")
+
+
+def tried(path: Path, params: TrialParams) -> Verdict:
+    return ForkedTrial(path, params).verdict()
+
+
+def _idle(servers: Servers) -> Server:
+    (server,) = servers._idle
+    return server
+
+
+def test_one_process_forks_for_all_trials(servers: Servers, harmless: Path, tmp_path: Path) -> None:
+    assert tried(harmless, TrialParams()).end is End.OK
+    first = _idle(servers)
+    status = Path(f"/proc/{first._process.pid}/status").read_text()
+    assert "\nThreads:\t1\n" in status, "else its forks would not be sound"
+    fatal = tried(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"), TrialParams())
+    assert (fatal.end, fatal.opened) == (End.SIGNAL, True)
+    (tmp_path / "ended 5").write_bytes(b"")
+    assert tried(tmp_path / "ended 5", TrialParams()).end is End.ERROR
+    assert tried(harmless, TrialParams()).end is End.OK
+    assert _idle(servers) is first
+
+
+def test_a_server_that_ended_is_replaced(servers: Servers, harmless: Path) -> None:
+    assert tried(harmless, TrialParams()).end is End.OK
+    first = _idle(servers)
+    os.kill(first._process.pid, signal.SIGKILL)
+    assert tried(harmless, TrialParams()).end is End.OK
+    assert _idle(servers) is not first
+
+
+def test_a_trial_without_end_takes_its_server_along(servers: Servers, harmless: Path) -> None:
+    assert tried(harmless, TrialParams(limit_s=1e-6)).end is End.TIME
+    assert not servers._idle
+
+
+def test_the_model_may_be_opened_beside_its_run(servers: Servers, harmless: Path) -> None:
+    begun = ForkedTrial(harmless, TrialParams())
+    assert begun.opened()
+    assert begun.verdict().end is End.OK
+    missing = ForkedTrial(harmless.with_name("none.onnx"), TrialParams())
+    assert not missing.opened()
+    missing.end()
