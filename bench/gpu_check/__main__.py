@@ -79,7 +79,7 @@ def _arguments() -> argparse.Namespace:
         prog="python -m bench.gpu_check", description=gpu_check.__doc__
     )
     add = parser.add_argument
-    add("--devices", default=f"cpu:{available_cores()},cuda:0:4", help="(default %(default)s)")
+    add("--devices", default="cpu,cuda:0:4", help="(default %(default)s)")
     add("--seconds", type=float, default=SECONDS, help="time for all (default %(default)g)")
     add("--anew", action="store_true", help="measure again what is stored")
     add("--first", action="store_true", help="only the first stage, five minutes at most")

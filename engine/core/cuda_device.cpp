@@ -116,9 +116,11 @@ void CudaDevice::work(std::promise<void>& opened) {
     return calls_->close();
   }
   opened.set_value();
+  machine_.budget().add_running(1);
   while (!stopping_.load(std::memory_order_seq_cst)) {  // seq_cst: tested before parking
     if (!step()) park();
   }
+  machine_.budget().remove_running(1);
   close();
 }
 
@@ -198,14 +200,27 @@ void CudaDevice::park() {
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking
            stopping_.load(std::memory_order_seq_cst);
   };
-  if (busy && now_ns() < last_progress_ns_ + spin_after_ns &&
-      machine_.spin_until([&] { return has_news() || look() || !fatal_.empty(); }))
-    return;
+  if (busy && poll_until([&] { return has_news() || look() || !fatal_.empty(); })) return;
   const EventCount::Key key = calls_->sleeper().prepare();
-  if (has_news())
-    calls_->sleeper().cancel();
-  else
-    calls_->sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
+  if (has_news()) return calls_->sleeper().cancel();
+  machine_.budget().remove_running(1);
+  calls_->sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
+  machine_.budget().add_running(1);
+}
+
+/// Polls as long as something has happened lately and threads that burn a core, this one counted,
+/// have one each: it has its own where lanes leave one (devices.py), and all others who only spin
+/// make room. Whether the condition held.
+template <typename Condition>
+bool CudaDevice::poll_until(Condition&& condition) {
+  if (!machine_.spins()) return false;
+  const std::int64_t end_ns = last_progress_ns_ + spin_after_ns;
+  while (now_ns() < end_ns && !machine_.budget().exceeded())
+    for (int i = 0; i < 64; ++i) {
+      if (condition()) return true;
+      cpu_relax();
+    }
+  return false;
 }
 
 }  // namespace engine::cuda

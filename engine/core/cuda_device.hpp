@@ -58,6 +58,9 @@ class KernelSlot final : public CudaKernel {
 /// submitting thread, the memory and the copies. Where the driver cannot divide it, their lanes are
 /// streams of the whole GPU, and warning() says so.
 ///
+/// The submitting thread counts as running in the machine's thread budget while it is awake, which
+/// it is as long as work is on the GPU.
+///
 /// A node that fails (out of memory, a kernel that throws) fails its run. A fatal CUDA error loses
 /// the device: every run that has or gets a node on it fails with that error, none hangs.
 class CudaDevice final : public Device {
@@ -171,6 +174,8 @@ class CudaDevice final : public Device {
   void hand_over();
   void lose(const std::string& why);
   void park();
+  template <typename Condition>
+  [[nodiscard]] bool poll_until(Condition&& condition);
 
   const DeviceParams params_;  ///< the first partition's: what they share
   std::deque<Partition> partitions_;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -102,7 +102,8 @@ def device_kind(name: str) -> str:
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     """Read a list of devices, the host's CPU first.
 
-    The CPU's lanes default to the cores that this process may use, a GPU's to 1. Partitions of a
+    The CPU's lanes default to the cores that this process may use, less one for the submitting
+    thread of each GPU; a GPU's to 1. Partitions of a
     GPU are devices of their own, as in ``cuda:0[64sm],cuda:0[32sm]``; a GPU is named whole or by
     partitions. Whether a GPU is there is asked when a model is loaded onto it.
     Where no CPU is named it is added: the host takes part in every plan.
@@ -119,7 +120,10 @@ def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
             raise DeviceError(f"devices {text!r}: {name!r} appears twice ({_EXAMPLES})")
     _check_partitions(text, specs)
     if "cpu" not in names:
-        specs.append(DeviceSpec("cpu", "cpu", available_cores()))
+        specs.append(DeviceSpec("cpu", "cpu", 0))
+    gpus = {spec.memory for spec in specs if spec.kind != "cpu"}
+    lanes = max(1, available_cores() - len(gpus))  # of a CPU that was named without a number
+    specs = [replace(spec, lanes=spec.lanes or lanes) for spec in specs]
     return tuple(sorted(specs, key=lambda spec: spec.kind != "cpu"))
 
 
@@ -143,7 +147,7 @@ def _device(text: str) -> DeviceSpec:
     if match["kind"] == "cpu":
         if match["name"] or match["options"] is not None:
             raise DeviceError(f"device {text!r}: a cpu has no name and no options ({_EXAMPLES})")
-        return DeviceSpec("cpu", "cpu", lanes or available_cores())
+        return DeviceSpec("cpu", "cpu", lanes or 0)
     if match["kind"] == "emulated":
         return _emulated(text, match["name"], match["options"] or "", lanes or 1)
     if match["kind"] == "plugin":

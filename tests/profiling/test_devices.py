@@ -13,6 +13,24 @@ def test_cpu_takes_all_cores_by_default() -> None:
     assert parse_devices("cpu")[0].lanes == available_cores() >= 1
 
 
+@pytest.mark.parametrize(
+    ("text", "cores", "lanes"),
+    [
+        ("cuda:0:4", 16, 15),
+        ("cpu,cuda:0", 16, 15),
+        ("cpu,emulated:gpu,plugin:webgpu", 16, 14),
+        ("cuda:0[64sm],cuda:0[32sm]", 16, 15),
+        ("cuda:0", 1, 1),
+        ("cpu:16,cuda:0", 16, 16),
+    ],
+)
+def test_each_gpus_submitting_thread_has_a_core(
+    text: str, cores: int, lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.profiling.devices.available_cores", lambda: cores)
+    assert parse_devices(text)[0].lanes == lanes
+
+
 def test_cpu_comes_first_and_an_emulated_device_has_one_lane() -> None:
     host, gpu = parse_devices("emulated:gpu, cpu:1")
     assert host == DeviceSpec("cpu", "cpu", 1)

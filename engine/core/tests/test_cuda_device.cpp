@@ -254,3 +254,26 @@ TEST(a_machine_says_what_it_cannot_have) {
   CHECK(refused({cpu(1), wide}).find("1 to 16") != std::string::npos);
   CHECK(refused({cpu(1), nowhere}).find("/nowhere/libcudart.so") != std::string::npos);
 }
+
+TEST(the_submitting_thread_has_a_core_of_the_budget_while_work_is_on_the_gpu) {
+  const FakeCuda fake;
+  MachineOwner machine({.devices = {cpu(1), gpu(lanes)}, .spin_ns = 0, .thread_budget = 1});
+  PlanBuilder builder(machine.get());
+  const int input = builder.add_value("input"), moved = builder.add_value("moved");
+  builder.set_inputs({input});
+  builder.add_copy("in", 0, 1, input, moved);
+  const PlanPtr plan = builder.build();
+  std::atomic<int> polls{0}, spinners{0};  // of another thread: seen after the run's end
+  fake.during("cudaEventQuery", [&] {
+    ++polls;
+    if (!machine->budget().try_spin()) return;
+    ++spinners;
+    machine->budget().remove_running(1);
+  });
+  CHECK(machine->submit(*plan, Inputs{host_numbers(1, 10)}, {})->wait(0, false));
+  fake.during("cudaEventQuery", {});
+  CHECK(polls > 0 && spinners == 0);
+  // And none while it sleeps.
+  while (!machine->budget().try_spin()) std::this_thread::yield();
+  machine->budget().remove_running(1);
+}
