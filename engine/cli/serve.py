@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
 from engine.cli import options, serve_policy
 from engine.cli.asked import asked_params
 from engine.cli.parser import add_verb
+from engine.errors import DeviceLostError
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
@@ -44,9 +46,10 @@ def add_parser(verbs: Any) -> None:
     )
     add(
         "--on-device-loss",
-        choices=("fail", "recreate", "cpu"),
-        help="after a GPU was lost: fail its models' queries, open it again, or go on without it"
-        " (default cpu, under a policy for several models fail)",
+        choices=("restart", "fail", "recreate", "cpu"),
+        help="after a GPU was lost: end with status 75 for a supervisor to start anew, fail its"
+        " models' queries, try to open it again, or go on without it (default restart, under a"
+        " policy for several models fail)",
     )
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add(
@@ -78,10 +81,14 @@ def add_parser(verbs: Any) -> None:
     )
 
 
+DEVICE_LOST = 75
+"""Status of a server that lost its GPU: EX_TEMPFAIL of sysexits.h, try again."""
+
+
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
     from engine.cli.descriptors import use_all_descriptors
-    from engine.cli.server_run import serve
+    from engine.cli.server_run import Ended, serve
     from engine.pipeline.load_params import tune_by_default
     from engine.serving.repository import find_models
 
@@ -89,19 +96,27 @@ def run(args: argparse.Namespace) -> int:
     use_all_descriptors()
     if serve_policy.is_meant(args):
         return serve_policy.run(args, server)
+    restarts = args.on_device_loss in (None, "restart")
     loading = asked_params(
         args,
         slice_ms=args.slice_ms,
         max_load_s=args.max_load_s,
         max_query_ms=args.max_query_ms,
         gpu_memory=args.gpu_memory,
-        on_device_loss=args.on_device_loss or "cpu",
+        on_device_loss="fail" if restarts else args.on_device_loss,
         same_bits=not args.any_bits,
         tune=tune_by_default(),
     )
     loading.specs()
-    done = asyncio.run(serve(server, find_models(args.model), loading, lazy=args.lazy))
-    return 0 if done else 1
+    entries = find_models(args.model)
+    try:
+        done = asyncio.run(serve(server, entries, loading, lazy=args.lazy, restarts=restarts))
+    except DeviceLostError as error:
+        if not restarts:
+            raise
+        print(f"engine serve: {error}", file=sys.stderr)
+        return DEVICE_LOST
+    return {Ended.DONE: 0, Ended.UNFINISHED: 1, Ended.DEVICE_LOST: DEVICE_LOST}[done]
 
 
 def _server_params(args: argparse.Namespace) -> Any:

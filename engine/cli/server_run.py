@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
 from pathlib import Path
 
 from engine.cli.output import duration
@@ -22,6 +23,17 @@ from engine.serving.repository import RepositoryEntry
 from engine.serving.served_model import ServedModel
 from engine.serving.server import Server, ServerParams
 
+_LOOK_S = 0.2
+"""How soon a lost device is noticed; a look costs well below a microsecond a model."""
+
+
+class Ended(Enum):
+    """How a server ended: with every query in flight answered, not so, or without its device."""
+
+    DONE = auto()
+    UNFINISHED = auto()
+    DEVICE_LOST = auto()
+
 
 async def serve(
     params: ServerParams,
@@ -29,18 +41,16 @@ async def serve(
     loading: LoadParams,
     *,
     lazy: bool = False,
-) -> bool:
+    restarts: bool = False,
+) -> Ended:
     """Serve models until SIGTERM or SIGINT, each from the moment that it is loaded.
 
     Parameters
     ----------
     lazy : bool
         Whether models are checked now and loaded by their first query.
-
-    Returns
-    -------
-    bool
-        Whether every query in flight finished when the server stopped.
+    restarts : bool
+        Whether to stop, too, once a model can answer nothing any more since its device is lost.
 
     Raises
     ------
@@ -55,9 +65,25 @@ async def serve(
     except BaseException:
         await server.stop()
         raise
-    return await server.serve_until_stopped(
+    watch = asyncio.create_task(_stop_when_lost(server, served)) if restarts else None
+    finished = await server.serve_until_stopped(
         lambda: announce(ready, address, params.host, server.http_port)
     )
+    if watch is not None and watch.done():
+        return Ended.DEVICE_LOST
+    if watch is not None:
+        watch.cancel()
+    return Ended.DONE if finished else Ended.UNFINISHED
+
+
+async def _stop_when_lost(
+    server: Server, served: Sequence[tuple[RepositoryEntry, ServedModel]]
+) -> None:
+    """Return when a model's device is lost; the server drains then."""
+    while not (lost := [model for _, model in served if model.failure]):
+        await asyncio.sleep(_LOOK_S)
+    _say(f"{lost[0].failure}; the server ends, to be started again")
+    server.request_stop()
 
 
 async def _load_all(

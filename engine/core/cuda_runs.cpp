@@ -245,7 +245,8 @@ void CudaDevice::end_skipped(const Run* run) {
 
 /// Ends all that is here with an error; what comes later ends the same way in step().
 void CudaDevice::lose(const std::string& why) {
-  lost_ = "device '" + name() + "' is lost: " + why + "";
+  lost_ = "device '" + name() + "' is lost: " + why;
+  if (!params_.cuda.resets_when_lost) lost_ += "; only a new process can use it again";
   {
     const std::lock_guard lock(failure_mutex_);
     failure_ = lost_;

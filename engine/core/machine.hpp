@@ -39,9 +39,9 @@ struct CudaParams {
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
   int queue_depth = 4;                    ///< most submissions in a stream at a time
-  /// Whether closing a lost device resets CUDA in this process, so that the GPU can be opened
-  /// again; the last machine that has it open does. Answers are then copied out of pinned memory,
-  /// which a reset frees.
+  /// Whether closing a lost device resets CUDA in this process, so that the GPU can perhaps be
+  /// opened again, of which NVIDIA promises nothing; the last machine that has it open does.
+  /// Answers are then copied out of pinned memory, which a reset frees.
   bool resets_when_lost = false;
   std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
 };

@@ -81,8 +81,9 @@ class LoadParams:
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
-        What queries, and loading, do after a GPU was lost: fail, open it again, or go on without
-        it.
+        What queries, and loading, do after a GPU was lost: fail, try to open it again after a reset
+        of CUDA, or go on without it. After most fatal errors only a new process can use the GPU:
+        NVIDIA promises nothing of a reset.
     max_load_s : float
         Seconds after which a load ends with an error, whatever it is about; 0 is no limit.
     max_query_ms : float

@@ -23,7 +23,8 @@ _log = logging.getLogger(__name__)
 class OnDeviceLoss(StrEnum):
     """``FAIL`` every query, open the device again (``RECREATE``), or go on without it (``CPU``).
 
-    Where a device cannot be opened again, ``RECREATE`` goes on without it, too.
+    CUDA promises to none but a new process that it can use a GPU again, so ``RECREATE`` is an
+    attempt. Where a device cannot be opened again, ``RECREATE`` goes on without it, too.
     """
 
     FAIL = "fail"

@@ -50,17 +50,18 @@ class ServedModel:
     @property
     def state(self) -> ModelState:
         """Ready until somebody decides otherwise, or the executor can answer nothing any more."""
-        return ModelState.UNAVAILABLE if self._failure else self._state
+        return ModelState.UNAVAILABLE if self.failure else self._state
 
     @property
     def reason(self) -> str:
         """Why it is not ready; of one that is, what it goes on without."""
         if self._state is ModelState.READY and self._loaded is not None:
-            return self._failure or self._loaded[0].warning
+            return self.failure or self._loaded[0].warning
         return self._reason
 
     @property
-    def _failure(self) -> str:
+    def failure(self) -> str:
+        """Why the executor can answer nothing any more; empty if it can or is not asked to."""
         if self._state is not ModelState.READY or self._loaded is None:
             return ""
         return self._loaded[0].failure

@@ -186,6 +186,10 @@ class Server:
         _LOG.info("stopped")
         return finished
 
+    def request_stop(self) -> None:
+        """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
+        self._stop.set()
+
     def _on_signal(self) -> None:
         if self._stop.is_set():
             self.plane.abandon()

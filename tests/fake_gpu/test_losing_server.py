@@ -100,6 +100,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_server_that_lost_its_gpu_ends_with_a_status_of_its_own(
+    gpu: FakeGpu, folder: Path
+) -> None:
+    with served(gpu, folder, "restart") as server:
+        (right,) = server.ask()
+        server.lose(nth=30)
+        assert not all(is_right(told, right) for told in server.ask(IN_FLIGHT))
+        _, err = server.process.communicate(timeout=WAIT_S)
+    assert server.process.returncode == 75, err
+    assert "device 'cuda:0' is lost: " in err
+    assert "only a new process can use it again; the server ends, to be started again" in err
+    assert "Traceback" not in err
+
+
 @pytest.mark.parametrize("choice", ["fail", "recreate", "cpu"])
 def test_every_query_in_flight_ends_and_the_server_says_how_it_goes_on(
     gpu: FakeGpu, folder: Path, choice: str
