@@ -32,6 +32,10 @@ class Launch {
   }
   /// Pinned host memory; the caller keeps it until the stream has passed its use.
   [[nodiscard]] Memory allocate_pinned(std::size_t bytes) { return pinned_.allocate(bytes, true); }
+  /// As DevicePool::count_outside.
+  [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes) {
+    return memory_.count_outside(bytes);
+  }
   /// From now on memory comes from there.
   void use(std::shared_ptr<PrivatePool> memory) noexcept { private_ = std::move(memory); }
   /// A graph was launched instead of operators.

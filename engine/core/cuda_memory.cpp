@@ -81,7 +81,8 @@ std::size_t DevicePool::chunk_within_limit(std::size_t bytes, std::size_t chunk_
   const std::lock_guard lock(mutex_);
   const std::size_t wanted = std::max(bytes, chunk_bytes);
   if (params_.limit_bytes == 0) return wanted;
-  const std::size_t left = params_.limit_bytes - std::min(params_.limit_bytes, device_bytes_);
+  const std::size_t taken = device_bytes_ + outside_bytes_;
+  const std::size_t left = params_.limit_bytes - std::min(params_.limit_bytes, taken);
   return std::min(wanted, left - left % Ranges::grain_bytes);
 }
 
@@ -148,11 +149,22 @@ void DevicePool::forget() noexcept {
   closed_ = forgotten_ = true;
 }
 
+std::shared_ptr<const void> DevicePool::count_outside(std::size_t bytes) {
+  if (chunk_within_limit(bytes, 0) < bytes) trim({});
+  if (chunk_within_limit(bytes, 0) < bytes) throw exhausted(bytes);
+  const std::lock_guard lock(mutex_);
+  outside_bytes_ += bytes;
+  return {this, [pool = shared_from_this(), bytes](const void*) {
+            const std::lock_guard guard(pool->mutex_);
+            pool->outside_bytes_ -= bytes;
+          }};
+}
+
 void DevicePool::give_back_idle() { trim(reserved_); }
 
 DevicePool::Stats DevicePool::stats() const {
   const std::lock_guard lock(mutex_);
-  return {.device_bytes = device_bytes_, .used_bytes = used_bytes_};
+  return {.device_bytes = device_bytes_ + outside_bytes_, .used_bytes = used_bytes_};
 }
 
 Error DevicePool::exhausted(std::size_t bytes) const {

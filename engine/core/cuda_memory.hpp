@@ -30,7 +30,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
     std::size_t chunk_bytes = 32U << 20;
   };
   struct Stats {
-    std::size_t device_bytes = 0;  ///< held of the device
+    std::size_t device_bytes = 0;  ///< held of the device, by libraries besides included
     std::size_t used_bytes = 0;    ///< of these, by values
   };
 
@@ -54,6 +54,10 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   void close() noexcept;
   /// The same for memory that must not be freed any more: CUDA was reset.
   void forget() noexcept;
+  /// Memory that libraries take of the device by themselves: it counts towards the limit and what
+  /// is held, as long as the returned lives. The submitting thread only; throws Error of code
+  /// out_of_memory.
+  [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes);
   /// Gives the device back what is free and was not reserved. Throws Error.
   void give_back_idle();
   [[nodiscard]] Stats stats() const;
@@ -75,6 +79,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   std::vector<Ranges> pools_;
   std::set<std::byte*> reserved_;
   std::size_t device_bytes_ = 0, used_bytes_ = 0;
+  std::size_t outside_bytes_ = 0;  ///< of libraries
   bool closed_ = false, forgotten_ = false;
 };
 

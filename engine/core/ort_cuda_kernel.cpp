@@ -48,7 +48,10 @@ class SessionReplay final : public cuda::Replay {
  public:
   SessionReplay(const CudaSegment& segment, const cuda::Launch& launch, const Infos& inputs,
                 const Infos& outputs)
-      : launch_(launch), inputs_(make(inputs)), outputs_(make(outputs)) {
+      : launch_(launch),
+        workspace_(launch_.count_outside(workspace_bytes())),
+        inputs_(make(inputs)),
+        outputs_(make(outputs)) {
     session_ = std::make_unique<CudaSession>(segment, launch_, CudaSession::Mode::capture);
     for (std::size_t i = 0; i < inputs_.size(); ++i) session_->bind_input(i, *inputs_[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) session_->bind_output(i, *outputs_[i]);
@@ -80,6 +83,7 @@ class SessionReplay final : public cuda::Replay {
   }
 
   cuda::Launch launch_;  ///< with the graph's own memory
+  const std::shared_ptr<const void> workspace_;
   Values inputs_, outputs_;
   std::unique_ptr<CudaSession> session_;
 };
@@ -87,7 +91,9 @@ class SessionReplay final : public cuda::Replay {
 }  // namespace
 
 CudaSessionKernel::CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device)
-    : segment_(std::move(segment)), first_lane_(device.first_lane) {
+    : segment_(std::move(segment)),
+      first_lane_(device.first_lane),
+      workspaces_(device.memory.count_outside(device.lanes * workspace_bytes())) {
   try {
     for (std::uint32_t lane = first_lane_; lane < first_lane_ + device.lanes; ++lane) {
       cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);

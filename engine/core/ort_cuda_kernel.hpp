@@ -44,6 +44,7 @@ class CudaSessionKernel final : public cuda::CudaKernel {
 
   const CudaSegment segment_;
   const std::uint32_t first_lane_;
+  const std::shared_ptr<const void> workspaces_;  ///< of its sessions' handles, counted
   mutable std::vector<Lane> lanes_;
   std::vector<std::optional<cuda::TensorInfo>> inputs_;  ///< none: of open size; as below
   mutable std::vector<std::optional<cuda::TensorInfo>> outputs_;

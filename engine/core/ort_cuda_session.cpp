@@ -1,6 +1,8 @@
 #include "ort_cuda_session.hpp"
 
 #include <array>
+#include <charconv>
+#include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -74,6 +76,28 @@ std::optional<cuda::TensorInfo> fixed_info(const ValueInfo& info) {
 }
 
 }  // namespace
+
+std::size_t workspace_bytes(std::string_view config) noexcept {
+  std::size_t total = 0;
+  while (!config.empty()) {
+    std::array<std::size_t, 2> pair{};
+    for (std::size_t& number : pair) {
+      if (config.empty() || config.front() != ':') return 0;
+      config.remove_prefix(1);
+      const auto [end, error] =
+          std::from_chars(config.data(), config.data() + config.size(), number);
+      if (error != std::errc()) return 0;
+      config.remove_prefix(static_cast<std::size_t>(end - config.data()));
+    }
+    total += pair[0] * pair[1] << 10;
+  }
+  return total;
+}
+
+std::size_t workspace_bytes() noexcept {
+  const char* const config = std::getenv("CUBLAS_WORKSPACE_CONFIG");
+  return config == nullptr ? 0 : workspace_bytes(config);
+}
 
 CudaSession::CudaSession(const CudaSegment& segment, cuda::Launch& launch, Mode mode)
     : segment_(segment), api_(api()), options_(run_options(false)), draining_(run_options(true)) {

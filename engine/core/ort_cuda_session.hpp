@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda_kernel.hpp"
@@ -14,6 +15,12 @@
 #include "ort_value.hpp"
 
 namespace engine::ort {
+
+/// What cuBLAS takes of a GPU's memory for each handle by the text of CUBLAS_WORKSPACE_CONFIG, as
+/// in ":4096:2:16:8": pairs of KiB and a count. 0 for what is none.
+[[nodiscard]] std::size_t workspace_bytes(std::string_view config) noexcept;
+/// The same by what the process's environment says: of each session.
+[[nodiscard]] std::size_t workspace_bytes() noexcept;
 
 /// What the sessions of one segment have in common, on whatever lane.
 struct CudaSegment {

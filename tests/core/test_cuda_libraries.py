@@ -2,12 +2,13 @@
 
 import ctypes
 import logging
+import os
 import shutil
 import subprocess
 
 import pytest
 
-from engine.cuda_libraries import preload
+from engine.cuda_libraries import WORKSPACE, WORKSPACE_VARIABLE, preload
 
 
 def compile_library(path, text):
@@ -31,6 +32,15 @@ def test_what_cannot_be_loaded_is_said_and_left_to_the_linker(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         assert preload((tmp_path,)) == ()
     assert "libcudnn.so.9 is not loaded" in caplog.text
+
+
+def test_the_size_of_cublas_workspaces_is_set_unless_it_is(tmp_path, monkeypatch):
+    monkeypatch.delenv(WORKSPACE_VARIABLE, raising=False)
+    preload((tmp_path,))
+    assert os.environ[WORKSPACE_VARIABLE] == WORKSPACE
+    monkeypatch.setenv(WORKSPACE_VARIABLE, ":16:8")
+    preload((tmp_path,))
+    assert os.environ[WORKSPACE_VARIABLE] == ":16:8"
 
 
 def test_nothing_there_is_no_error(tmp_path):

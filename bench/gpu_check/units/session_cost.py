@@ -11,11 +11,11 @@ from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.small_segments import convolution_and_product, plan_of
 from engine import _core
+from engine.cuda_libraries import WORKSPACE_VARIABLE
 from engine.profiling.cuda_runtime import CudaRuntime
 from engine.profiling.devices import parse_devices
 from engine.runtime.machines import open_machine
 
-_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 _PLANS = 4
 _LANES = (1, 2, 4)
 
@@ -37,7 +37,7 @@ class _Opened:
 def measure(spec: ModelSpec, setting: Setting) -> Found:
     """Plans are opened one after the other; no model takes part."""
     if spec.parameters:
-        os.environ[_WORKSPACE] = ""  # as cuBLAS takes it that nobody set it
+        os.environ[WORKSPACE_VARIABLE] = ""  # as cuBLAS takes it that nobody set it
     rows: list[_Opened] = []
     for lanes in _LANES:
         machine = open_machine(parse_devices(f"cpu:1,{setting.gpu_name}:{lanes}"))
@@ -47,7 +47,10 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
             rows.append(_opened(machine, runtime, lanes, number, kept))
         kept.clear()
         machine.close()
-    details = {"workspace": os.environ.get(_WORKSPACE, ""), "plans": [asdict(row) for row in rows]}
+    details = {
+        "workspace": os.environ.get(WORKSPACE_VARIABLE, ""),
+        "plans": [asdict(row) for row in rows],
+    }
     return Found(tuple(_figures(rows)), details)
 
 

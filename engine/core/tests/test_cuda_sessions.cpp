@@ -1,4 +1,7 @@
 // Sessions on a GPU's lanes, against a fake ONNX Runtime on the fake CUDA library.
+#include <cstdlib>
+
+#include "ort_cuda_session.hpp"
 #include "ort_fixtures.hpp"
 
 using namespace engine;
@@ -200,5 +203,39 @@ TEST(partitions_of_a_gpu_share_what_a_session_needs) {
   const RunPtr run = machine->run(*plan, Inputs{tensor(1, size)}, {}, 0);
   CHECK(numbers_in(run->outputs()[0]) == std::pair(std::int64_t{3}, size));
   CHECK(fake.launches(64) == 1 && fake.launches(32) == 1);
+  check_clean(fake, ort);
+}
+
+TEST(cublas_workspaces_are_read_as_cublas_reads_them) {
+  CHECK(ort::workspace_bytes(":4096:2:16:8") == (8192U + 128U) << 10);
+  CHECK(ort::workspace_bytes(":16:8") == 128U << 10);
+  for (const char* none : {"", "4096:2", ":4096", ":a:b", ":4096:2:"})
+    CHECK(ort::workspace_bytes(none) == 0);
+}
+
+TEST(cublas_workspaces_of_sessions_count_as_memory_of_the_device) {
+  const FakeCuda fake;
+  const FakeOrt ort;
+  constexpr std::size_t workspace = 128U << 10;
+  const auto fits = [&](std::size_t limit) {
+    DeviceParams params = gpu_of_sessions(lanes);
+    params.cuda.reserve_bytes = 0;
+    params.memory_bytes = limit;
+    MachineOwner machine(machine_of({cpu(1), params}));
+    try {
+      const PlanPtr plan = sums(machine, 1, true);
+      CHECK(machine->stats().devices[1].memory_bytes >=
+            static_cast<std::size_t>(lanes) * workspace);
+      return true;
+    } catch (const std::runtime_error& error) {
+      CHECK(contains(error.what(), "out of GPU memory"));
+      return false;
+    }
+  };
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", 1);
+  const std::size_t all = static_cast<std::size_t>(lanes) * (workspace + 4096);
+  const bool within = fits(all), without = fits(all - workspace);
+  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
+  CHECK(within && !without);
   check_clean(fake, ort);
 }
