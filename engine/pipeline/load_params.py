@@ -85,7 +85,8 @@ class LoadParams:
         of CUDA, or go on without it. After most fatal errors only a new process can use the GPU:
         NVIDIA promises nothing of a reset.
     max_load_s : float
-        Seconds after which a load ends with an error, whatever it is about; 0 is no limit.
+        Seconds after which a load ends with an error, whatever it is about, ``tune_s`` not counted;
+        0 is no limit.
     max_query_ms : float
         How long the kernels of a query may take together before it is ended; 0 is no limit. A
         kernel that does not end by itself cannot be ended, and keeps its lane.
@@ -217,7 +218,7 @@ class LoadParams:
             When that is over.
         """
         error = ModelError(f"{path}: not loaded within max_load_s ({self.max_load_s:g} s)")
-        return time_limit(self.max_load_s, error)
+        return time_limit(self.max_load_s and self.max_load_s + self.tune_s, error)
 
     def machine(self) -> _core.Machine:
         """The process's machine with these devices, started on first use."""

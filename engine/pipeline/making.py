@@ -156,6 +156,7 @@ def tune_with(
         model, report, stored = _made(stored_at, graph, params, given, progress)
     if report is None:
         raise ExecutionError(f"{graph.name}: no plan can be measured; the log says why")
+    model.limit_queries(params.query_limit_ns())
     return TunedModel(model, report, stored_at if stored else None)
 
 
@@ -196,7 +197,9 @@ def load_placed(
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = load_placement(placement_path, graph, costs.problem)
     with during(params, "plans were compared"):
-        return choose(graph, costs, placement, params, given, progress, is_given=True)
+        model = choose(graph, costs, placement, params, given, progress, is_given=True)
+    model.limit_queries(params.query_limit_ns())
+    return model
 
 
 def _given(graph: Graph, path: str | Path, inputs: Mapping[str, Any] | None) -> dict[str, Any]:

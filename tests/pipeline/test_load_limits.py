@@ -1,0 +1,53 @@
+"""The limits of loads and queries that a model is loaded with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from loops import COUNT, ENDLESS, counted
+
+import engine
+from engine.errors import ConfigError, DeadlineError
+from engine.pipeline.load_params import LoadParams
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    onnx.save(onnx.parser.parse_model(COUNT), tmp_path / "count.onnx")
+    return tmp_path / "count.onnx"
+
+
+@pytest.mark.parametrize("tune", ["now", "background"])
+@pytest.mark.parametrize("devices", ["cpu:1", "cpu:2"])
+def test_a_query_ends_at_the_limit_that_its_model_was_loaded_with(
+    tune: str, devices: str, path: Path
+) -> None:
+    options = {"cache": path.parent / "cache", "tune": tune, "max_query_ms": 50}
+    for _ in range(2):  # the second time from the stored plan, where there is one
+        model = engine.load(path, devices, inputs=counted(3), **options)
+        with pytest.raises(DeadlineError, match="longer than its limit of 50 ms"):
+            model.run(counted(ENDLESS))
+        with pytest.raises(DeadlineError, match="longer than its limit of 50 ms"):
+            model.submit(counted(ENDLESS)).result()
+        assert model.run(counted(4))["y"] == [4]
+
+
+def test_both_are_on_by_default_and_off_by_0() -> None:
+    assert LoadParams().max_load_s > 0
+    assert LoadParams().query_limit_ns() > 0
+    assert LoadParams(max_load_s=0, max_query_ms=0).query_limit_ns() == 0
+
+
+@pytest.mark.parametrize("name", ["max_load_s", "max_query_ms"])
+@pytest.mark.parametrize("value", [-1, float("nan"), 1e12])
+def test_out_of_range(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be 0 to"):
+        LoadParams(**{name: value})
+
+
+def test_tuning_has_its_own_time(path: Path) -> None:
+    options = {"cache": path.parent / "cache", "max_load_s": 30.0}
+    model = engine.load(path, "cpu:1", inputs=counted(3), tune_s=0.5, **options)
+    assert model.run(counted(4))["y"] == [4]
