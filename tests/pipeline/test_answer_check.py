@@ -206,3 +206,12 @@ def test_a_device_that_replays_has_no_answers_of_its_own(graph: Graph, subject: 
     check = AnswerCheck(graph, subject.inputs, parse_devices("cpu:1,emulated:gpu[replay]"))
     assert check.accepts(_model(graph))
     assert check.note()["difference"] is None
+
+
+def test_a_model_that_computes_no_output_is_loaded(tmp_path: Path) -> None:
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+    still (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Neg(c) z = Exp(x) }"""
+    path = tmp_path / "still.onnx"
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    model = load(path, "cpu:1,emulated:gpu", cache=tmp_path / "cache")
+    np.testing.assert_array_equal(model.run({"x": np.ones(2, np.float32)})["y"], [-1, -2])
