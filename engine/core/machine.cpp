@@ -121,7 +121,8 @@ void Machine::add_device(const MachineParams& machine, std::size_t place) {
     executors_.push_back(std::make_unique<PluginDevice>(params, index, *this));
     return;
   }
-  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this);
+  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this,
+                                            helper_device_ == nullptr);
   if (helper_device_ == nullptr) helper_device_ = device.get();
   executors_.push_back(std::move(device));
 }
