@@ -1,11 +1,13 @@
 // Runs all tests, or those whose name contains the first argument.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 
 #include "test.hpp"
 
 int main(int argc, char** argv) {
+  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");  // whoever starts us may have used a GPU
   int failures = 0, runs = 0;
   for (const auto& test : engine::test::registry()) {
     if (argc > 1 && std::strstr(test.name, argv[1]) == nullptr) continue;
