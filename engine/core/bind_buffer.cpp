@@ -7,7 +7,6 @@
 #include <cstddef>
 
 #include "bind_value.hpp"
-#include "released_gil.hpp"
 
 namespace engine {
 namespace {
@@ -35,7 +34,7 @@ void defer(Held* held) noexcept {
 void release_or_defer(void* pointer) noexcept {
   auto* held = static_cast<Held*>(pointer);
   if (Py_IsInitialized() == 0) return;  // the interpreter is gone and its memory with it
-  if (ReleasedGil::is_held()) {
+  if (PyGILState_Check() != 0) {
     release(held);
   } else {
     defer(held);
