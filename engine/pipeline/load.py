@@ -37,7 +37,10 @@ def load(
     progress: ProgressCallback = no_progress,
     **options: Any,
 ) -> Model:
-    """Read, profile, place, segment and prepare a model; the second time from the cache.
+    """A model that answers: by its stored plan, or else as one session while a plan is found.
+
+    That is measured beside the queries, stored, and takes over if its bits are the same, else at
+    the next start; ``tune="now"`` waits for it, as some options do anyway (``LoadParams``).
 
     Parameters
     ----------
