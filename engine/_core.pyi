@@ -433,6 +433,13 @@ class Machine:
     def stats(self) -> dict[str, Any]:
         """Per device lanes, executed, queued; live values and bytes, runs in flight."""
 
+def available_cores() -> int:
+    """
+    Cores that this process may use: affinity, and the container's quota rounded up.
+
+    The tightest quota of the process's control group and of all above it counts.
+    """
+
 def refuse_calls() -> None:
     """
     End every other thread that calls something that computes, from now on, by SystemExit.

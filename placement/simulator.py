@@ -4,9 +4,10 @@ Rules, the same as the runtime's:
 
 - A task is ready when all of its inputs are in the memory of its device. Ready tasks wait in one
   queue per device. A lane that is free takes the head of the queue.
-- A task of width w starts when w lanes are free. Once it was taken from the head, the gate of
-  its device is closed: nothing else starts there until it does. So it is never starved, and
-  since running tasks need nothing from waiting ones, it never deadlocks.
+- A task of width w starts when w lanes are free. While it waits for them at the head, a narrow
+  task behind it starts only if it ends before these lanes are free (EASY backfilling, as in
+  engine/core/ready_queue.hpp); a more urgent one goes before it. So nothing delays it but what is
+  more urgent, and since running tasks need nothing from waiting ones, it never deadlocks.
 - A tensor is copied once to each other memory that needs it, as soon as it is produced (eager
   push). Copies over one link run in the order in which they were asked for, those of one moment
   by the priority of their first reader, outputs last; a copy holds the link for
@@ -24,7 +25,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from sys import maxsize
 from typing import Literal
 
@@ -35,7 +36,7 @@ from placement.timeline import Span, SpanKind, Timeline
 from placement.wire import Asked, Wire
 
 _TASK_ENDS, _COPY_ARRIVES, _WAKE = 0, 1, 2
-_NOBODY = -1
+_BACKFILL_LOOKS = 256
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,11 @@ def simulate(
 
 @dataclass(slots=True)
 class _Lanes:
-    """A device: its queue, its free lanes and the task that closed its gate."""
+    """A device: its queue, its free lanes, and what runs on the others."""
 
     free: list[int]
     queue: list[tuple[int, int, int]] = field(default_factory=list)
-    gated: int = _NOBODY
+    running: set[int] = field(default_factory=set)
 
 
 class _Simulation:
@@ -169,6 +170,7 @@ class _Simulation:
         if device in self._streams:
             self._streams[device].end(index)
         else:
+            self._devices[device].running.remove(index)
             for lane in self._lanes[index]:
                 insort(self._devices[device].free, lane)
         for tensor in self._problem.outputs_of[index]:
@@ -243,14 +245,39 @@ class _Simulation:
             if index in self._streams:
                 self._dispatch_streams(self._streams[index], now)
                 continue
-            while device.free and (device.queue or device.gated != _NOBODY):
-                task = device.gated if device.gated != _NOBODY else heappop(device.queue)[2]
-                width = self._problem.tasks[task].width(index)
+            while device.free and device.queue:
+                head = device.queue[0][2]
+                width = self._problem.tasks[head].width(index)
                 if width > len(device.free):
-                    device.gated = task
-                    break
-                device.gated = _NOBODY
-                self._start(task, index, width, now)
+                    if not self._start_behind(width, index, now):
+                        break
+                    continue
+                heappop(device.queue)
+                self._start(head, index, width, now)
+
+    def _start_behind(self, width: int, index: int, now: int) -> bool:
+        """Start what ends before a wide task at the head has its lanes; whether there is any."""
+        device = self._devices[index]
+        time_ns = self._free_ns(width, index) - now
+        for key in nsmallest(_BACKFILL_LOOKS, device.queue) if time_ns > 0 else ():
+            task = self._problem.tasks[key[2]]
+            if task.width(index) == 1 and 0 < (task.service_ns[index] or 0) <= time_ns:
+                device.queue.remove(key)
+                heapify(device.queue)
+                self._start(key[2], index, 1, now)
+                return True
+        return False
+
+    def _free_ns(self, width: int, index: int) -> int:
+        """When that many lanes will be free."""
+        device = self._devices[index]
+        free, end_ns = len(device.free), 0
+        for task in sorted(device.running, key=self._end_ns.__getitem__):
+            if free >= width:
+                break
+            free += len(self._lanes[task])
+            end_ns = self._end_ns[task]
+        return end_ns
 
     def _dispatch_streams(self, streams: Streams, now: int) -> None:
         for started in streams.dispatch(now):
@@ -266,6 +293,7 @@ class _Simulation:
         free = self._devices[device].free
         self._lanes[task] = tuple(free[:width])
         del free[:width]
+        self._devices[device].running.add(task)
         service_ns = self._problem.tasks[task].service_ns[device]
         assert service_ns is not None, "Placement.check lets no such task pass"
         self._start_ns[task] = now

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "bind_value.hpp"
+#include "released_gil.hpp"
 
 namespace engine {
 namespace {
@@ -34,7 +35,7 @@ void defer(Held* held) noexcept {
 void release_or_defer(void* pointer) noexcept {
   auto* held = static_cast<Held*>(pointer);
   if (Py_IsInitialized() == 0) return;  // the interpreter is gone and its memory with it
-  if (PyGILState_Check() != 0) {
+  if (ReleasedGil::is_held()) {
     release(held);
   } else {
     defer(held);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind_plan.hpp"
+#include "cores.hpp"
 #include "machine.hpp"
 #include "ort_cuda.hpp"
 #include "ort_plugin.hpp"
@@ -131,6 +132,10 @@ void bind_machine(nb::module_& m) {
           "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
           "Whether it is closed or has lost a device.")
       .def("stats", &stats);
+  m.def("available_cores", &available_cores,
+        R"(Cores that this process may use: affinity, and the container's quota rounded up.
+
+The tightest quota of the process's control group and of all above it counts.)");
   m.def("refuse_calls", &ReleasedGil::refuse_calls,
         R"(End every other thread that calls something that computes, from now on, by SystemExit.
 

@@ -1,17 +1,10 @@
 // How many cores this process may use.
 #pragma once
 
-#include <sched.h>
-
-#include <algorithm>
-
 namespace engine {
 
-/// Those of the calling thread's affinity mask, at least 1.
-[[nodiscard]] inline int available_cores() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
+/// Those of the calling thread's affinity mask, at most those of the container's CPU quota
+/// (cgroup_quota.hpp), at least 1. Reads files: not for hot paths.
+[[nodiscard]] int available_cores() noexcept;
 
 }  // namespace engine

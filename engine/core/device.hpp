@@ -14,11 +14,12 @@ namespace engine {
 
 /// Counters of one device since its start.
 struct DeviceStats {
-  std::uint64_t executed = 0;    ///< nodes whose work was done (skipped ones do not count)
-  std::uint64_t queued = 0;      ///< ready nodes that wait now
-  std::uint64_t replayed = 0;    ///< of the executed, those that launched a captured graph
-  std::size_t memory_bytes = 0;  ///< of a GPU's memory, what the device holds
-  std::size_t used_bytes = 0;    ///< of these, what values, weights and graphs use
+  std::uint64_t executed = 0;      ///< nodes whose work was done (skipped ones do not count)
+  std::uint64_t queued = 0;        ///< ready nodes that wait now
+  std::uint64_t helper_wakes = 0;  ///< times that a caller who helps was woken from its sleep
+  std::uint64_t replayed = 0;      ///< of the executed, those that launched a captured graph
+  std::size_t memory_bytes = 0;    ///< of a GPU's memory, what the device holds
+  std::size_t used_bytes = 0;      ///< of these, what values, weights and graphs use
 };
 
 /// Executes ready nodes. start() and stop() are called once, by the machine, stop() only when no

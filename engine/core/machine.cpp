@@ -88,7 +88,10 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
 }
 
 Machine::Machine(const MachineParams& params)
-    : spin_ns_(params.spin_ns), budget_(params.thread_budget) {
+    : spin_ns_(params.spin_ns),
+      budget_holder_(params.thread_budget > 0 ? std::make_shared<ThreadBudget>(params.thread_budget)
+                                              : ThreadBudget::of_process()),
+      budget_(*budget_holder_) {
   for (std::size_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
   meters_.push_back(std::make_unique<MemoryMeter>());
@@ -121,7 +124,8 @@ void Machine::add_device(const MachineParams& machine, std::size_t place) {
     executors_.push_back(std::make_unique<PluginDevice>(params, index, *this));
     return;
   }
-  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this);
+  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this,
+                                            helper_device_ == nullptr);
   if (helper_device_ == nullptr) helper_device_ = device.get();
   executors_.push_back(std::move(device));
 }

@@ -92,7 +92,7 @@ struct LinkParams {
 struct MachineParams {
   std::vector<DeviceParams> devices;
   std::int64_t spin_ns = 200'000;  ///< how long a thread spins, budget allowing, before it parks
-  int thread_budget = 0;           ///< 0: the cores of the process
+  int thread_budget = 0;           ///< of its own; 0: the process's, which machines share
 };
 
 /// Thread-safe. close() before the last reference goes (MachineOwner does).
@@ -175,7 +175,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   void push_roots(Run& run, const Plan& plan, const Device* except);
 
   const std::int64_t spin_ns_;
-  ThreadBudget budget_;
+  const std::shared_ptr<ThreadBudget> budget_holder_;
+  ThreadBudget& budget_;
   int device_count_ = 0;
   std::vector<std::unique_ptr<Device>> executors_;    ///< the devices
   std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs

@@ -36,6 +36,10 @@ class EventCount {
     return wake(count);
   }
   int notify_all() noexcept { return notify(INT_MAX); }
+  /// Whether threads wait, or are about to. A hint.
+  [[nodiscard]] bool has_waiters() const noexcept {
+    return waiters_.load(std::memory_order_relaxed) != 0;  // relaxed: a hint
+  }
   /// Threads woken that have not run yet; each will test its condition again. Notifiers may
   /// count on them as on spinners, and so save a system call per notify while they are on their
   /// way. Briefly one off in both directions.

@@ -95,6 +95,10 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Nodes without successors: when all of them are done, every node is.
   [[nodiscard]] std::uint32_t sink_count() const noexcept { return sink_count_; }
   [[nodiscard]] Machine& machine() const noexcept { return *machine_; }
+  /// Whether any node takes more than one lane.
+  [[nodiscard]] bool has_wide_nodes() const noexcept { return has_wide_nodes_; }
+  /// The longest chain of planned service times, 0 if nothing is predicted: no run is shorter.
+  [[nodiscard]] std::int64_t critical_path_ns() const noexcept { return critical_path_ns_; }
   /// Nodes that were to be captured and could not, and why.
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::string>> uncaptured() const noexcept {
     return uncaptured_;
@@ -143,6 +147,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<std::uint32_t> order_;  ///< nodes by position
   std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
   std::uint32_t sink_count_ = 0;
+  std::int64_t critical_path_ns_ = 0;
+  bool has_wide_nodes_ = false;
 
   mutable std::atomic<bool> lasts_long_{false};
   mutable std::atomic<std::int64_t> time_limit_ns_{0};

@@ -20,6 +20,9 @@ class PassKernel final : public Kernel {
   }
 };
 
+/// An hour: longer ones count as that, so that no sum overflows.
+constexpr std::int64_t longest_node_ns = 3'600'000'000'000;
+
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
 std::string quoted(const std::string& kind, const std::string& name) {
@@ -141,7 +144,7 @@ int PlanBuilder::append(NodeSpec spec, const Machine::CopyRoute& route, bool is_
 
 std::shared_ptr<const Plan> PlanBuilder::build() {
   const auto before = predecessors();
-  check_acyclic(before);
+  const auto order = sorted(before);
   std::shared_ptr<Plan> plan(new Plan());
   plan->machine_ = machine_;
   plan->make_token_ = token_maker_;
@@ -155,6 +158,7 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   fill_nodes(*plan);
   order_nodes(*plan);
   link_nodes(*plan, before);
+  plan->critical_path_ns_ = critical_path_ns(order, before);
   *this = PlanBuilder(machine_);
   machine_->adopt(plan);
   return plan;
@@ -187,7 +191,9 @@ std::vector<std::vector<std::uint32_t>> PlanBuilder::predecessors() const {
   return rows;
 }
 
-void PlanBuilder::check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const {
+/// Every node behind its predecessors.
+std::vector<std::uint32_t> PlanBuilder::sorted(
+    const std::vector<std::vector<std::uint32_t>>& predecessors) const {
   std::vector<std::vector<std::uint32_t>> successors(predecessors.size());
   std::vector<std::size_t> waiting(predecessors.size());
   std::vector<std::uint32_t> ready;
@@ -201,6 +207,21 @@ void PlanBuilder::check_acyclic(const std::vector<std::vector<std::uint32_t>>& p
       if (--waiting[next] == 0) ready.push_back(next);
   for (std::size_t i = 0; i < waiting.size(); ++i)
     if (waiting[i] != 0) refuse(quoted("node", specs_[i].name) + " lies on or behind a cycle");
+  return ready;
+}
+
+std::int64_t PlanBuilder::critical_path_ns(
+    const std::vector<std::uint32_t>& order,
+    const std::vector<std::vector<std::uint32_t>>& predecessors) const {
+  std::vector<std::int64_t> end_ns(specs_.size());
+  std::int64_t longest_ns = 0;
+  for (const std::uint32_t i : order) {
+    std::int64_t start_ns = 0;
+    for (const std::uint32_t node : predecessors[i]) start_ns = std::max(start_ns, end_ns[node]);
+    end_ns[i] = start_ns + std::min(specs_[i].service_ns, longest_node_ns);
+    longest_ns = std::max(longest_ns, end_ns[i]);
+  }
+  return longest_ns;
 }
 
 void PlanBuilder::fill_nodes(Plan& plan) const {
@@ -227,6 +248,8 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
     plan.names_.push_back(spec.name);
     plan.kernels_.push_back(spec.kernel);
   }
+  plan.has_wide_nodes_ =
+      std::ranges::any_of(specs_, [](const NodeSpec& spec) { return spec.width > 1; });
   plan.note_duration(std::transform_reduce(
       specs_.begin(), specs_.end(), std::int64_t{0}, std::plus<>(),
       [](const NodeSpec& spec) { return std::min(spec.service_ns, long_run_ns); }));

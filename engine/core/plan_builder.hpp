@@ -64,9 +64,13 @@ class PlanBuilder {
   void claim_outputs(const NodeSpec& spec, int memory);
   int append(NodeSpec spec, const Machine::CopyRoute& route, bool is_captured = false);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
-  void check_acyclic(const std::vector<std::vector<std::uint32_t>>& predecessors) const;
+  [[nodiscard]] std::vector<std::uint32_t> sorted(
+      const std::vector<std::vector<std::uint32_t>>& predecessors) const;
   void fill_nodes(Plan& plan) const;
   void order_nodes(Plan& plan) const;
+  [[nodiscard]] std::int64_t critical_path_ns(
+      const std::vector<std::uint32_t>& order,
+      const std::vector<std::vector<std::uint32_t>>& predecessors) const;
   void link_nodes(Plan& plan, const std::vector<std::vector<std::uint32_t>>& predecessors) const;
 
   std::shared_ptr<Machine> machine_;

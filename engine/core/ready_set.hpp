@@ -21,9 +21,13 @@ class ReadySet {
     [[nodiscard]] static std::uint64_t bit(std::uint32_t number) noexcept {
       return std::uint64_t{1} << number % 64;
     }
-    /// Removes and returns the least number; not on an empty word.
+    /// The least number; not of an empty word, as the next.
+    [[nodiscard]] std::uint32_t first() const noexcept {
+      return 64 * index + static_cast<std::uint32_t>(std::countr_zero(bits));
+    }
+    /// Removes and returns the least number.
     [[nodiscard]] std::uint32_t pop_first() noexcept {
-      const std::uint32_t number = 64 * index + static_cast<std::uint32_t>(std::countr_zero(bits));
+      const std::uint32_t number = first();
       bits &= bits - 1;
       return number;
     }
@@ -58,6 +62,14 @@ class ReadySet {
     words_[word.index] = 0;
     forget_first();
     return word;
+  }
+  /// The least numbers, those of one word.
+  [[nodiscard]] Word first_word() const noexcept { return {first_index(), words_[first_index()]}; }
+  /// Removes a number of that word.
+  void erase_from_first_word(std::uint32_t number) noexcept {
+    std::uint64_t& bits = words_[first_index()];
+    bits &= ~Word::bit(number);
+    if (bits == 0) forget_first();
   }
   /// Where the least number lies.
   [[nodiscard]] std::uint32_t first_index() const noexcept {

@@ -21,6 +21,9 @@ std::atomic<int> away{0};
 std::atomic<int> coming_back{0};
 std::atomic<bool> abandoned{false};
 
+/// Of this thread; a thread that is away runs no Python, so calls do not nest.
+thread_local bool is_away = false;
+
 /// Written and read with the GIL.
 bool refuses = false;
 std::thread::id ending;
@@ -53,11 +56,13 @@ ReleasedGil::ReleasedGil() : state_(nullptr) {
     throw nanobind::python_error();
   }
   ++away;
+  is_away = true;
   state_ = PyEval_SaveThread();
 }
 
 ReleasedGil::ReleasedGil(std::nothrow_t) noexcept : state_(nullptr) {
   ++away;
+  is_away = true;
   state_ = PyEval_SaveThread();
 }
 
@@ -68,8 +73,13 @@ ReleasedGil::~ReleasedGil() {
     stay_away();
   }
   PyEval_RestoreThread(state_);
+  is_away = false;
   --coming_back;
   --away;
+}
+
+bool ReleasedGil::is_held() noexcept {
+  return !is_away && PyGILState_GetThisThreadState() != nullptr;
 }
 
 void ReleasedGil::refuse_calls() noexcept {

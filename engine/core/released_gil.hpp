@@ -23,6 +23,10 @@ class ReleasedGil {
   ReleasedGil& operator=(const ReleasedGil&) = delete;
   ~ReleasedGil();
 
+  /// Whether the calling thread has the GIL, if it takes and lets go of it through Python and this
+  /// class alone. PyGILState_Check says yes of every thread once there is a sub-interpreter.
+  [[nodiscard]] static bool is_held() noexcept;
+
   /// Refuses the calls of all threads but this one from now on. With the GIL.
   static void refuse_calls() noexcept;
   /// Waits until no call of another thread is under way, without the GIL; false after `limit_ns`,

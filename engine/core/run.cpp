@@ -49,9 +49,9 @@ Outcome Run::outcome() const noexcept {
 void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint64_t arrival) {
   keeps_plan_ = plan_.shared_from_this();
   options_ = std::move(options);
-  submitted_ns_ = options_.traced ? now_ns() : 0;
+  begun_ns_ = options_.traced || plan_.critical_path_ns() != 0 ? now_ns() : 0;
   spans_.assign(options_.traced ? plan_.node_count() : 0,
-                NodeSpan{.ready_ns = submitted_ns_, .start_ns = 0, .end_ns = 0});
+                NodeSpan{.ready_ns = begun_ns_, .start_ns = 0, .end_ns = 0});
   order_ = RunOrder::of(options_.priority, options_.deadline_ns, arrival);
   error_.clear();
   error_node_ = -1;
@@ -60,10 +60,9 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   hears_signals_.store(options_.hears_signals, std::memory_order_relaxed);
   watched_since_ns_.store(0, std::memory_order_relaxed);
   // relaxed, all: handing the first nodes to their queues publishes them
-  helper_event_.store(nullptr, std::memory_order_relaxed);
   done_.store(false, std::memory_order_relaxed);
   sinks_left_.store(plan_.sink_count(), std::memory_order_relaxed);
-  references_.store(3, std::memory_order_relaxed);
+  references_.store(handle + 1, std::memory_order_relaxed);
   const auto slots = plan_.graph_inputs();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const PlanSlot& slot = plan_.slots()[slots[i]];
@@ -84,22 +83,25 @@ void Run::finish() noexcept {
   done_.store(true,
               std::memory_order_seq_cst);  // seq_cst: before we look for waiters
   event_.notify_all();
-  // seq_cst: a helper that registers later sees done_
-  if (EventCount* event = helper_event_.load(std::memory_order_seq_cst)) event->notify_all();
+  helpers_.notify_all();
   if (completions) completions->push(RunPtr(this));
   Machine& machine = machine_;
+  unpin();
+  machine.run_ended();
+}
+
+void Run::unpin() noexcept {
   // acq_rel: whoever is last sees every other holder's reads and writes
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
-  machine.run_ended();
 }
 
 void Run::drop_reference() noexcept {
   // The last handle of a done run frees the outputs itself, so that they are gone when it is,
   // even if the lane that ended the run has not quite let go of it.
   // acquire: other handles' reads of the outputs happened before
-  if (done() && references_.load(std::memory_order_acquire) / 2 == 1) release_outputs();
+  if (done() && references_.load(std::memory_order_acquire) / handle == 1) release_outputs();
   // acq_rel: whoever is last sees every other holder's reads and writes
-  if (references_.fetch_sub(2, std::memory_order_acq_rel) == 2) recycle();
+  if (references_.fetch_sub(handle, std::memory_order_acq_rel) == handle) recycle();
 }
 
 void Run::recycle() noexcept {

@@ -1,6 +1,7 @@
 // One execution of a plan: counters, values, outcome. Pooled by its plan.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -90,7 +91,7 @@ class Run final : public Watched {
   [[nodiscard]] int error_node() const noexcept { return done() ? error_node_ : -1; }
   [[nodiscard]] std::int64_t tag() const noexcept { return options_.tag; }
   /// Blocks until done or `deadline_ns` (0: no limit). With `help` and without a limit it
-  /// executes nodes meanwhile, of any run.
+  /// executes nodes meanwhile: its own, and others' that are predicted to end before it does.
   bool wait(std::int64_t deadline_ns, bool help);
   /// Ends the run soon; never blocks.
   void cancel() noexcept { stop(Outcome::cancelled); }
@@ -98,7 +99,7 @@ class Run final : public Watched {
   [[nodiscard]] std::vector<ValuePtr> outputs() const;
   /// One per node if traced, once done.
   [[nodiscard]] std::span<const NodeSpan> spans() const noexcept { return spans_; }
-  [[nodiscard]] std::int64_t submitted_ns() const noexcept { return submitted_ns_; }
+  [[nodiscard]] std::int64_t submitted_ns() const noexcept { return traced() ? begun_ns_ : 0; }
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
   // --- for the machine and devices ---
@@ -107,9 +108,14 @@ class Run final : public Watched {
   /// Ends a run without nodes left; called by the last sink, or by submit for an empty plan.
   void finish() noexcept;
   void add_reference() noexcept {
-    references_.fetch_add(2, std::memory_order_relaxed);  // relaxed: we already hold one
+    references_.fetch_add(handle, std::memory_order_relaxed);  // relaxed: we already hold one
   }
   void drop_reference() noexcept;
+  /// Keeps a run in flight from being reused, by who holds a ready node of it, until unpin().
+  void pin() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: it is in flight
+  }
+  void unpin() noexcept;
 
   /// Whether nodes are to be skipped; ends the run if its deadline passed.
   [[nodiscard]] bool should_skip() noexcept {
@@ -154,9 +160,12 @@ class Run final : public Watched {
     spans_[node].start_ns = start_ns;
     spans_[node].end_ns = end_ns;
   }
-  /// Also notified when the run is done; for threads that park on it while they help.
-  void set_helper_event(EventCount* event) noexcept {
-    helper_event_.store(event, std::memory_order_seq_cst);  // seq_cst: before the test of done_
+  /// Where callers park who execute nodes of it meanwhile; notified when it is done.
+  [[nodiscard]] EventCount& helpers() noexcept { return helpers_; }
+  /// Whether it is predicted to take longer than `duration_ns` from now.
+  [[nodiscard]] bool outlasts(std::int64_t duration_ns) const noexcept {
+    return duration_ns < plan_.critical_path_ns() &&
+           now_ns() + duration_ns < begun_ns_ + plan_.critical_path_ns();
   }
 
   /// Predecessors of a node that is not ready which have not ended; others may end meanwhile.
@@ -194,6 +203,8 @@ class Run final : public Watched {
   }
 
  private:
+  static constexpr std::uint32_t handle = 1U << 16;
+
   struct Slot {
     ValuePtr value;
     std::atomic<std::uint32_t> uses{0};
@@ -229,21 +240,47 @@ class Run final : public Watched {
   std::shared_ptr<const Plan> keeps_plan_;
   std::vector<NodeSpan> spans_;
   RunOptions options_;
-  std::int64_t submitted_ns_ = 0;
+  std::int64_t begun_ns_ = 0;  ///< if it is traced or predicted
   RunOrder order_;
   std::string error_;
   int error_node_ = -1;
   std::atomic<bool> hears_signals_{false};
   std::atomic<std::int64_t> watched_since_ns_{0};  ///< when the watch first saw it; 0: not yet
-  std::atomic<EventCount*> helper_event_{nullptr};
-  EventCount event_;
+  EventCount event_;                               ///< of waiters that only wait
+  EventCount helpers_;                             ///< of those that help
   std::atomic<bool> done_{false};
   std::atomic<Outcome> outcome_{Outcome::ok};
-  std::atomic<std::uint32_t> references_{0};  ///< two per handle, one while in flight
+  /// `handle` per handle; one while in flight, and one per pin.
+  std::atomic<std::uint32_t> references_{0};
   alignas(64) std::atomic<std::uint32_t> sinks_left_{0};
 
   friend class CompletionQueue;
   Run* next_completed_ = nullptr;
+};
+
+/// For who makes nodes of a run ready, which may end once these are shared: keeps it until its
+/// parked helpers, if it has any by then, were woken.
+class ParkedHelpers {
+ public:
+  /// Before the nodes are shared; null: for nodes that helpers do not take.
+  explicit ParkedHelpers(Run* run) noexcept
+      : run_(run != nullptr && run->helpers().has_waiters() ? run : nullptr) {
+    if (run_ != nullptr) run_->pin();
+  }
+  ParkedHelpers(const ParkedHelpers&) = delete;
+  ParkedHelpers& operator=(const ParkedHelpers&) = delete;
+  ~ParkedHelpers() {
+    if (run_ != nullptr) run_->unpin();
+  }
+  /// Has up to `count` of them on their way; returns how many are.
+  int wake(int count) noexcept {
+    if (run_ == nullptr) return 0;
+    const int arriving = std::max(run_->helpers().arriving(), 0);
+    return arriving >= count ? arriving : arriving + run_->helpers().notify(count - arriving);
+  }
+
+ private:
+  Run* const run_;
 };
 
 inline RunPtr::RunPtr(const RunPtr& other) noexcept : run_(other.run_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 namespace engine {
 
@@ -9,8 +10,11 @@ namespace engine {
 /// limit, and stops as soon as others push it over. Thread-safe, lock-free.
 class ThreadBudget {
  public:
-  /// `limit` 0: the cores of this process's affinity mask.
-  explicit ThreadBudget(int limit);
+  explicit ThreadBudget(int limit) : limit_(limit) {}
+
+  /// The one of the process, which all machines without a limit of their own share: its cores, as
+  /// of the last call.
+  [[nodiscard]] static std::shared_ptr<ThreadBudget> of_process();
 
   void add_running(int threads) noexcept {
     active_.fetch_add(threads, std::memory_order_relaxed);  // relaxed: a count, orders nothing
@@ -21,19 +25,21 @@ class ThreadBudget {
   /// Counts the caller as spinning if there is a core for it; then call remove_running(1).
   [[nodiscard]] bool try_spin() noexcept {
     int active = active_.load(std::memory_order_relaxed);  // relaxed: the CAS confirms it
-    while (active < limit_)
+    while (active < limit())
       if (active_.compare_exchange_weak(active, active + 1, std::memory_order_relaxed))  // a count
         return true;
     return false;
   }
   /// Whether spinners have to make room.
   [[nodiscard]] bool exceeded() const noexcept {
-    return active_.load(std::memory_order_relaxed) > limit_;  // relaxed: a hint
+    return active_.load(std::memory_order_relaxed) > limit();  // relaxed: a hint
   }
-  [[nodiscard]] int limit() const noexcept { return limit_; }
+  [[nodiscard]] int limit() const noexcept {
+    return limit_.load(std::memory_order_relaxed);  // relaxed: a number, orders nothing
+  }
 
  private:
-  const int limit_;
+  std::atomic<int> limit_;
   alignas(64) std::atomic<int> active_{0};
 };
 

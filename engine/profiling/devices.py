@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
+from engine import _core
 from engine.errors import DeviceError
 from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
@@ -129,12 +128,7 @@ def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
 
 def available_cores() -> int:
     """Cores that this process may use: affinity, and the container's quota rounded up."""
-    cores = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(cores, -(-int(quota) // int(period))))
-    except (OSError, ValueError):
-        return cores
+    return _core.available_cores()
 
 
 def _device(text: str) -> DeviceSpec:

@@ -26,21 +26,21 @@ def test_lanes_are_taken_from_the_lowest_index_up():
     assert {s.name: s.lanes for s in timeline} == {"t0": (0,), "t1": (1,), "t2": (1,), "t3": (1,)}
 
 
-def test_a_wide_task_closes_the_gate_until_it_starts():
-    # t1 needs both lanes. Lane 1 is free from 0 to 10, yet t2 must not slip in before t1.
-    problem = cpu_gpu([(10, 1), (5, 1), (3, 1)], cpu_lanes=2, widths={1: (2, 1)})
+def test_nothing_that_would_delay_a_waiting_wide_task_starts_before_it():
+    # t1 needs both lanes. Lane 1 is free from 0 to 10, yet t2, which ends at 11, must not slip in.
+    problem = cpu_gpu([(10, 1), (5, 1), (11, 1)], cpu_lanes=2, widths={1: (2, 1)})
     timeline = simulate(problem, on([CPU] * 3))
-    assert task_times(timeline) == [(0, 0, 10), (0, 10, 15), (0, 15, 18)]
+    assert task_times(timeline) == [(0, 0, 10), (0, 10, 15), (0, 15, 26)]
     assert {s.name: s.lanes for s in timeline}["t1"] == (0, 1)
 
 
-def test_a_more_urgent_task_does_not_pass_a_closed_gate():
-    # The gate closes for t1 at 0; t3 becomes ready at 4 and is more urgent, but too late.
+def test_a_more_urgent_task_passes_a_wide_one_that_waits():
+    # t1 waits for both lanes from 0 on; t3, more urgent, becomes ready at 4 and goes before it.
     problem = cpu_gpu(
         [(10, 1), (5, 1), (9, 4), (3, 1)], [(2, [3], 0)], cpu_lanes=2, widths={1: (2, 1)}
     )
     timeline = simulate(problem, on([CPU, CPU, GPU, CPU], [0, 2, 3, 1]))
-    assert task_times(timeline) == [(0, 0, 10), (0, 10, 15), (0, 0, 4), (4, 15, 18)]
+    assert task_times(timeline) == [(0, 0, 10), (0, 10, 15), (0, 0, 4), (4, 4, 7)]
 
 
 def test_the_gate_stays_open_while_no_lane_is_free():

@@ -56,12 +56,12 @@ def test_a_wide_task_takes_whichever_lanes_are_free():
     assert lanes_of(timeline)["t3"] == (0, 2)
 
 
-def test_an_urgent_wide_task_holds_back_a_narrow_one_that_would_fit():
-    # lane 0  A A A A A B B      B (all three lanes) is next in rank. Lanes 1 and 2 stay idle for
-    # lane 1  . . . . . B B C    5 ns rather than run C, which would end at 1: the gate keeps B
-    # lane 2  . . . . . B B      from starving behind an endless row of C's.
-    timeline = run(cpu_only([5, 2, 1], lanes=3, widths={1: 3}))
-    assert starts_and_ends(timeline) == [(0, 5), (5, 7), (7, 8)]
+def test_narrow_tasks_that_end_in_time_start_before_a_wide_one():
+    # lane 0  A A A A A B B D D D D D D    B (all three lanes) is next in rank and waits until 5. C
+    # lane 1  C C C C C B B . . . . . .    ends by then, E too; D, before E in rank, does not.
+    # lane 2  E . . . . B B . . . . . .
+    timeline = run(cpu_only([5, 2, 5, 6, 1], lanes=3, widths={1: 3}))
+    assert starts_and_ends(timeline) == [(0, 5), (5, 7), (0, 5), (7, 13), (0, 1)]
 
 
 def test_a_more_urgent_narrow_task_goes_before_a_wide_one():
@@ -82,11 +82,11 @@ def test_lanes_that_become_free_at_one_instant_are_counted_together():
     assert lanes_of(timeline)["t2"] == (0, 1)
 
 
-def test_the_gate_passes_on_from_one_wide_task_to_the_next():
-    # lane 0  A B B C C C D      B and C take both lanes, in rank order; D comes last although
-    # lane 1  . B B C C C .      lane 1 is free at 0: first B, then C closes the gate.
-    timeline = run(cpu_only([1, 2, 3, 1], lanes=2, widths={1: 2, 2: 2}))
-    assert starts_and_ends(timeline) == [(0, 1), (1, 3), (3, 6), (6, 7)]
+def test_wide_tasks_follow_each_other():
+    # lane 0  A B B C C C D D    B and C take both lanes, in rank order; D comes last although
+    # lane 1  . B B C C C . .    lane 1 is free at 0: it would delay B.
+    timeline = run(cpu_only([1, 2, 3, 2], lanes=2, widths={1: 2, 2: 2}))
+    assert starts_and_ends(timeline) == [(0, 1), (1, 3), (3, 6), (6, 8)]
 
 
 def test_a_wide_task_that_is_not_ready_closes_no_gate():
@@ -99,10 +99,10 @@ def test_a_wide_task_that_is_not_ready_closes_no_gate():
 
 
 def test_a_wide_task_without_duration_still_needs_its_lanes():
-    # lane 0  A A A              B takes no time but both lanes: it passes at 3, when A is done,
-    # lane 1  . . . C            and C, gated behind it, starts at that same instant on lane 0.
-    timeline = run(cpu_only([3, 0, 1], lanes=2, widths={1: 2}))
-    assert starts_and_ends(timeline) == [(0, 3), (3, 3), (3, 4)]
+    # lane 0  A A A C C C C      B takes no time but both lanes: it passes at 3, when A is done,
+    # lane 1  . . .              and C, behind it, starts at that same instant on lane 0.
+    timeline = run(cpu_only([3, 0, 4], lanes=2, widths={1: 2}))
+    assert starts_and_ends(timeline) == [(0, 3), (3, 3), (3, 7)]
 
 
 def test_fifo_and_priority_differ_where_two_wide_tasks_wait():
@@ -146,7 +146,7 @@ def test_a_width_is_that_of_the_device_where_the_task_runs():
 def test_a_wide_task_waits_for_its_copy_and_then_for_its_lanes():
     # GPU: A until 10. Its 20 bytes hold the link for 3 + 20 ns and arrive 5 ns later, at 38.
     # CPU lane 0: C 0..30, D 30..60; lane 1: E 0..40. At 38 B (width 2, most urgent) is ready and
-    # closes the gate when a lane comes free, at 40; both are free at 60. F waits behind it.
+    # waits when a lane comes free, at 40; both are free at 60. F, which ends at 45, goes before it.
     problem = cpu_gpu(
         [(99, 10), (7, 99), (30, 99), (30, 99), (40, 99), (5, 99)],
         [(0, [1], 20)],
@@ -163,7 +163,7 @@ def test_a_wide_task_waits_for_its_copy_and_then_for_its_lanes():
         (0, 0, 30),
         (0, 30, 60),
         (0, 0, 40),
-        (0, 67, 72),
+        (0, 40, 45),
     ]
 
 

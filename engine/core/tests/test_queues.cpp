@@ -62,6 +62,13 @@ PlanPtr flat(const MachineOwner& machine, std::uint32_t nodes) {
   return builder.build();
 }
 
+Task exchanged(ReadyQueue& queue, Run& run, std::span<const std::uint32_t> positions) {
+  Task task;
+  ReadyQueue::Taker anyone;
+  CHECK(queue.exchange(run, positions, task, anyone));
+  return task;
+}
+
 /// A run that nobody executes.
 std::unique_ptr<Run> idle_run(const PlanPtr& plan, int priority, std::int64_t deadline_ns,
                               std::uint64_t arrival) {
@@ -122,7 +129,7 @@ TEST(ready_queue_keeps_the_exact_order_of_runs_and_ranks) {
         break;
       case 1:
         if (const auto positions = pushed(run); !positions.empty())
-          CHECK(take_expected(queue.exchange(run, positions)));
+          CHECK(take_expected(exchanged(queue, run, positions)));
         break;
       default:
         CHECK(queue.pop(task) != expected.empty());
@@ -155,7 +162,7 @@ TEST(ready_queue_hands_every_node_over_once) {
         if (i % 8 == 0)
           queue.push(*runs[t], positions);
         else
-          note(queue.exchange(*runs[t], positions));
+          note(exchanged(queue, *runs[t], positions));
       }
     });
     threads.emplace_back([&] {
