@@ -5,11 +5,16 @@ both are so where other programs hold the cores, and say nothing of the code.
 """
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
 # Most tests are about the plan that is measured; those of the first answers say "background".
 os.environ["SURPLUS_TUNE"] = "now"
+
+# Who starts the tests in the background of a script has them ignore Ctrl-C, and what they start
+# would inherit that: tests of Ctrl-C then wait in vain.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
