@@ -18,6 +18,7 @@ from engine.pipeline.progress import ProgressCallback as ProgressCallback
 from engine.pipeline.progress import no_progress as no_progress
 from engine.profiling.costs import problem_of
 from engine.profiling.devices import DeviceSpec
+from engine.profiling.disturbance import Watch
 from engine.profiling.planning_time import UNLIMITED, PlanningTime
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
@@ -127,6 +128,7 @@ def measure(
         progress=progress,
         open_machine=partial(open_machine, reopens=reopens),
         limit=limit,
+        watch=Watch(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from engine.dfg.graph import Graph
 from engine.errors import ExecutionError, one_line
 from engine.native import open_session
 from engine.profiling.calibrate import Step, initial_values
+from engine.profiling.disturbance import Watch
 from engine.profiling.machine import machine_fingerprint
 from engine.profiling.store import TimingStore
 from engine.profiling.timing import Timing
@@ -87,15 +89,24 @@ class CpuProfiler:
         Asked first; told what was measured.
     timer : Timer
         Measures; injected by tests.
+    watch : Watch, optional
+        Says what others took of the cores meanwhile. What was measured on a disturbed machine is
+        measured again when it is found on a quiet one. Without it the machine counts as quiet.
     """
 
     def __init__(
-        self, graph: Graph, store: TimingStore, params: ProfilingParams, timer: Timer = core_timer
+        self,
+        graph: Graph,
+        store: TimingStore,
+        params: ProfilingParams,
+        timer: Timer = core_timer,
+        watch: Watch | None = None,
     ) -> None:
         self._graph = graph
         self._store = store
         self._params = params
         self._timer = timer
+        self._watch = watch
         self._fingerprint = machine_fingerprint()
         overhead = self._remembered("least session overhead", 1, self._trivial)
         self.session_overhead_ns = max(0, overhead.ns - _OPERATOR_NS)
@@ -134,10 +145,17 @@ class CpuProfiler:
     def _remembered(self, what: str, width: int, measure: Callable[[], Timing]) -> Timing:
         key = f"{what}|cpu|{width}|{self._fingerprint}"
         known = self._store.get(key)
-        if known is None:
+        if known is None or (self._store.is_provisional(key) and self._is_quiet_since()):
+            began_ns = time.monotonic_ns()
             known = measure()
-            self._store.put(key, known)
+            self._store.put(key, known, provisional=not self._is_quiet_since(began_ns))
         return known
+
+    def _is_quiet_since(self, time_ns: int | None = None) -> bool:
+        """Whether nobody took the cores since then; lately, if no time is given."""
+        if self._watch is None:
+            return True
+        return self._watch.lately(time_ns or time.monotonic_ns()).is_quiet
 
     def _measure(
         self,

@@ -13,6 +13,7 @@ from engine.errors import ExecutionError, PlanningTimeError
 from engine.profiling.calibrate import Step, calibrate
 from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
 from engine.profiling.devices import DeviceSpec
+from engine.profiling.disturbance import Watch
 from engine.profiling.links import host_links, link_figures, through_host
 from engine.profiling.machine import this_machine
 from engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
@@ -63,6 +64,7 @@ def profile_graph(
     timer: Timer = core_timer,
     open_machine: OpenMachine | None = None,
     limit: PlanningTime = UNLIMITED,
+    watch: Watch | None = None,
 ) -> Profile:
     """Service time of every task on every device and width, and the size of every tensor.
 
@@ -76,6 +78,8 @@ def profile_graph(
         Starts the machine on which a GPU is measured.
     limit : PlanningTime
         When to give up.
+    watch : Watch, optional
+        Says how disturbed the CPU's times are (``CpuProfiler``).
 
     Raises
     ------
@@ -94,7 +98,7 @@ def profile_graph(
     store = TimingStore(cache)
     try:
         with ExitStack() as stack:
-            cpu = CpuProfiler(graph, store, params, timer)
+            cpu = CpuProfiler(graph, store, params, timer, watch)
             gpus = {
                 spec.name: stack.enter_context(_OPENS[spec.kind](spec, graph, store, open_machine))
                 for spec in specs

@@ -11,8 +11,9 @@ from engine.profiling.timing import Timing
 
 _log = logging.getLogger(__name__)
 
-_FILE = "timings-1.sqlite"
-_SCHEMA = "CREATE TABLE IF NOT EXISTS timings (key TEXT PRIMARY KEY, ns INTEGER, mad_ns INTEGER)"
+_FILE = "timings-2.sqlite"
+_SCHEMA = """CREATE TABLE IF NOT EXISTS timings
+    (key TEXT PRIMARY KEY, ns INTEGER, mad_ns INTEGER, provisional INTEGER)"""
 
 
 class TimingStore:
@@ -27,31 +28,40 @@ class TimingStore:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._known: dict[str, Timing] = {}
+        self._known: dict[str, tuple[Timing, bool]] = {}
         self._database = None if folder is None else _open(private_folder(folder) / _FILE)
 
     def get(self, key: str) -> Timing | None:
         """The time stored under ``key``."""
+        found = self._find(key)
+        return None if found is None else found[0]
+
+    def is_provisional(self, key: str) -> bool:
+        """Whether the time stored under ``key`` is to be taken again on a quiet machine."""
+        found = self._find(key)
+        return found is not None and found[1]
+
+    def put(self, key: str, timing: Timing, provisional: bool = False) -> None:
+        """Remember a time; the later one wins."""
+        self._known[key] = timing, provisional
+        if self._database is not None:
+            try:
+                row = (key, timing.ns, timing.mad_ns, provisional)
+                self._database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?)", row)
+            except sqlite3.Error as error:
+                self._give_up(error)
+
+    def _find(self, key: str) -> tuple[Timing, bool] | None:
         if key not in self._known and self._database is not None:
             try:
-                query = "SELECT ns, mad_ns FROM timings WHERE key = ?"
+                query = "SELECT ns, mad_ns, provisional FROM timings WHERE key = ?"
                 row = self._database.execute(query, (key,)).fetchone()
             except sqlite3.Error as error:
                 self._give_up(error)
                 row = None
             if row is not None:
-                self._known[key] = Timing(*map(int, row))
+                self._known[key] = Timing(int(row[0]), int(row[1])), bool(row[2])
         return self._known.get(key)
-
-    def put(self, key: str, timing: Timing) -> None:
-        """Remember a time; the later one wins."""
-        self._known[key] = timing
-        if self._database is not None:
-            try:
-                row = (key, timing.ns, timing.mad_ns)
-                self._database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?)", row)
-            except sqlite3.Error as error:
-                self._give_up(error)
 
     def close(self) -> None:
         """Write what is pending."""

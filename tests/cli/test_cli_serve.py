@@ -75,7 +75,7 @@ def test_serve_twice(cli_folder: Path, tmp_path: Path, image: np.ndarray) -> Non
     assert re.search(r"digits: \d+ segments .* predicted makespan .* lower bound ", err)
     plans = {p: p.read_bytes() for p in (tmp_path / "cache").glob("*/plan-*.json")}
     assert len(plans) == 1
-    times = tmp_path / "cache" / "timings-1.sqlite"
+    times = tmp_path / "cache" / "timings-2.sqlite"
     times.unlink()
     with _served(tmp_path / "cache", path) as (process, address, _):
         assert np.array_equal(_infer(address, "digits", image), first)

@@ -1,4 +1,5 @@
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from engine.dfg.onnx_reader import read
 from engine.errors import ExecutionError, InputError, ProfileError
 from engine.profiling.calibrate import calibrate, random_inputs
 from engine.profiling.costs import problem_of
+from engine.profiling.counters import Counters
 from engine.profiling.cpu_profiler import OVERHEAD_TRIES, ProfilingParams
 from engine.profiling.devices import parse_devices
+from engine.profiling.disturbance import Watch
 from engine.profiling.profile import Profile, TensorProfile
 from engine.profiling.profiler import profile_graph
 from engine.profiling.store import TimingStore
@@ -116,6 +119,40 @@ def test_second_profile_measures_nothing(graph, tmp_path: Path) -> None:
     assert second.calls == 0
     assert a.tasks == b.tasks
     assert a.whole_model == b.whole_model
+
+
+class Cores:
+    """Two cores of which another process takes one, while ``taken``."""
+
+    def __init__(self) -> None:
+        self.taken = True
+
+    def watch(self) -> Watch:
+        return Watch(self._read, cores=2)
+
+    def _read(self) -> Counters:
+        now_ns = time.monotonic_ns()
+        return Counters(now_ns, 0, 2, now_ns if self.taken else 0, 0, {})
+
+
+def test_what_was_measured_beside_others_is_measured_again_when_they_are_gone(
+    graph, tmp_path: Path
+) -> None:
+    cores = Cores()
+
+    def calls() -> int:
+        timer = CountingTimer()
+        store = tmp_path / "store"
+        profile_graph(graph, DEVICES, INPUTS, cache=store, timer=timer, watch=cores.watch())
+        return timer.calls
+
+    first = calls()
+    cores.taken = False
+    again = calls()
+    assert 0 < again <= first
+    assert calls() == 0
+    cores.taken = True
+    assert calls() == 0  # what a quiet machine told holds on a busy one, too
 
 
 def test_what_takes_seconds_is_not_repeated(graph) -> None:
@@ -286,7 +323,7 @@ def test_random_inputs(graph) -> None:
 
 
 def test_store_survives_damage_and_unwritable_folders(tmp_path: Path) -> None:
-    (tmp_path / "timings-1.sqlite").write_bytes(b"no database, " * 100)
+    (tmp_path / "timings-2.sqlite").write_bytes(b"no database, " * 100)
     store = TimingStore(tmp_path)
     store.put("k", Timing(5, 1))
     store.close()
