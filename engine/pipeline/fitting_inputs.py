@@ -6,6 +6,7 @@ sizes, counts. So one of these is changed at a time, and what lets more of the g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from engine.dfg.extract import extract
 from engine.dfg.graph import Graph
 from engine.errors import EngineError
 from engine.native import open_session
-from engine.profiling.calibrate import dim_key, initial_values, random_inputs
+from engine.profiling.calibrate import dim_key, initial_values, made_up_shape, random_inputs
 
 Array = np.ndarray[Any, Any]
 Choice = tuple[tuple[str, ...], int | str]
@@ -26,6 +27,12 @@ _MOST_RUNS = 100_000
 """Of single tasks: graphs of many are not asked so often."""
 
 _MOST_SIZE = 4096
+_MOST_ELEMENTS = 1 << 24
+"""Of all inputs together: a few open dimensions of one size soon make more than there is memory."""
+
+_MOST_BYTES = 1 << 30
+"""Of what the tasks have made: the rest is not run then."""
+
 _USUAL = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 32)
 
 
@@ -118,24 +125,37 @@ class _Search:
 
     def _reached(self) -> int:
         """How many tasks run, of those whose inputs are made."""
+        if self._is_too_large():
+            return 0
         self._left -= 1
         try:
             values: dict[str, Any] = initial_values(self._graph, self._inputs())
         except EngineError:
             return 0
-        return sum(_runs(session, values) for session in self._sessions)
+        reached = made_bytes = 0
+        for session in self._sessions:
+            made = _made_by(session, values) if made_bytes <= _MOST_BYTES else None
+            if made is not None:
+                values |= made
+                made_bytes += sum(value.nbytes for value in made.values())
+                reached += 1
+        return reached
+
+    def _is_too_large(self) -> bool:
+        sizes = {**self._sizes, **self._known}
+        shapes = (made_up_shape(tensor, sizes) for tensor in self._graph.summary.inputs)
+        return bool(self._sizes) and sum(map(math.prod, shapes)) > _MOST_ELEMENTS
 
 
-def _runs(session: Any, values: dict[str, Any]) -> bool:
-    """Whether a task runs; then its outputs are among the values."""
+def _made_by(session: Any, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a task makes; None where it does not run."""
     if not values.keys() >= set(session.input_names):
-        return False
+        return None
     try:
         made = session.run({name: values[name] for name in session.input_names})
     except (RuntimeError, MemoryError):
-        return False
-    values.update(zip(session.output_names, made, strict=True))
-    return True
+        return None
+    return dict(zip(session.output_names, made, strict=True))
 
 
 def _sizes(graph: Graph) -> Sequence[int]:

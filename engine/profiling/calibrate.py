@@ -211,13 +211,18 @@ def dim_key(tensor: Tensor, axis: int) -> str:
     return dim if isinstance(dim, str) else f"{tensor.name}.{axis}"
 
 
-def _random(tensor: Tensor, dims: Mapping[str, int], rng: np.random.Generator) -> Array:
-    if tensor.kind is not ValueKind.TENSOR:
-        raise InputError(f"input {tensor.name!r} is a {tensor.kind}: example inputs are needed")
-    shape = tuple(
+def made_up_shape(tensor: Tensor, dims: Mapping[str, int]) -> tuple[int, ...]:
+    """Its shape with sizes of open dimensions by ``dim_key``; others are 1."""
+    return tuple(
         dim if isinstance(dim, int) else dims.get(dim_key(tensor, axis), 1)
         for axis, dim in enumerate(tensor.shape or ())
     )
+
+
+def _random(tensor: Tensor, dims: Mapping[str, int], rng: np.random.Generator) -> Array:
+    if tensor.kind is not ValueKind.TENSOR:
+        raise InputError(f"input {tensor.name!r} is a {tensor.kind}: example inputs are needed")
+    shape = made_up_shape(tensor, dims)
     if tensor.elem_type == TensorProto.STRING:
         return np.full(shape, "a", dtype=object)
     try:

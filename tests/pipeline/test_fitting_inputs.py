@@ -33,6 +33,8 @@ TAKEN = {
     " { y = Slice(x, a, b, c, d) }",
     "distance": "g (int64 a, int64 b, int64 c) => (int64[n] y) { y = Range(a, b, c) }",
     "repeats": "g (float[2,3] x, int64[2] r) => (float[a,b] y) { y = Tile(x, r) }",
+    "one size of many": "g (float[a,b,c,d] x) => (float[1,3] y)"
+    " { f = Flatten<axis=0>(x) y = MatMul(f, wide) }",
     "a length of a text": "g (int64[n,length] x) => (float[n,length,2] y)"
     " { e = Gather(table, x) y = Add(e, places) }",
 }
@@ -41,7 +43,7 @@ TAKEN = {
 def _model(text: str) -> onnx.ModelProto:
     model = onnx.parser.parse_model(HEADER + text)
     rng = np.random.default_rng(0)
-    shapes = {"w": (7, 3), "table": (2, 2), "places": (9, 2)}
+    shapes = {"w": (7, 3), "table": (2, 2), "places": (9, 2), "wide": (960, 3)}
     if "two inputs" in text or "MatMul(x, z)" in text:
         shapes["w"] = (6, 3)
     del model.graph.initializer[:]
