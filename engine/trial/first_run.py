@@ -13,8 +13,11 @@ from engine.time_limit import left_s
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
-_FORMAT = 1
+_FORMAT = 2
 """Counts up when trials find out more."""
+
+_LOOKED_AT_BYTES = 16 << 20
+"""Of a file: its operators stand before its weights."""
 
 
 def require_harmless(path: Path, digest: str, cache: Path) -> None:
@@ -58,7 +61,7 @@ def harmless_at_first(path: Path) -> Iterator[None]:
     ModelError
         As above.
     """
-    trial = ForkedTrial(path, _quick())
+    trial = ForkedTrial(path, _quick(path))
     try:
         if not trial.opened():
             _refuse(path, trial.verdict())
@@ -82,12 +85,24 @@ def _tried(path: Path) -> Verdict:
         trial.end()
 
 
-def _quick() -> TrialParams:
+def _quick(path: Path) -> TrialParams:
     """Opened in half the time: constants are folded, but kernels of all levels not chosen nor their
     weights packed. Who measures the model tries it at its full level.
+
+    What is quantised is tried at that at once: its kernels are others then, and do not all do well
+    with nothing.
     """
     config = {"session.disable_prepacking": "1"}
-    return TrialParams(limit_s=left_s() or 0, level="basic", config=config)
+    level = "all" if _is_quantised(path) else "basic"
+    return TrialParams(limit_s=left_s() or 0, level=level, config=config)
+
+
+def _is_quantised(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b"QuantizeLinear" in file.read(_LOOKED_AT_BYTES)
+    except OSError:  # whoever opens it says so
+        return False
 
 
 def _refuse(path: Path, verdict: Verdict) -> None:

@@ -75,7 +75,8 @@ class TrialParams:
     limit_s : float
         Seconds after which the child is ended; 0 is no limit.
     width : int
-        Threads of its session.
+        Threads of its session: with several, kernels share work out that a single one just does,
+        and some fail there.
     level : str
         Of optimisation.
     config : mapping
@@ -85,7 +86,7 @@ class TrialParams:
     """
 
     limit_s: float = 0.0
-    width: int = 1
+    width: int = 2
     level: str = "all"
     config: Mapping[str, str] = field(default_factory=dict)
     save: str = ""

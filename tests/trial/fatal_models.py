@@ -48,6 +48,31 @@ def convolution(path: Path) -> Path:
     return _saved(path, [helper.make_node("Conv", ["x", "w"], ["y"])], ends, {})
 
 
+def fused(path: Path) -> Path:
+    """A product of nothing by nothing, which several threads share out once it is of integers."""
+    nodes = [
+        helper.make_node("Compress", ["x", "none"], ["nothing"], axis=0),
+        *(
+            helper.make_node(f"{op}Linear", [value, scale, "zero"], [made])
+            for side, scale in (("a", "scale"), ("b", "other scale"))
+            for op, value, made in (
+                ("Quantize", "nothing", f"integers {side}"),
+                ("Dequantize", f"integers {side}", side),
+            )
+        ),
+        helper.make_node("Mul", ["a", "b"], ["product"]),
+        helper.make_node("QuantizeLinear", ["product", "scale", "zero"], ["integers"]),
+        helper.make_node("DequantizeLinear", ["integers", "scale", "zero"], ["y"]),
+    ]
+    weights = {
+        "none": np.zeros(1, np.bool_),
+        "scale": np.array(0.5, np.float32),
+        "other scale": np.array(0.25, np.float32),
+        "zero": np.array(3, np.int8),
+    }
+    return _saved(path, nodes, {"x": (TensorProto.FLOAT, ["n", 1])}, weights)
+
+
 def plain(path: Path) -> Path:
     """Operators that do well with nothing."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("Relu", ["t"], ["y"])]

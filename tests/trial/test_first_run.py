@@ -29,6 +29,14 @@ def test_a_model_that_ends_its_process_is_refused(tune: str, devices: str, tmp_p
             engine.load(path, devices, cache=tmp_path / "cache", tune=tune)
 
 
+@pytest.mark.parametrize("tune", ["now", "background"])
+def test_what_ends_the_process_only_fused_and_by_several_threads(tune: str, tmp_path: Path) -> None:
+    path = fatal_models.fused(tmp_path / "fused.onnx")
+    assert Trial(path, params=TrialParams(width=1)).verdict().end is End.OK
+    with pytest.raises(ModelError, match=r"fused.onnx: refused: run for the first.*SIGSEGV"):
+        engine.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+
+
 def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials: list[Path] = []
 
