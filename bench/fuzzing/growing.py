@@ -150,10 +150,12 @@ class Growing:
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
 
 
-def run_plain(model: bytes, inputs: dict[str, Array], level: str = "ORT_DISABLE_ALL") -> list[Any]:
-    """What ONNX Runtime's own Python package answers, on one thread."""
+def run_plain(
+    model: bytes, inputs: dict[str, Array], level: str = "ORT_DISABLE_ALL", threads: int = 1
+) -> list[Any]:
+    """What ONNX Runtime's own Python package answers."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.log_severity_level = 4
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

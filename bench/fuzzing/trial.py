@@ -67,7 +67,7 @@ def try_out(grown: Grown, report: Any = lambda _: None) -> Outcome:
     content = grown.model.SerializeToString()
     report("plain")
     try:
-        expected = run_plain(content, grown.inputs, "ORT_ENABLE_ALL")
+        expected = run_plain(content, grown.inputs, "ORT_ENABLE_ALL", threads=2)
     except Exception as error:
         return Outcome(grown.seed, "unusable", "plain", _kind_of(error), str(error))
     names = [value.name for value in grown.model.graph.output]
