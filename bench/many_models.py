@@ -22,8 +22,8 @@ from onnx import helper, numpy_helper
 
 from bench import result_file
 from bench.built_models import FOLDER
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.profiling.devices import available_cores
 from engine.runtime.machines import machine_for
 from engine.runtime.memory import MappedFiles, ProcessMemory, thread_count

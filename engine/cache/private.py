@@ -9,9 +9,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shutil
 import stat
-import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -107,6 +105,9 @@ def make_unchanging(path: Path) -> None:
 
 def temporary_folder() -> Path:
     """A private folder that goes when the process ends."""
+    import shutil  # few need one
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix="surplus-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

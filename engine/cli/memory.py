@@ -35,7 +35,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure in fresh processes and print."""
-    from engine.pipeline.load import load_with
+    from engine.pipeline.loading import load_with
     from engine.pipeline.memory_report import memory_report
 
     if args.queries < 1:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
-    from engine.pipeline.load import load_with
+    from engine.pipeline.loading import load_with
     from engine.pipeline.making import load_placed
 
     params = asked_params(

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
     from engine.cli.descriptors import use_all_descriptors
     from engine.cli.server_run import Ended, serve
-    from engine.pipeline.load_params import tune_by_default
+    from engine.pipeline.tune_by_default import tune_by_default
     from engine.serving.repository import find_models
 
     server = _server_params(args)

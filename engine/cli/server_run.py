@@ -16,7 +16,8 @@ from engine.cli.unless_stopped import unless_stopped
 from engine.errors import ConfigError, EngineError
 from engine.pipeline.executor import ModelExecutor
 from engine.pipeline.lazy import LazyExecutor, LazyModel
-from engine.pipeline.load import LoadParams, load_with
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.profiling.devices import available_cores
 from engine.serving.executor import Executor, TensorSpec
 from engine.serving.repository import RepositoryEntry

@@ -59,6 +59,13 @@ class FileHashes:
             return True  # who reads it says why
         return stat.st_size < _SMALL_BYTES or _recall(self._note(file), _state(stat)) is not None
 
+    def is_known(self, file: Path) -> bool:
+        """Whether a model in this file was read before, or cannot be, as far as is told at once."""
+        try:
+            return self.is_quick(file) and self.parts(self.digest(file)) is not None
+        except OSError:
+            return True  # who reads it says why
+
     def _note(self, file: Path) -> Path:
         return self._folder / hashlib.sha256(os.fsencode(file.absolute())).hexdigest()
 
@@ -78,6 +85,11 @@ class FileHashes:
 
     def _remember(self, note: Path, state: list[int], digest: str) -> None:
         write_note(private_folder(self._folder) / note.name, {"state": state, "sha256": digest})
+
+
+def hashes_in(cache_folder: Path) -> FileHashes:
+    """Hashes of users' files that the cache remembers."""
+    return FileHashes(cache_folder / "hashes")
 
 
 def _state(stat: os.stat_result) -> list[int]:

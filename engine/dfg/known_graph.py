@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.cache.private import private_folder
 from engine.cache.sealed_file import is_intact
 from engine.dfg.content import Content
-from engine.dfg.file_hashes import FileHashes
+from engine.dfg.file_hashes import hashes_in
 from engine.dfg.graph import Graph
 from engine.dfg.source_hash import known_source_hash
 from engine.dfg.summary import Summary, read_summary
@@ -60,11 +60,6 @@ def folder_of(digest: str, cache_folder: Path) -> Path:
 def is_whole(folder: Path) -> bool:
     """Whether the folder holds a graph, and all of it is what was written."""
     return is_intact(folder / MODEL_FILE)
-
-
-def hashes_in(cache_folder: Path) -> FileHashes:
-    """Hashes of users' files that the cache remembers."""
-    return FileHashes(cache_folder / "hashes")
 
 
 def _content(folder: Path) -> Content:

@@ -16,7 +16,7 @@ from engine.cache.proven_files import keep_notes
 from engine.cache.sealed_file import read_sealed, sealed
 from engine.dfg.build import content_of
 from engine.dfg.content import Content
-from engine.dfg.file_hashes import FileHashes
+from engine.dfg.file_hashes import FileHashes, hashes_in
 from engine.dfg.graph import Graph
 from engine.dfg.known_graph import (
     MODEL_FILE,
@@ -24,7 +24,6 @@ from engine.dfg.known_graph import (
     WEIGHTS_FILE,
     folder_of,
     graph_of,
-    hashes_in,
     is_whole,
     known_graph,
     summarised,

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engine.pipeline.executor import ModelExecutor, tensor_spec
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.pipeline.stages import read_tried
 from engine.runtime.future import Future
 from engine.runtime.inputs import Array, input_specs, output_specs

@@ -13,8 +13,8 @@ from typing import Any
 
 from engine.errors import EngineError, one_line
 from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.runtime.unread import Unread

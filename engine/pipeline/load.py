@@ -1,31 +1,24 @@
-"""``engine.load``: from an ONNX file to a model that answers, reusing what is in the cache."""
+"""``engine.load``: from an ONNX file to a model that answers.
+
+What it needs is imported beside what takes as long: the first run of a file that is new.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from dataclasses import fields
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.cache_folder import cache_folder
-from engine.dfg.graph import Graph
-from engine.dfg.known_graph import hashes_in, known_graph
-from engine.errors import DeviceLostError, EngineError, one_line
+from engine.dfg.file_hashes import hashes_in
 from engine.native import load_runtime
 from engine.pipeline.beside import beside
-from engine.pipeline.example_sizes import inputs_in_question
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import open_stored, path_of
 from engine.pipeline.progress import ProgressCallback, no_progress
-from engine.runtime.model import Model
+from engine.pipeline.tune_by_default import tune_by_default
 
-__all__ = ["LoadParams", "load", "load_with"]
-
-_log = logging.getLogger(__name__)
-
-_OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
+if TYPE_CHECKING:
+    from engine.runtime.model import Model
 
 
 def load(
@@ -59,102 +52,19 @@ def load(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    own = {name: options.pop(name) for name in _OWN if name in options}
-    params = LoadParams(devices=devices, policy=policy, options=options, **own)
-    return load_with(path, params, inputs, progress)
+    beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
+    with _tried_ahead(Path(path).absolute(), options):
+        from engine.pipeline.loading import load_with, params_of
+
+        return load_with(path, params_of(devices, policy, options), inputs, progress)
 
 
-def load_with(
-    path: str | Path,
-    params: LoadParams,
-    inputs: Mapping[str, Any] | None = None,
-    progress: ProgressCallback = no_progress,
-) -> Model:
-    """``load`` with its settings in one object.
+def _tried_ahead(path: Path, options: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Begin to try a file that looks new; where that is not needed after all, it is ended."""
+    answers_first = options.get("tune", tune_by_default()) == "background"
+    cache = Path(options.get("cache") or cache_folder())
+    if not answers_first or hashes_in(cache).is_known(path):
+        return nullcontext()
+    from engine.trial.first_run import begun_ahead  # starts processes
 
-    A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
-
-    Raises
-    ------
-    DeviceLostError
-        If a device was lost and there is no other way to go; it says which and when.
-    EngineError
-        One of engine/errors.py, naming what is wrong.
-    """
-    ways = params.after_losses()
-    while True:
-        try:
-            with params.load_limit(path):
-                model = _loaded(path, params, inputs, progress)
-            model.limit_queries(params.query_limit_ns())
-            return model
-        except EngineError as error:
-            is_loss = isinstance(error, DeviceLostError) or params.has_lost()
-            following = next(ways, None) if is_loss else None
-            if following is None:
-                raise
-            params = following
-            _log.warning("%s: %s; it is loaded on %s", path, one_line(error), params.devices)
-
-
-def _loaded(
-    path: str | Path,
-    params: LoadParams,
-    inputs: Mapping[str, Any] | None,
-    progress: ProgressCallback,
-) -> Model:
-    load_runtime()
-    params.close_lost()
-    graph, first = _known_and_first(Path(path).absolute(), params, inputs)
-    sizes = None if graph is None else inputs_in_question(graph, path, inputs)
-    if graph is not None and sizes is not None and params.uses_stored:
-        model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
-        if model is not None:
-            _measure_again(model, Path(path).absolute(), params, inputs)
-            return model
-    if params.answers_first:
-        from engine.pipeline.first_answer import open_first  # starts a process
-        from engine.pipeline.learning import learn
-
-        first = first or open_first(Path(path).absolute(), params, inputs)
-        if first is not None:
-            learn(first, Path(path).absolute(), params, inputs)
-            return first
-    from engine.pipeline.making import make  # all of ONNX and of planning
-
-    return make(path, params, inputs, progress, known=None if sizes is None else graph)
-
-
-def _measure_again(
-    model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
-) -> None:
-    """Have all plans compared anew beside a provisional one, in idle time.
-
-    In service only those are tried that keep its bits.
-    """
-    judgement = model.judgement
-    if judgement is not None and judgement.provisional and params.answers_first:
-        from engine.pipeline.learning import learn  # starts a process
-
-        learn(model, path, params, inputs, tune="again")
-
-
-def _known_and_first(
-    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
-) -> tuple[Graph | None, Model | None]:
-    """The graph, if it was read before; where it takes a while to know that, what answers first.
-
-    A hash of 100 MB takes as long as opening them.
-    """
-    cache = params.cache or cache_folder()
-    find = partial(known_graph, path, cache)
-    if not params.answers_first or hashes_in(cache).is_quick(path):
-        return find(), None
-    from engine.pipeline.first_answer import open_first
-
-    found = beside(find)
-    try:
-        first = open_first(path, params, inputs)
-    finally:
-        graph = found()
-    return graph, first
+    return begun_ahead(path)

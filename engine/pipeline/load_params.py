@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import _core
 from engine.errors import ConfigError, ModelError
+from engine.pipeline.tune_by_default import tune_by_default
 from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
 from engine.runtime.device_loss import OnDeviceLoss, Recovery
 from engine.runtime.emulation_params import EmulationParams
@@ -29,14 +29,6 @@ _POLICY = "comm_sd"
 
 
 _TUNE = ("background", "now", "again")
-
-TUNE_VARIABLE = "SURPLUS_TUNE"
-"""Environment variable that says when models are measured, where a program does not."""
-
-
-def tune_by_default() -> str:
-    """What ``SURPLUS_TUNE`` says, or in the background."""
-    return os.environ.get(TUNE_VARIABLE) or _TUNE[0]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import Any
 
 from engine import native
 from engine.errors import ExecutionError
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
 from engine.values import to_value
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.dfg.graph import Graph
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.pipeline.memory_probe import ProbeParams, probe_apart
 from engine.runtime.activations import planned_activations
 

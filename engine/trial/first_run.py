@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,11 +11,15 @@ from engine.cache.notes import read_note, write_note
 from engine.errors import ModelError
 from engine.native import load_runtime
 from engine.time_limit import left_s
+from engine.trial.servers import SERVERS
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
 _FORMAT = 2
 """Counts up when trials find out more."""
+
+_thread = threading.local()
+"""``ahead``: the file that is tried for the calling thread, and its trial."""
 
 _LOOKED_AT_BYTES = 16 << 20
 """Of a file: its operators stand before its weights."""
@@ -50,6 +55,22 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
 
 
 @contextmanager
+def begun_ahead(path: Path) -> Iterator[None]:
+    """Begin to try a file now that ``harmless_at_first`` asks for within, in the same thread.
+
+    If nobody does, it is ended.
+    """
+    SERVERS.start()  # while the file is looked at
+    trial = ForkedTrial(path, _quick(path))
+    _thread.ahead = path, trial
+    try:
+        yield
+    finally:
+        _thread.ahead = None
+        trial.end()
+
+
+@contextmanager
 def harmless_at_first(path: Path) -> Iterator[None]:
     """The same of a file whose hash nobody has taken yet, around what opens it; nothing is kept.
 
@@ -61,7 +82,8 @@ def harmless_at_first(path: Path) -> Iterator[None]:
     ModelError
         As above.
     """
-    trial = ForkedTrial(path, _quick(path))
+    trial = _taken(path) or ForkedTrial(path, _quick(path))
+    trial.limit(left_s() or 0)
     try:
         if not trial.opened():
             _refuse(path, trial.verdict())
@@ -75,6 +97,14 @@ def harmless_at_first(path: Path) -> Iterator[None]:
             raise failure
     finally:
         trial.end()
+
+
+def _taken(path: Path) -> ForkedTrial | None:
+    begun: tuple[Path, ForkedTrial] | None = getattr(_thread, "ahead", None)
+    if begun is None or begun[0] != path:
+        return None
+    _thread.ahead = None
+    return begun[1]
 
 
 def _tried(path: Path) -> Verdict:
@@ -94,7 +124,7 @@ def _quick(path: Path) -> TrialParams:
     """
     config = {"session.disable_prepacking": "1"}
     level = "all" if _is_quantised(path) else "basic"
-    return TrialParams(limit_s=left_s() or 0, level=level, config=config)
+    return TrialParams(level=level, config=config)
 
 
 def _is_quantised(path: Path) -> bool:

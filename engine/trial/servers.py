@@ -123,6 +123,12 @@ class Servers:
         self._lock = threading.Lock()
         self._idle: list[Server] = []
 
+    def start(self) -> None:
+        """Have one load its library already: a trial is coming."""
+        with self._lock:
+            if not self._idle:
+                self._idle.append(Server())
+
     def begun(self, question: bytes) -> Server:
         """An idle one, or a new one, that forks for a question: to be given back, or ended.
 

@@ -99,12 +99,16 @@ class ForkedTrial:
     """
 
     def __init__(self, model: Path, params: TrialParams) -> None:
-        self._limit_s = params.limit_s
-        self._end_s = time.monotonic() + params.limit_s if params.limit_s else None
+        self.limit(params.limit_s)
         self._question = _question(model, None, params)
         self._server: Server | None = None
         with suppress(ServerEndedError):
             self._server = SERVERS.begun(self._question)
+
+    def limit(self, limit_s: float) -> None:
+        """Give it so many seconds from now on; 0 is no limit."""
+        self._limit_s = limit_s
+        self._end_s = time.monotonic() + limit_s if limit_s else None
 
     def opened(self) -> bool:
         """Wait until the child has opened the model; False if it ends before, or is too slow."""

@@ -22,7 +22,8 @@ import engine
 import models
 from engine.errors import DeviceLostError, ExecutionError
 from engine.pipeline.lazy import LazyModel
-from engine.pipeline.load import LoadParams, load_with
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.pipeline.making import load_placed, tune_with
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model

@@ -16,8 +16,9 @@ from pipeline_subject import Subject
 from engine.dfg.graph import Graph
 from engine.errors import ExecutionError, PlacementError
 from engine.pipeline.companion_search import CompanionSearch
-from engine.pipeline.load import load, load_with
+from engine.pipeline.load import load
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.pipeline.plan_question import question_of
 from engine.pipeline.stages import read_model
 from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan

@@ -17,7 +17,8 @@ from engine.errors import ConfigError, DeviceError, InputError
 from engine.pipeline import choice, opening
 from engine.pipeline import making as module
 from engine.pipeline.choice import choose
-from engine.pipeline.load import LoadParams, load
+from engine.pipeline.load import load
+from engine.pipeline.load_params import LoadParams
 from engine.pipeline.making import load_placed
 from engine.pipeline.placement_file import save_placement
 from engine.pipeline.stages import costs_of, measure, place, read_model

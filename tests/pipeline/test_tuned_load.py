@@ -18,7 +18,8 @@ from pipeline_subject import Subject
 from engine.errors import ConfigError
 from engine.pipeline import making as module
 from engine.pipeline import plan_question
-from engine.pipeline.load import LoadParams, load
+from engine.pipeline.load import load
+from engine.pipeline.load_params import LoadParams
 from engine.pipeline.making import tune_with
 from engine.pipeline.stages import read_model
 from engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan

@@ -13,8 +13,8 @@ from onnx import TensorProto, helper
 
 import models
 from engine.errors import DeviceError
-from engine.pipeline.load import load_with
 from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with
 from engine.profiling.plugins import read_plugin
 
 SHAPE = (64, 64)

@@ -1,0 +1,130 @@
+"""From an ONNX file to a model that answers, reusing what is in the cache."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from engine.cache_folder import cache_folder
+from engine.dfg.file_hashes import hashes_in
+from engine.dfg.graph import Graph
+from engine.dfg.known_graph import known_graph
+from engine.errors import DeviceLostError, EngineError, one_line
+from engine.native import load_runtime
+from engine.pipeline.beside import beside
+from engine.pipeline.example_sizes import inputs_in_question
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.opening import open_stored, path_of
+from engine.pipeline.progress import ProgressCallback, no_progress
+from engine.runtime.model import Model
+
+_log = logging.getLogger(__name__)
+
+_OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
+
+
+def params_of(devices: str, policy: str, options: Mapping[str, Any]) -> LoadParams:
+    """The settings of ``load``: options that are not its own are the policy's."""
+    own = {name: options[name] for name in _OWN if name in options}
+    others = {name: value for name, value in options.items() if name not in own}
+    return LoadParams(devices=devices, policy=policy, options=others, **own)
+
+
+def load_with(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = no_progress,
+) -> Model:
+    """``engine.load`` with its settings in one object.
+
+    A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
+
+    Raises
+    ------
+    DeviceLostError
+        If a device was lost and there is no other way to go; it says which and when.
+    EngineError
+        One of engine/errors.py, naming what is wrong.
+    """
+    ways = params.after_losses()
+    while True:
+        try:
+            with params.load_limit(path):
+                model = _loaded(path, params, inputs, progress)
+            model.limit_queries(params.query_limit_ns())
+            return model
+        except EngineError as error:
+            is_loss = isinstance(error, DeviceLostError) or params.has_lost()
+            following = next(ways, None) if is_loss else None
+            if following is None:
+                raise
+            params = following
+            _log.warning("%s: %s; it is loaded on %s", path, one_line(error), params.devices)
+
+
+def _loaded(
+    path: str | Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    progress: ProgressCallback,
+) -> Model:
+    load_runtime()
+    params.close_lost()
+    graph, first = _known_and_first(Path(path).absolute(), params, inputs)
+    sizes = None if graph is None else inputs_in_question(graph, path, inputs)
+    if graph is not None and sizes is not None and params.uses_stored:
+        model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
+        if model is not None:
+            _measure_again(model, Path(path).absolute(), params, inputs)
+            return model
+    if params.answers_first:
+        from engine.pipeline.first_answer import open_first  # starts a process
+        from engine.pipeline.learning import learn
+
+        first = first or open_first(Path(path).absolute(), params, inputs)
+        if first is not None:
+            learn(first, Path(path).absolute(), params, inputs)
+            return first
+    from engine.pipeline.making import make  # all of ONNX and of planning
+
+    return make(path, params, inputs, progress, known=None if sizes is None else graph)
+
+
+def _measure_again(
+    model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> None:
+    """Have all plans compared anew beside a provisional one, in idle time.
+
+    In service only those are tried that keep its bits.
+    """
+    judgement = model.judgement
+    if judgement is not None and judgement.provisional and params.answers_first:
+        from engine.pipeline.learning import learn  # starts a process
+
+        learn(model, path, params, inputs, tune="again")
+
+
+def _known_and_first(
+    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> tuple[Graph | None, Model | None]:
+    """The graph, if it was read before; where it takes a while to know that, what answers first.
+
+    A hash of 100 MB takes as long as opening them.
+    """
+    cache = params.cache or cache_folder()
+    find = partial(known_graph, path, cache)
+    if not params.answers_first or hashes_in(cache).is_quick(path):
+        return find(), None
+    from engine.pipeline.first_answer import open_first
+
+    found = beside(find)
+    try:
+        first = open_first(path, params, inputs)
+    finally:
+        graph = found()
+    return graph, first
