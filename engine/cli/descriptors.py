@@ -8,6 +8,10 @@ import resource
 _log = logging.getLogger(__name__)
 
 _MOST = 1 << 20
+_OWN = 64  # at the least what a server opens besides: models, cache, trials, event loops
+_OWN_PART = 4  # of all, where that is more
+_FACES = 2
+_FEWEST_CONNECTIONS, _MOST_CONNECTIONS = 8, 4096
 
 
 def use_all_descriptors() -> int:
@@ -25,3 +29,15 @@ def use_all_descriptors() -> int:
             _log.info("the limit of open files stays %d: %s", soft, error)
             return soft
     return max(soft, wanted)
+
+
+def connections_of(limit: int) -> int:
+    """How many connections each of gRPC and HTTP may hold, so that enough is left for the rest.
+
+    Parameters
+    ----------
+    limit : int
+        Of open files.
+    """
+    own = max(_OWN, limit // _OWN_PART)
+    return min(_MOST_CONNECTIONS, max(_FEWEST_CONNECTIONS, (limit - own) // _FACES))

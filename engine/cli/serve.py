@@ -87,13 +87,11 @@ DEVICE_LOST = 75
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
-    from engine.cli.descriptors import use_all_descriptors
     from engine.cli.server_run import Ended, serve
     from engine.pipeline.tune_by_default import tune_by_default
     from engine.serving.repository import find_models
 
     server = _server_params(args)
-    use_all_descriptors()
     if serve_policy.is_meant(args):
         return serve_policy.run(args, server)
     restarts = args.on_device_loss in (None, "restart")
@@ -120,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _server_params(args: argparse.Namespace) -> Any:
+    from engine.cli.descriptors import connections_of, use_all_descriptors
     from engine.serving.server import ServerParams
 
     return ServerParams(
@@ -128,4 +127,5 @@ def _server_params(args: argparse.Namespace) -> Any:
         http_port=args.http_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
+        max_connections=connections_of(use_all_descriptors()),
     )

@@ -16,6 +16,7 @@ from engine.errors import InputError
 from engine.serving import descriptions
 from engine.serving.data_plane import DataPlane
 from engine.serving.descriptions import ServerIdentity
+from engine.serving.http_connections import HttpConnections
 from engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
 from engine.serving.http_status import status_of
 from engine.serving.served_model import ServedModel
@@ -35,15 +36,21 @@ class HttpFace:
         What answers.
     identity : ServerIdentity
         Who answers.
+    connections : HttpConnections
+        Hears which connections ask and are answered.
     """
 
-    def __init__(self, plane: DataPlane, identity: ServerIdentity) -> None:
+    def __init__(
+        self, plane: DataPlane, identity: ServerIdentity, connections: HttpConnections
+    ) -> None:
         self._plane = plane
         self._identity = identity
+        self._connections = connections
 
     def application(self, max_body_bytes: int) -> web.Application:
         """Application to run; a larger body gets 413, an unknown path 404."""
-        application = web.Application(middlewares=[_guarded], client_max_size=max_body_bytes)
+        middlewares = (self._heard, _guarded)
+        application = web.Application(middlewares=middlewares, client_max_size=max_body_bytes)
         add = application.router.add_route
         add("GET", "/v2", self.server_metadata)
         add("GET", "/v2/health/live", self.server_live)
@@ -65,10 +72,11 @@ class HttpFace:
         model = self._plane.admit(*_names(request))
         body = await request.read()
         received_ns = self._plane.clock_ns()
-        asked = decode_request(body, request.headers.get(HEADER_LENGTH), received_ns)
-        answer = await self._plane.infer(
-            model, asked.query, lambda outputs: encode_answer(model, asked, outputs)
-        )
+        with self._connections.answering(request):
+            asked = decode_request(body, request.headers.get(HEADER_LENGTH), received_ns)
+            answer = await self._plane.infer(
+                model, asked.query, lambda outputs: encode_answer(model, asked, outputs)
+            )
         if answer.header_length is None:
             return web.Response(body=answer.body, content_type="application/json")
         return web.Response(
@@ -129,6 +137,11 @@ class HttpFace:
         """Take a model out of service."""
         self._plane.unload(_names(request)[0])
         return web.json_response({})
+
+    @web.middleware
+    async def _heard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self._connections.asked(request)
+        return await handler(request)
 
     def _model(self, request: web.Request) -> ServedModel:
         return self._plane.models.find(*_names(request))

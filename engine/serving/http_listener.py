@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from engine.serving.data_plane import DataPlane
 from engine.serving.descriptions import ServerIdentity
+from engine.serving.http_connections import HttpConnections
 from engine.serving.http_face import HttpFace
 
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
+_WAITING = 128  # connections that the system keeps until they are accepted
 
 
 @dataclass(frozen=True)
@@ -25,35 +30,61 @@ class HttpListener:
 
     port: int
     _runner: web.AppRunner
+    _listening: asyncio.Server
 
     async def stop(self) -> None:
         """Stop listening, let answers be written, close connections."""
+        self._listening.close()
         await self._runner.cleanup()
 
 
 async def listen(
-    plane: DataPlane, identity: ServerIdentity, address: tuple[str, int], max_body_bytes: int
+    plane: DataPlane,
+    identity: ServerIdentity,
+    address: tuple[str, int],
+    max_body_bytes: int,
+    max_connections: int,
 ) -> HttpListener:
     """Answer on an address; port 0 lets the system choose.
+
+    Parameters
+    ----------
+    max_connections : int
+        Open at once; when more come, those that ask nothing are closed.
 
     Raises
     ------
     OSError
         If it cannot be bound.
     """
+    connections = HttpConnections(max_connections)
     runner = web.AppRunner(
-        HttpFace(plane, identity).application(max_body_bytes),
+        HttpFace(plane, identity, connections).application(max_body_bytes),
         access_log=None,
         handle_signals=False,
         handler_cancellation=True,  # a client that goes away cancels its query
         shutdown_timeout=_FLUSH_GRACE_S,
     )
     await runner.setup()
-    host, port = address
     try:
         # One server a port: a second one would get half of the queries in silence.
-        await web.TCPSite(runner, host, port, reuse_port=False).start()
+        server = runner.server
+        assert server is not None
+        listening = await asyncio.get_running_loop().create_server(
+            lambda: connections.opened(server),
+            *address,
+            reuse_port=False,
+            backlog=connections.at_a_time,
+        )
+        for bound in listening.sockets:
+            _let_wait(bound)
     except BaseException:
         await runner.cleanup()
         raise
-    return HttpListener(runner.addresses[0][1], runner)
+    return HttpListener(listening.sockets[0].getsockname()[1], runner, listening)
+
+
+def _let_wait(bound: socket.socket) -> None:
+    """Let more wait than are accepted at a time: asyncio has one number for both."""
+    with socket.socket(fileno=os.dup(bound.fileno())) as same:
+        same.listen(_WAITING)

@@ -26,7 +26,8 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _LARGEST_MESSAGE_BYTES = 2**31 - 1
 _HANDSHAKE_MS = 5_000
-_IDLE_MS = 10 * 60_000  # a connection without queries; clients open another by themselves
+# How long a connection without queries stays, times their number; clients open others themselves.
+_IDLE_MS_EACH = 100
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class ServerParams:
         How long a stopping server lets queries in flight finish.
     max_message_bytes : int
         Largest request; a larger one gets RESOURCE_EXHAUSTED, or 413 over HTTP.
+    max_connections : int
+        Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
+        ask nothing.
     name : str
         What ServerMetadata answers.
     """
@@ -57,6 +61,7 @@ class ServerParams:
     max_in_flight: int = 256
     drain_timeout_s: float = 30.0
     max_message_bytes: int = 1 << 30
+    max_connections: int = 4096
     name: str = "surplus"
 
     def __post_init__(self) -> None:
@@ -71,6 +76,8 @@ class ServerParams:
                 f"max_message_bytes is {self.max_message_bytes}, "
                 f"must be in 1..{_LARGEST_MESSAGE_BYTES}"
             )
+        if self.max_connections < 1:
+            raise ValueError(f"max_connections is {self.max_connections}, must be at least 1")
 
 
 class Server:
@@ -117,7 +124,7 @@ class Server:
     async def _start_grpc(self) -> int:
         host, wanted = self._params.host, self._params.grpc_port
         check_address(host, wanted)
-        server = grpc.aio.server(options=_options(self._params.max_message_bytes))
+        server = grpc.aio.server(options=_options(self._params))
         face = GrpcFace(self.plane, self._identity())
         server.add_generic_rpc_handlers((face.service_handler(),))
         try:
@@ -137,7 +144,11 @@ class Server:
         check_address(params.host, port)
         try:
             return await listen(
-                self.plane, self._identity(), (params.host, port), params.max_message_bytes
+                self.plane,
+                self._identity(),
+                (params.host, port),
+                params.max_message_bytes,
+                params.max_connections,
             )
         except OSError as error:
             raise cannot_listen(params.host, port, str(error.strerror)) from error
@@ -196,13 +207,14 @@ class Server:
         self._stop.set()
 
 
-def _options(max_message_bytes: int) -> list[tuple[str, int]]:
+def _options(params: ServerParams) -> list[tuple[str, int]]:
     return [
-        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_receive_message_length", params.max_message_bytes),
         ("grpc.max_send_message_length", _LARGEST_MESSAGE_BYTES),
+        ("grpc.max_allowed_incoming_connections", params.max_connections),
         # Who connects and says nothing would hold a file descriptor for 2 minutes.
         ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
-        ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ("grpc.max_connection_idle_ms", params.max_connections * _IDLE_MS_EACH),
         # Else a second server shares the port in silence, and each gets half of the queries.
         ("grpc.so_reuseport", 0),
     ]

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from engine.cli.descriptors import use_all_descriptors
+from engine.cli.descriptors import connections_of, use_all_descriptors
 
 LIMITED = """
 import resource
-from engine.cli.descriptors import use_all_descriptors
+from engine.cli.descriptors import connections_of, use_all_descriptors
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 300))
 print(use_all_descriptors(), resource.getrlimit(resource.RLIMIT_NOFILE))
 """
@@ -30,3 +30,8 @@ def test_a_limit_that_cannot_be_raised_stays(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100, resource.RLIM_INFINITY))
     monkeypatch.setattr(resource, "setrlimit", refuse)
     assert use_all_descriptors() == 100
+
+
+@pytest.mark.parametrize(("limit", "connections"), [(64, 8), (200, 68), (1024, 384), (2**20, 4096)])
+def test_connections_leave_descriptors_to_the_rest(limit: int, connections: int) -> None:
+    assert connections_of(limit) == connections
