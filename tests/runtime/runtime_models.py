@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 from constant_costs import constant_problem, plan_of_groups, whole_plan
 from device_lists import devices_or
@@ -22,6 +23,10 @@ NEVER_NS = 3_600_000_000_000
 """A segment that takes this long is still running whenever a test looks."""
 
 ADD = "add (float[n, 3] x, float[3] shift) => (float[n, 3] y) { t = Neg(x)  y = Add(t, shift) }"
+ADDED = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
+SUM = -ADDED["x"] + ADDED["shift"]
+
+TWO_LANES = parse_devices("cpu:2")
 
 
 def read_text(text: str, folder: Path) -> Graph:

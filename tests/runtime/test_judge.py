@@ -9,12 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from constant_costs import constant_problem, plan_of_groups, whole_plan
 from pretended import Clock
-from runtime_models import ADD, read_text
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import parse_devices
 from engine.profiling.disturbance import Disturbance
 from engine.runtime.judge import Judge, JudgeParams
 from engine.runtime.judgement import Judgement, Outcome, RunnerUp
@@ -22,12 +18,9 @@ from engine.runtime.same_bits import same_bits
 from engine.runtime.share import Share
 from engine.runtime.trial import Trial
 from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
 
 MS = 1_000_000
 S = 1_000_000_000
-SPECS = parse_devices("cpu:2")
 QUIET_NS = {"whole x1": 34 * MS, "whole x2": 18 * MS, "cut": 9 * MS}
 BUSY_NS = {"whole x1": 34 * MS, "whole x2": 64 * MS, "cut": 64 * MS}
 """DenseNet-121 on two cores, of which another process takes none or one (measured)."""
@@ -101,27 +94,6 @@ class World:
                 stepped_ns, self.is_due = self.clock.now_ns, False
                 judge.step(self)
             self.query()
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    return read_text(ADD, tmp_path_factory.mktemp("judge"))
-
-
-@pytest.fixture
-def narrow(graph: Graph) -> Plan:
-    return replace(whole_plan(graph, constant_problem(graph, SPECS)), name="whole x1")
-
-
-@pytest.fixture
-def wide(narrow: Plan) -> Plan:
-    return replace(narrow, name="whole x2", segments=(replace(narrow.segments[0], width=2),))
-
-
-@pytest.fixture
-def cut(graph: Graph) -> Plan:
-    groups = per_task(constant_problem(graph, SPECS), Placement((0, 0), (0, 1), "test"))
-    return plan_of_groups(graph, groups, "cut")
 
 
 def _judgement(taken: float, measured_ns: int, *runners_up: Plan) -> Judgement:

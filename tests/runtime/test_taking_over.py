@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, plan_of_groups, whole_plan
-from runtime_models import ADD, read_text
+from runtime_models import ADDED, SUM, TWO_LANES
 
 from engine import _core
 from engine.dfg.graph import Graph
-from engine.profiling.devices import parse_devices
 from engine.profiling.disturbance import Disturbance
 from engine.runtime.busy_plan import SecondPlan
 from engine.runtime.judgement import Judgement, RunnerUp
@@ -20,40 +17,6 @@ from engine.runtime.machines import open_machine
 from engine.runtime.model import Model
 from engine.runtime.same_bits import same_bits
 from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
-
-SPECS = parse_devices("cpu:2")
-INPUTS = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
-WANT = -INPUTS["x"] + INPUTS["shift"]
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    return read_text(ADD, tmp_path_factory.mktemp("taking over"))
-
-
-@pytest.fixture
-def machine() -> Iterator[_core.Machine]:
-    opened = open_machine(SPECS)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def narrow(graph: Graph) -> Plan:
-    return whole_plan(graph, constant_problem(graph, SPECS))
-
-
-@pytest.fixture
-def wide(narrow: Plan) -> Plan:
-    return replace(narrow, name="wide", segments=(replace(narrow.segments[0], width=2),))
-
-
-@pytest.fixture
-def cut(graph: Graph) -> Plan:
-    groups = per_task(constant_problem(graph, SPECS), Placement((0, 0), (0, 1), "test"))
-    return plan_of_groups(graph, groups, "cut")
 
 
 def test_widths_keep_the_bits_and_cuts_need_not(narrow: Plan, wide: Plan, cut: Plan) -> None:
@@ -68,11 +31,11 @@ def test_the_next_query_runs_what_took_over(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
     model = Model(graph, narrow, machine)
-    before = model.submit(INPUTS)
+    before = model.submit(ADDED)
     assert model.take_over(model.prepare(wide))
-    np.testing.assert_array_equal(before.result()["y"], WANT)
+    np.testing.assert_array_equal(before.result()["y"], SUM)
     assert model.plan is wide
-    np.testing.assert_array_equal(model.run(INPUTS, traced=True)["y"], WANT)
+    np.testing.assert_array_equal(model.run(ADDED, traced=True)["y"], SUM)
     (span,) = model.timeline()
     assert len(span.lanes) == 2
 
@@ -104,7 +67,7 @@ def test_nothing_takes_over_that_was_prepared_elsewhere(
 ) -> None:
     """As where a device was lost in between, and queries go on with another machine."""
     model = Model(graph, narrow, machine)
-    other = open_machine(SPECS)
+    other = open_machine(TWO_LANES)
     elsewhere = Model(graph, narrow, other).prepare(wide)
     assert not model.take_over(elsewhere)
     other.close()
@@ -122,7 +85,7 @@ def test_who_becomes_another_model_is_judged_as_that_was(
     assert model.judgement is judgement
     assert model.share is read.share
     model.judge()
-    np.testing.assert_array_equal(model.run(INPUTS)["y"], WANT)
+    np.testing.assert_array_equal(model.run(ADDED)["y"], SUM)
 
 
 def test_a_model_without_a_judgement_is_not_judged(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, whole_plan
 from pretended import Clock
-from runtime_models import ADD, read_text
+from runtime_models import ADDED, SUM
 
 from engine import _core
 from engine.dfg.graph import Graph
 from engine.errors import InputError
-from engine.profiling.devices import parse_devices
 from engine.runtime.intervals import Verdict
-from engine.runtime.machines import open_machine
 from engine.runtime.model import Model
 from engine.runtime.paired_turns import PairParams
 from engine.runtime.share import Share
@@ -30,10 +25,6 @@ MS = 1_000_000
 PLAN: Any = SimpleNamespace(name="plan")
 RUNNER_UP: Any = SimpleNamespace(name="runner-up")
 BUSY: Any = SimpleNamespace(name="busy")
-
-SPECS = parse_devices("cpu:2")
-INPUTS = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "shift": np.ones(3, np.float32)}
-WANT = -INPUTS["x"] + INPUTS["shift"]
 
 
 class Overlaps:
@@ -161,33 +152,11 @@ def test_without_a_runner_up_it_notes_what_queries_take() -> None:
     assert calls == [None]
 
 
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    return read_text(ADD, tmp_path_factory.mktemp("trial"))
-
-
-@pytest.fixture
-def machine() -> Iterator[_core.Machine]:
-    opened = open_machine(SPECS)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def narrow(graph: Graph) -> Plan:
-    return whole_plan(graph, constant_problem(graph, SPECS))
-
-
-@pytest.fixture
-def wide(narrow: Plan) -> Plan:
-    return replace(narrow, name="wide", segments=(replace(narrow.segments[0], width=2),))
-
-
 WAYS = {
-    "run": lambda model: model.run(INPUTS),
-    "run with a timeout": lambda model: model.run(INPUTS, timeout=60),
-    "submit": lambda model: model.submit(INPUTS).result(),
-    "infer": lambda model: asyncio.run(model.infer(INPUTS)),
+    "run": lambda model: model.run(ADDED),
+    "run with a timeout": lambda model: model.run(ADDED, timeout=60),
+    "submit": lambda model: model.submit(ADDED).result(),
+    "infer": lambda model: asyncio.run(model.infer(ADDED)),
 }
 
 
@@ -202,14 +171,14 @@ def test_every_way_to_ask_takes_part(
     for _ in range(2_000):
         if trial.is_over:
             break
-        np.testing.assert_array_equal(WAYS[way](model)["y"], WANT)
+        np.testing.assert_array_equal(WAYS[way](model)["y"], SUM)
     trial.collect()
     assert trial.is_over
     assert trial.plan_ns > 0
     assert trial.runner_up_ns > 0
     assert model.take_over(trial.runner_up)
     model.end_trial()
-    np.testing.assert_array_equal(WAYS[way](model)["y"], WANT)
+    np.testing.assert_array_equal(WAYS[way](model)["y"], SUM)
 
 
 @pytest.mark.parametrize("way", ["run", "submit", "infer"])
@@ -218,7 +187,7 @@ def test_a_query_that_is_refused_takes_no_part(
 ) -> None:
     model = Model(graph, narrow, machine)
     trial = model.try_beside(model.prepare(wide), Share(), lambda: None)
-    wrong = {"x": INPUTS["x"]}
+    wrong = {"x": ADDED["x"]}
     ask = {
         "run": lambda: model.run(wrong),
         "submit": lambda: model.submit(wrong),
@@ -234,6 +203,6 @@ def test_a_traced_query_is_the_plans_own(
 ) -> None:
     model = Model(graph, narrow, machine)
     trial = model.try_beside(model.prepare(wide), Share(), lambda: None)
-    model.run(INPUTS, traced=True)
+    model.run(ADDED, traced=True)
     assert len(model.timeline().spans[0].lanes) == 1
     assert trial.queries_ns == 0
