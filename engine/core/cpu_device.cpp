@@ -285,7 +285,7 @@ void CpuDevice::run_node(Lane& lane, const Task& task) {
 std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const bool skip = run.should_skip();
-  const bool is_forecast = !alone_ && node.service_ns > 0 && !skip;
+  const bool is_forecast = node.service_ns > 0 && !alone_ && !skip && machine_.forecasts_lanes();
   const std::int64_t start_ns = run.traced() || is_forecast ? now_ns() : 0;
   if (is_forecast) forecast(lane, start_ns + node.service_ns);
   if (node.first_input != node.end_input) run.take_inputs(node, lane.values);

@@ -250,6 +250,8 @@ Machine::CopyRoute Machine::copy_route(int source_device, int target_device) con
 }
 
 void Machine::adopt(const std::shared_ptr<const Plan>& plan) {
+  // relaxed: see forecasts_lanes()
+  if (plan->has_wide_nodes()) wide_plans_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(plans_mutex_);
   std::erase_if(plans_, [](const auto& weak) { return weak.expired(); });
   plans_.push_back(plan);

@@ -135,6 +135,16 @@ class Machine : public std::enable_shared_from_this<Machine> {
   // --- for plans, runs and devices ---
   [[nodiscard]] CopyRoute copy_route(int source_device, int target_device) const;
   void adopt(const std::shared_ptr<const Plan>& plan);
+  /// By an adopted plan with wide nodes that goes.
+  void forget_wide_plan() noexcept {
+    wide_plans_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: see forecasts_lanes()
+  }
+  /// Whether lanes say when they will be free, which costs a read of the clock a node: while there
+  /// are plans with wide nodes, which may have to wait for them.
+  [[nodiscard]] bool forecasts_lanes() const noexcept {
+    // relaxed: a lane of which nothing is known may be free any time
+    return wide_plans_.load(std::memory_order_relaxed) != 0;
+  }
   [[nodiscard]] Device& executor(std::uint32_t index) noexcept { return *executors_[index]; }
   [[nodiscard]] std::size_t executor_count() const noexcept { return executors_.size(); }
   [[nodiscard]] MemoryMeter& meter(std::uint32_t index) noexcept { return *meters_[index]; }
@@ -184,7 +194,9 @@ class Machine : public std::enable_shared_from_this<Machine> {
   cuda::CudaDevice* gpu_ = nullptr;  ///< all partitions of it are devices
   CpuDevice* helper_device_ = nullptr;
 
-  std::atomic<bool> closing_{false};
+  // Read once a node, seldom written.
+  alignas(64) std::atomic<bool> closing_{false};
+  std::atomic<int> wide_plans_{0};
   alignas(64) std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> next_arrival_{0};
   EventCount drained_;

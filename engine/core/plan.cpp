@@ -7,7 +7,9 @@ namespace engine {
 
 Plan::Plan() = default;
 
-Plan::~Plan() = default;
+Plan::~Plan() {
+  if (has_wide_nodes_) machine_->forget_wide_plan();
+}
 
 Run* Plan::take_run() const {
   Run* run = nullptr;

@@ -97,7 +97,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] Machine& machine() const noexcept { return *machine_; }
   /// Whether any node takes more than one lane.
   [[nodiscard]] bool has_wide_nodes() const noexcept { return has_wide_nodes_; }
-  /// The longest chain of planned service times, 0 if nothing is predicted: no run is shorter.
+  /// The longest chain of planned service times: no run is shorter. 0 if nothing is predicted, or
+  /// if it is a single node of a CPU.
   [[nodiscard]] std::int64_t critical_path_ns() const noexcept { return critical_path_ns_; }
   /// Nodes that were to be captured and could not, and why.
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::string>> uncaptured() const noexcept {

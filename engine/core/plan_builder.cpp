@@ -158,7 +158,10 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   fill_nodes(*plan);
   order_nodes(*plan);
   link_nodes(*plan, before);
-  plan->critical_path_ns_ = critical_path_ns(order, before);
+  // Nobody helps others while he waits for a single node of a CPU: he computes it himself.
+  if (specs_.size() > 1 || has_timed_node())
+    plan->critical_path_ns_ = critical_path_ns(order, before);
+  plan->has_wide_nodes_ = has_wide_node();
   *this = PlanBuilder(machine_);
   machine_->adopt(plan);
   return plan;
@@ -224,6 +227,16 @@ std::int64_t PlanBuilder::critical_path_ns(
   return longest_ns;
 }
 
+bool PlanBuilder::has_wide_node() const {
+  return std::ranges::any_of(specs_, [](const NodeSpec& spec) { return spec.width > 1; });
+}
+
+bool PlanBuilder::has_timed_node() const {
+  return std::ranges::any_of(routes_, [this](const Machine::CopyRoute& route) {
+    return machine_->executor(route.executor).is_timed();
+  });
+}
+
 void PlanBuilder::fill_nodes(Plan& plan) const {
   plan.nodes_.resize(specs_.size());
   for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -248,8 +261,6 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
     plan.names_.push_back(spec.name);
     plan.kernels_.push_back(spec.kernel);
   }
-  plan.has_wide_nodes_ =
-      std::ranges::any_of(specs_, [](const NodeSpec& spec) { return spec.width > 1; });
   plan.note_duration(std::transform_reduce(
       specs_.begin(), specs_.end(), std::int64_t{0}, std::plus<>(),
       [](const NodeSpec& spec) { return std::min(spec.service_ns, long_run_ns); }));

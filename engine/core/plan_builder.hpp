@@ -66,6 +66,8 @@ class PlanBuilder {
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
   [[nodiscard]] std::vector<std::uint32_t> sorted(
       const std::vector<std::vector<std::uint32_t>>& predecessors) const;
+  [[nodiscard]] bool has_wide_node() const;
+  [[nodiscard]] bool has_timed_node() const;
   void fill_nodes(Plan& plan) const;
   void order_nodes(Plan& plan) const;
   [[nodiscard]] std::int64_t critical_path_ns(

@@ -26,6 +26,10 @@ bool may_take(const Run* helps, const Run& run, const PlanNode& node) noexcept {
 
 }  // namespace
 
+inline Task ReadyQueue::Place::task() const noexcept {
+  return {run, run->plan().node_at(position), 0};
+}
+
 ReadyQueue::ReadyQueue(std::uint32_t executor, Seats* seats) : executor_(executor), seats_(seats) {
   runs_.reserve(usual_runs);
 }
@@ -39,15 +43,25 @@ void ReadyQueue::push(Run& run, std::span<const std::uint32_t> positions) {
 bool ReadyQueue::pop(Task& task, Taker& taker) {
   // relaxed: who makes it true wakes a thread that looks again
   if (shown_run_.load(std::memory_order_relaxed) == nullptr) return false;
-  const std::lock_guard lock(lock_);
-  return first_.bits != 0 && take(task, taker);
+  Place place;
+  {
+    const std::lock_guard lock(lock_);
+    if (first_.bits == 0 || !take(place, taker)) return false;
+  }
+  task = place.task();
+  return true;
 }
 
 bool ReadyQueue::exchange(Run& run, std::span<const std::uint32_t> positions, Task& task,
                           Taker& taker) {
-  const std::lock_guard lock(lock_);
-  insert(run, positions);
-  return take(task, taker);
+  Place place;
+  {
+    const std::lock_guard lock(lock_);
+    insert(run, positions);
+    if (!take(place, taker)) return false;
+  }
+  task = place.task();
+  return true;
 }
 
 bool ReadyQueue::suits(const Run& run) {
@@ -85,14 +99,15 @@ void ReadyQueue::insert(Run& run, std::span<const std::uint32_t> positions) {
   }
 }
 
-bool ReadyQueue::take(Task& task, Taker& taker) {
-  if (!is_plain(taker)) return take_with_care(task, taker);
-  task = take_first();
+inline bool ReadyQueue::take(Place& place, Taker& taker) {
+  if (!is_plain(taker)) [[unlikely]]
+    return take_with_care(place, taker);
+  place = take_first();
   if (first_.bits == 0) next_front();
   return true;
 }
 
-bool ReadyQueue::take_with_care(Task& task, Taker& taker) {
+bool ReadyQueue::take_with_care(Place& place, Taker& taker) {
   const int width = width_of_first();
   const int missing = std::max(width - taker.seats, 0);
   const PlanNode& node = node_at(*front_.run, first_.first());
@@ -100,19 +115,14 @@ bool ReadyQueue::take_with_care(Task& task, Taker& taker) {
       may_take(taker.helps, *front_.run, node) && (missing == 0 || seats_->table.try_take(missing));
   if (found) {
     taker.seats += missing;
-    task = take_first();
+    place = take_first();
     if (first_.bits == 0) next_front();
   } else if (const auto candidate = behind_wide(taker.seats, taker.helps)) {
     found = true;
-    task = take_from_behind(*candidate);
+    place = take_from_behind(*candidate);
   }
   show();
   return found;
-}
-
-/// Whether the first node needs one seat and is for everybody, or of the run that the taker helps.
-bool ReadyQueue::is_plain(const Taker& taker) const noexcept {
-  return !front_.has_wide_nodes && (taker.helps == nullptr || taker.helps == front_.run);
 }
 
 /// Nodes of stopped runs are passed over, which takes no time.
@@ -122,17 +132,18 @@ int ReadyQueue::width_of_first() const noexcept {
   return node_at(run, first_.first()).width;
 }
 
-Task ReadyQueue::take_first() noexcept {
+ReadyQueue::Place ReadyQueue::take_first() noexcept {
   add_size(UINT32_MAX);  // one less
-  Run& run = *front_.run;
-  return {&run, run.plan().node_at(first_.pop_first()), 0};
+  return {front_.run, first_.pop_first()};
 }
 
 /// What goes first, after the last node of the front was taken.
 void ReadyQueue::next_front() {
   if (!runs_.empty()) {
+    const Entry last = front_;
     refill_front();
-    show();
+    // Spinners read what is shown: its line is left alone where nothing changes.
+    if (front_.run != last.run || last.has_wide_nodes) show();
   } else {
     shown_seats_.store(1, std::memory_order_relaxed);      // relaxed: as the next
     shown_run_.store(nullptr, std::memory_order_relaxed);  // relaxed: a late view looks in vain
@@ -173,14 +184,14 @@ std::optional<ReadyQueue::Candidate> ReadyQueue::behind_wide(int seats_in_hand,
   return best;
 }
 
-Task ReadyQueue::take_from_behind(const Candidate& candidate) {
+ReadyQueue::Place ReadyQueue::take_from_behind(const Candidate& candidate) {
   add_size(UINT32_MAX);  // one less
   const bool is_front = candidate.place == runs_.size();
   Run& run = is_front ? *front_.run : *runs_[candidate.place].run;
-  const Task task{&run, run.plan().node_at(candidate.position), 0};
+  const Place place{&run, candidate.position};
   if (is_front) {
     first_.bits &= ~ReadySet::Word::bit(candidate.position);
-    return task;
+    return place;
   }
   ReadySet& ready = run.ready(executor_);
   ready.erase_from_first_word(candidate.position);
@@ -188,7 +199,7 @@ Task ReadyQueue::take_from_behind(const Candidate& candidate) {
     runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(candidate.place));
     std::make_heap(runs_.begin(), runs_.end());
   }
-  return task;
+  return place;
 }
 
 /// Whether the heap holds nodes that go before the front.

@@ -81,6 +81,13 @@ class ReadyQueue {
     /// For the standard heap, whose first element is the greatest.
     bool operator<(const Entry& other) const noexcept { return other.order < order; }
   };
+  /// A node that was taken. What node it is, is looked up once the lock is free.
+  struct Place {
+    Run* run = nullptr;
+    std::uint32_t position = 0;
+
+    [[nodiscard]] Task task() const noexcept;
+  };
   /// A node behind the first one, by its run's place: in the heap, or at its end for the front.
   struct Candidate {
     std::size_t place = 0;
@@ -88,11 +95,15 @@ class ReadyQueue {
   };
 
   void insert(Run& run, std::span<const std::uint32_t> positions);
-  [[nodiscard]] bool take(Task& task, Taker& taker);
-  [[nodiscard]] bool take_with_care(Task& task, Taker& taker);
-  [[nodiscard]] Task take_first() noexcept;
-  [[nodiscard]] Task take_from_behind(const Candidate& candidate);
-  [[nodiscard]] bool is_plain(const Taker& taker) const noexcept;
+  [[nodiscard]] bool take(Place& place, Taker& taker);
+  [[nodiscard]] bool take_with_care(Place& place, Taker& taker);
+  [[nodiscard]] Place take_first() noexcept;
+  [[nodiscard]] Place take_from_behind(const Candidate& candidate);
+  /// Whether the first node needs one seat, and is for everybody or of the run that the taker
+  /// helps.
+  [[nodiscard]] bool is_plain(const Taker& taker) const noexcept {
+    return !front_.has_wide_nodes && (taker.helps == nullptr || taker.helps == front_.run);
+  }
   [[nodiscard]] int width_of_first() const noexcept;
   [[nodiscard]] std::optional<Candidate> behind_wide(int seats_in_hand, const Run* helps) const;
   [[nodiscard]] bool is_overtaken() const noexcept;

@@ -39,6 +39,7 @@ std::shared_ptr<const Plan> plan_of(const MachineOwner& machine, const Edges& ed
                       .kernel = kernel,
                       .after = edges[i],
                       .rank = static_cast<std::int64_t>(i),
+                      .service_ns = 1'000,  // as every node of a model has one
                       .kind = NodeKind::work});
   return builder.build();
 }

@@ -25,13 +25,14 @@ void await(const std::atomic<bool>& flag) {
 class Blocked {
  public:
   Blocked(int lanes, std::int64_t held_ns) : machine_(machine_of({cpu(lanes)})) {
+    const PlanPtr wide = plan_of(0, [this] { wide_ran_ = true; }, lanes);
     std::atomic<bool> begun{false};
     submit(held_ns, [&] {
       begun = true;
       await(may_end_);
     });
     await(begun);
-    submit(0, [this] { wide_ran_ = true; }, lanes);
+    runs_.push_back(machine_->submit(*wide, {}, {}));
   }
   ~Blocked() {
     may_end_ = true;
@@ -40,12 +41,8 @@ class Blocked {
 
   RunPtr submit(std::int64_t service_ns, std::function<void()> function, int width = 1,
                 int priority = 0) {
-    PlanBuilder builder(machine_.get());
-    builder.add_node({.name = "n",
-                      .kernel = call(std::move(function)),
-                      .width = width,
-                      .service_ns = service_ns});
-    runs_.push_back(machine_->submit(*builder.build(), {}, {.priority = priority}));
+    runs_.push_back(machine_->submit(*plan_of(service_ns, std::move(function), width), {},
+                                     {.priority = priority}));
     return runs_.back();
   }
   /// Whether such a node ends while the other is held.
@@ -62,6 +59,15 @@ class Blocked {
   [[nodiscard]] bool wide_ran() const { return wide_ran_; }
 
  private:
+  PlanPtr plan_of(std::int64_t service_ns, std::function<void()> function, int width) {
+    PlanBuilder builder(machine_.get());
+    builder.add_node({.name = "n",
+                      .kernel = call(std::move(function)),
+                      .width = width,
+                      .service_ns = service_ns});
+    return builder.build();
+  }
+
   MachineOwner machine_;
   std::atomic<bool> may_end_{false}, wide_ran_{false};
   std::vector<RunPtr> runs_;
@@ -127,6 +133,23 @@ TEST(short_nodes_of_the_same_query_pass_its_wide_one) {
                     .service_ns = 1'000});
   CHECK(machine->submit(*builder.build(), {}, {})->wait(0, false));
   CHECK(passed);
+}
+
+TEST(lanes_are_forecast_while_there_are_plans_with_wide_nodes) {
+  if (lanes == 1) return;
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const auto plan_of = [&](int width) {
+    PlanBuilder builder(machine.get());
+    builder.add_node({.name = "n", .width = width, .service_ns = 1});
+    return builder.build();
+  };
+  const PlanPtr narrow = plan_of(1);
+  CHECK(!machine->forecasts_lanes());
+  PlanPtr wide = plan_of(lanes), other = plan_of(lanes);
+  wide.reset();
+  CHECK(machine->forecasts_lanes());
+  other.reset();
+  CHECK(!machine->forecasts_lanes());
 }
 
 TEST(streams_of_short_queries_do_not_starve_a_wide_one) {
