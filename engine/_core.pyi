@@ -1,6 +1,6 @@
 """The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -142,6 +142,7 @@ class Session:
         level: str = "all",
         config: Mapping[str, str] = ...,
         optimized_path: str = "",
+        when_read: Callable[[], object] | None = None,
     ) -> None:
         """
         Load and optimise a model.
@@ -158,6 +159,9 @@ class Session:
             ONNX Runtime's session configuration entries.
         optimized_path
             Where to save the optimised model, if not empty.
+        when_read
+            Called when the file is read, before it is optimised, which runs kernels of the model;
+            what it raises ends the opening. Not for bytes.
 
         Raises
         ------
@@ -224,7 +228,12 @@ class WholeModel:
     """
 
     def __init__(
-        self, model: str, width: int, level: str = "all", config: Mapping[str, str] = ...
+        self,
+        model: str,
+        width: int,
+        level: str = "all",
+        config: Mapping[str, str] = ...,
+        when_read: Callable[[], object] | None = None,
     ) -> None:
         """Load and optimise a model's file, as `Session` does."""
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <optional>
 
 #include "bind_limits.hpp"
 #include "bind_value.hpp"
@@ -129,8 +130,23 @@ std::vector<std::int64_t> time(const InferenceSession& session, const nb::dict& 
   return durations_ns;
 }
 
+/// Lets go of the GIL while `open` runs, but for when it calls `when_read`, unless that is None.
+template <typename Open>
+void open_without_gil(ort::SessionParams& params, const nb::object& when_read, const Open& open) {
+  std::optional<ReleasedGil> released(std::in_place);
+  if (!when_read.is_none()) {
+    params.when_read = [&] {
+      released.reset();
+      when_read();
+      released.emplace();
+    };
+  }
+  open();
+}
+
 void construct(InferenceSession* self, const std::variant<nb::bytes, std::string>& model, int width,
-               const std::string& level, const Config& config, const std::string& optimized_path) {
+               const std::string& level, const Config& config, const std::string& optimized_path,
+               const nb::object& when_read) {
   ort::SessionParams params{
       .width = width, .level = level, .config = config, .optimized_path = optimized_path};
   if (const auto* bytes = std::get_if<nb::bytes>(&model)) {
@@ -139,8 +155,7 @@ void construct(InferenceSession* self, const std::variant<nb::bytes, std::string
   } else {
     params.model = std::get<std::string>(model);
   }
-  const ReleasedGil released;
-  new (self) InferenceSession(params);
+  open_without_gil(params, when_read, [&] { new (self) InferenceSession(params); });
 }
 
 nb::object shape_of(const ort::ValueInfo& info) {
@@ -165,10 +180,9 @@ nb::list describe(const std::vector<ort::ValueInfo>& infos) {
 }
 
 void construct_whole(WholeModel* self, const std::string& model, int width,
-                     const std::string& level, const Config& config) {
-  const ReleasedGil released;
-  new (self) WholeModel(
-      open_whole_model({.model = model, .width = width, .level = level, .config = config}));
+                     const std::string& level, const Config& config, const nb::object& when_read) {
+  ort::SessionParams params{.model = model, .width = width, .level = level, .config = config};
+  open_without_gil(params, when_read, [&] { new (self) WholeModel(open_whole_model(params)); });
 }
 
 void bind_whole_model(nb::module_& m) {
@@ -178,9 +192,10 @@ void bind_whole_model(nb::module_& m) {
 While it lives, a plan whose one segment is all of it (same file, width, level and config) runs
 on its session.)")
       .def("__init__", &construct_whole, "model"_a, "width"_a, "level"_a = "all",
-           "config"_a = Config{},
+           "config"_a = Config{}, "when_read"_a = nb::none(),
            nb::sig("def __init__(self, model: str, width: int, level: str = 'all', "
-                   "config: collections.abc.Mapping[str, str] = ...) -> None"),
+                   "config: collections.abc.Mapping[str, str] = ..., "
+                   "when_read: collections.abc.Callable[[], object] | None = None) -> None"),
            R"(Load and optimise a model's file, as `Session` does.)")
       .def_prop_ro(
           "input_info", [](const WholeModel& self) { return describe(self.session->inputs()); },
@@ -209,10 +224,11 @@ void bind_session(nb::module_& m) {
 
 Safe to use from several threads at once.)")
       .def("__init__", &construct, "model"_a, "width"_a = 1, "level"_a = "all",
-           "config"_a = Config{}, "optimized_path"_a = "",
+           "config"_a = Config{}, "optimized_path"_a = "", "when_read"_a = nb::none(),
            nb::sig("def __init__(self, model: str | bytes, width: int = 1, level: str = 'all', "
                    "config: collections.abc.Mapping[str, str] = ..., "
-                   "optimized_path: str = '') -> None"),
+                   "optimized_path: str = '', "
+                   "when_read: collections.abc.Callable[[], object] | None = None) -> None"),
            R"(Load and optimise a model.
 
 Parameters
@@ -227,6 +243,9 @@ config
     ONNX Runtime's session configuration entries.
 optimized_path
     Where to save the optimised model, if not empty.
+when_read
+    Called when the file is read, before it is optimised, which runs kernels of the model;
+    what it raises ends the opening. Not for bytes.
 
 Raises
 ------

@@ -154,6 +154,7 @@ class Api {
       table_};
   StatusFn<8, const OrtEnv*, const void*, std::size_t, const OrtSessionOptions*, OrtSession**>
       create_session_from_array{table_};
+  Fn<291, Table()> get_model_editor{table_};
   Fn<95, void(OrtSession*)> release_session{table_};
   StatusFn<30, const OrtSession*, std::size_t*> session_input_count{table_};
   StatusFn<31, const OrtSession*, std::size_t*> session_output_count{table_};
@@ -222,6 +223,21 @@ class Api {
   StatusFn<81, const OrtValue*, std::size_t*> value_count{table_};
   StatusFn<82, const OrtValue* const*, std::size_t, int, OrtValue**> create_value{table_};
   Fn<96, void(OrtValue*)> release_value{table_};
+};
+
+/// Those of `OrtModelEditorApi` that open a session in two steps. Immutable, thread-safe.
+class ModelEditor {
+ private:
+  Table table_;
+  template <std::size_t kSlot, typename... Args>
+  using StatusFn = Slot<kSlot, OrtStatus*(Args...)>;
+
+ public:
+  explicit ModelEditor(Table table) : table_(table) {}
+
+  StatusFn<15, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> read_session{
+      table_};
+  StatusFn<19, OrtSession*, const OrtSessionOptions*, void*> initialise_session{table_};
 };
 
 }  // namespace engine::ort

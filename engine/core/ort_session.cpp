@@ -53,11 +53,24 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* wor
   return options;
 }
 
+/// The two halves of what create_session() does.
+Handle<OrtSession> make_in_two_steps(const SessionParams& params,
+                                     const OrtSessionOptions* options) {
+  if (params.is_bytes) throw std::invalid_argument("when_read is for files, not for bytes");
+  const ModelEditor editor(api().get_model_editor());
+  auto session =
+      create<OrtSession>(editor.read_session, Runtime::get().env(), params.model.c_str(), options);
+  params.when_read();
+  check(editor.initialise_session(session.get(), options, nullptr));
+  return session;
+}
+
 Handle<OrtSession> make_session(const SessionParams& params, Workers* workers,
                                 const std::function<void(OrtSessionOptions*)>& extend) {
   const auto options = make_options(params, workers);
   if (extend) extend(options.get());
   const OrtEnv* env = Runtime::get().env();
+  if (params.when_read) return make_in_two_steps(params, options.get());
   if (!params.is_bytes) {
     return create<OrtSession>(api().create_session, env, params.model.c_str(), options.get());
   }

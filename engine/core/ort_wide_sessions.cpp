@@ -21,14 +21,20 @@ int many_threads() { return threads_of(available_cores()); }
 }  // namespace
 
 PlanSession::PlanSession(SessionParams params) : params_(std::move(params)) {
+  const auto when_read = std::exchange(params_.when_read, {});  // of the first opening alone
+  const auto open = [&] {
+    SessionParams opening = params_;
+    opening.when_read = when_read;
+    return std::make_shared<const InferenceSession>(opening);
+  };
   if (!is_wide()) {
-    session_ = std::make_shared<const InferenceSession>(params_);
+    session_ = open();
     return;
   }
   WideSessions& all = WideSessions::get();
   params_.shared_pool = !all.claim_pool(threads_of(params_.width));
   try {
-    session_ = std::make_shared<const InferenceSession>(params_);
+    session_ = open();
     all.enter(*this);
   } catch (...) {
     all.leave(*this);

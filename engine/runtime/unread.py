@@ -38,6 +38,8 @@ class Unread:
         The first one, a CPU, runs it on all of its lanes.
     read : callable
         Reads the graph's content, for who looks at more than its summary.
+    when_read : callable, optional
+        Called when the file is read, before it is opened; what it raises ends that.
 
     Raises
     ------
@@ -49,11 +51,18 @@ class Unread:
     """
 
     def __init__(
-        self, path: Path, specs: Sequence[DeviceSpec], read: Callable[[], Content]
+        self,
+        path: Path,
+        specs: Sequence[DeviceSpec],
+        read: Callable[[], Content],
+        when_read: Callable[[], None] | None = None,
     ) -> None:
         cpu, folder = specs[0], path.parent
         self._session = _core.WholeModel(
-            str(path), cpu.lanes, config=allocation(_summary([], []).activations)
+            str(path),
+            cpu.lanes,
+            config=allocation(_summary([], []).activations),
+            when_read=when_read,
         )
         inputs, outputs = self._session.input_info, self._session.output_info
         _check_plain(inputs, outputs, self._session.has_defaults)

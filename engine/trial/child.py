@@ -63,7 +63,9 @@ def _loaded(core_path: str, library: str) -> Any:
 
 def _try(core: Any, question: dict[str, Any]) -> None:
     try:
-        session = core.Session(question["model"], **question["session"])
+        session = core.Session(
+            question["model"], **question["session"], when_read=lambda: _say("read", "")
+        )
         _say("opened", "")
         values = _values(core, session, question["inputs"])
         if values is not None:

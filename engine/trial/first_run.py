@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -71,11 +71,17 @@ def begun_ahead(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def harmless_at_first(path: Path) -> Iterator[None]:
+def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
     """The same of a file whose hash nobody has taken yet, around what opens it; nothing is kept.
 
-    The block is entered when the child has opened the model, and runs beside the child's run. It
-    must not run the model. What it raises is raised where the model is harmless.
+    The block is one step behind the child: it is entered when that has read the file, and goes on
+    beside the child's run. It must not run the model. What it raises is raised where the model is
+    harmless.
+
+    Yields
+    ------
+    callable
+        To be called between reading the file and opening the model: waits until the child has.
 
     Raises
     ------
@@ -85,11 +91,16 @@ def harmless_at_first(path: Path) -> Iterator[None]:
     trial = _taken(path) or ForkedTrial(path, _quick(path))
     trial.limit(left_s() or 0)
     try:
-        if not trial.opened():
+        if not trial.read():
             _refuse(path, trial.verdict())
+
+        def wait() -> None:
+            if not trial.opened():
+                _refuse(path, trial.verdict())
+
         failure = None
         try:
-            yield
+            yield wait
         except Exception as error:  # of a model that is refused, the reason is the verdict
             failure = error
         _refuse(path, trial.verdict())

@@ -26,6 +26,7 @@ _MOST_IDLE = 4
 ENDED = re.compile(rb"^ended (-?[0-9]+)\n\Z", re.MULTILINE)
 """The last line of a trial: the exit code of its process."""
 
+READ_OR_ENDED = re.compile(rb'^\["read"|' + ENDED.pattern, re.MULTILINE)
 OPENED_OR_ENDED = re.compile(rb'^\["opened"|' + ENDED.pattern, re.MULTILINE)
 
 

@@ -21,7 +21,14 @@ from typing import Any
 
 from engine import _core
 from engine.native import find_library
-from engine.trial.servers import ENDED, OPENED_OR_ENDED, SERVERS, Server, ServerEndedError
+from engine.trial.servers import (
+    ENDED,
+    OPENED_OR_ENDED,
+    READ_OR_ENDED,
+    SERVERS,
+    Server,
+    ServerEndedError,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -110,12 +117,19 @@ class ForkedTrial:
         self._limit_s = limit_s
         self._end_s = time.monotonic() + limit_s if limit_s else None
 
+    def read(self) -> bool:
+        """Wait until the child has read the file; False if it ends before, or is too slow."""
+        return self._has_come_to(READ_OR_ENDED)
+
     def opened(self) -> bool:
-        """Wait until the child has opened the model; False if it ends before, or is too slow."""
+        """The same of opening the model."""
+        return self._has_come_to(OPENED_OR_ENDED)
+
+    def _has_come_to(self, step: re.Pattern[bytes]) -> bool:
         if self._server is None:
             return False
         try:
-            return self._heard(self._server, OPENED_OR_ENDED)[0].startswith(b"[")
+            return self._heard(self._server, step)[0].startswith(b"[")
         except (TimeoutError, ServerEndedError):
             return False
 
@@ -191,8 +205,8 @@ class Trial:
 
     def opened(self) -> bool:
         """Wait until the child has opened the model; False if it ends before, or is too slow."""
-        self._hear(until=b"\n")
-        return self._output.startswith(_OPENED)
+        self._hear(until=_OPENED)
+        return _OPENED in self._output
 
     def verdict(self) -> Verdict:
         """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""

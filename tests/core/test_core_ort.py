@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from engine._core import Session, Value
+from engine._core import Session, Value, WholeModel
 from engine.native import load_runtime
 from engine.values import dtype_of, from_value, to_value
 
@@ -216,6 +216,41 @@ def test_the_optimised_model_is_saved(tmp_path):
     path = tmp_path / "optimised.onnx"
     Session(relu(), level="basic", optimized_path=str(path))
     assert [node.op_type for node in onnx.load(path).graph.node] == ["Relu"]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("kind", [Session, WholeModel])
+def test_the_user_of_a_file_is_called_before_it_is_optimised(tmp_path, kind, width):
+    path, optimised = tmp_path / "m.onnx", tmp_path / "optimised.onnx"
+    steps = []
+    path.write_bytes(relu([2]))
+    opened = kind(str(path), width, when_read=lambda: steps.append("read"))
+    assert steps == ["read"]
+    assert opened.input_info == Session(relu([2])).input_info
+    session = Session(
+        str(path),
+        optimized_path=str(optimised),
+        when_read=lambda: steps.append(optimised.exists()),
+    )
+    assert (steps, optimised.exists()) == (["read", False], True)
+    assert run(session, x=np.array([-1, 2], np.float32))[0].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("kind", [Session, WholeModel])
+def test_what_the_user_raises_then_ends_the_opening(tmp_path, kind):
+    path = tmp_path / "m.onnx"
+
+    def refuse():
+        raise LookupError("not now")
+
+    path.write_bytes(b"no model")
+    with pytest.raises(RuntimeError, match=r"m\.onnx"):
+        kind(str(path), 1, when_read=refuse)
+    path.write_bytes(relu())
+    with pytest.raises(LookupError, match="not now"):
+        kind(str(path), 1, when_read=refuse)
+    with pytest.raises(ValueError, match="not for bytes"):
+        Session(relu(), when_read=refuse)
 
 
 def test_time_counts_runs_and_stops_at_the_budget():

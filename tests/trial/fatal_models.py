@@ -92,3 +92,13 @@ def fatal_at_once(path: Path) -> Path:
     ]
     weights = {"none": np.zeros(1, np.int64), "first": np.zeros(1, np.int64)}
     return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2, 4, 8])}, weights)
+
+
+def fatal_when_opened(path: Path) -> Path:
+    """The same of constants, which ONNX Runtime folds."""
+    nodes = [
+        helper.make_node("Einsum", ["empty", "empty"], ["sums"], equation="bid,bjd->bij"),
+        helper.make_node("ReduceSum", ["sums"], ["sum"], keepdims=0),
+        helper.make_node("Add", ["x", "sum"], ["y"]),
+    ]
+    return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2])}, {"empty": _zeros(0, 4, 8)})

@@ -30,6 +30,14 @@ def test_a_model_that_ends_its_process_is_refused(tune: str, devices: str, tmp_p
 
 
 @pytest.mark.parametrize("tune", ["now", "background"])
+def test_a_model_that_ends_its_process_when_opened_is_refused(tune: str, tmp_path: Path) -> None:
+    """ONNX Runtime computes what is constant before it runs anything."""
+    path = fatal_models.fatal_when_opened(tmp_path / "fatal.onnx")
+    with pytest.raises(ModelError, match=r"fatal.onnx: refused: opened for the first.*SIGFPE"):
+        engine.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+
+
+@pytest.mark.parametrize("tune", ["now", "background"])
 def test_what_ends_the_process_only_fused_and_by_several_threads(tune: str, tmp_path: Path) -> None:
     path = fatal_models.fused(tmp_path / "fused.onnx")
     assert Trial(path, params=TrialParams(width=1)).verdict().end is End.OK

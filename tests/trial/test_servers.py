@@ -66,8 +66,24 @@ def test_a_trial_without_end_takes_its_server_along(servers: Servers, harmless: 
 
 def test_the_model_may_be_opened_beside_its_run(servers: Servers, harmless: Path) -> None:
     begun = ForkedTrial(harmless, TrialParams())
+    assert begun.read()
     assert begun.opened()
     assert begun.verdict().end is End.OK
     missing = ForkedTrial(harmless.with_name("none.onnx"), TrialParams())
+    assert not missing.read()
     assert not missing.opened()
     missing.end()
+
+
+def test_a_server_may_be_started_before_it_is_asked(servers: Servers, harmless: Path) -> None:
+    servers.start()
+    servers.start()
+    first = _idle(servers)
+    assert tried(harmless, TrialParams()).end is End.OK
+    assert _idle(servers) is first
+
+
+def test_the_limit_may_be_known_later(servers: Servers, harmless: Path) -> None:
+    begun = ForkedTrial(harmless, TrialParams())
+    begun.limit(1e-6)
+    assert begun.verdict().end is End.TIME
