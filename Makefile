@@ -106,8 +106,9 @@ fuzz: install  ## the fuzzers, FUZZ_S seconds each: wrong answers, crashes, refu
 	@echo "FUZZ_SEED=$(FUZZ_SEED)"
 	$(BIN)/python -m bench.fuzz_models --seed $(FUZZ_SEED) --count 1000000 --seconds $(FUZZ_S)
 	$(BIN)/python -m bench.fuzz_cache --seed $(FUZZ_SEED) --seconds $(FUZZ_S)
-	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest \
-	  tests/dfg/test_hostile_models.py tests/serving/test_serving_malformed.py
+	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest -s \
+	  tests/dfg/test_hostile_models.py tests/serving/test_serving_malformed.py \
+	  tests/serving/test_serving_malformed_http.py
 
 build/models/%.onnx: | install
 	mkdir -p $(@D)

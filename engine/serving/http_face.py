@@ -155,6 +155,8 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPException as error:
         status, text = error.status, f"{request.method} {request.path}: {error.reason}"
         headers: dict[str, Any] = {k: v for k, v in error.headers.items() if k == "Allow"}
+    except web.RequestPayloadError as error:  # chunks, or a compression, that are none
+        status, text, headers = 400, f"malformed body: {error}", {}
     except Exception as error:
         status, text = status_of(error)
         headers = {}

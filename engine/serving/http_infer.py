@@ -21,6 +21,7 @@ from engine.serving.served_model import ServedModel
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
 
+_MOST_DIGITS = 20
 _SIZE = "binary_data_size"
 _TYPES = {
     str: "a string",
@@ -135,8 +136,10 @@ def _output(model: ServedModel, name: str, array: Array) -> dict[str, Any]:
 def _header_length(text: str | None, body_bytes: int) -> int:
     if text is None:
         return body_bytes
-    if not (text.isascii() and text.isdigit() and int(text) <= body_bytes):
-        raise InputError(f"{HEADER_LENGTH}: {text!r} of a body of {body_bytes} bytes")
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if not (is_number and int(text) <= body_bytes):
+        shown = text[:_MOST_DIGITS]
+        raise InputError(f"{HEADER_LENGTH}: {shown!r} of a body of {body_bytes} bytes")
     return int(text)
 
 

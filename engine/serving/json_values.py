@@ -69,9 +69,17 @@ def _values(name: str, datatype: str, data: list[Any]) -> Array:
             )
         if datatype == "BYTES":
             return _checked(data, lambda text: type(text) is str, np.object_)
-        return np.asarray(data)
+        # Of text numpy would make each value as long as the longest: a MB of JSON takes GBs.
+        return np.asarray(data, np.object_ if _holds_text(data) else None)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise InputError(f"input {name!r}: data is no list of {datatype} values") from None
+
+
+def _holds_text(data: list[Any]) -> bool:
+    kinds = set(map(type, data))
+    if list in kinds:
+        return str in kinds or any(_holds_text(part) for part in data if type(part) is list)
+    return str in kinds
 
 
 def _checked(data: list[Any], fits: Callable[[Any], bool], dtype: Any) -> Array:

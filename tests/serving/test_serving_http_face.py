@@ -227,6 +227,10 @@ WRONG = {
     "too few": ({"inputs": [X | {"data": [1]}]}, "takes 3 values, got 1"),
     "ragged": ({"inputs": [X | {"data": [[1], [2, 3]]}]}, "no list of FP32 values"),
     "strings": ({"inputs": [X | {"data": ["1", "2", "3"]}]}, "not all of FP32"),
+    "a long string among many": (
+        {"inputs": [X | {"data": ["a" * 500_000] + [0] * 50_000}]},  # 93 GiB as an array of text
+        "takes 3 values, got 50001",
+    ),
     "null": ({"inputs": [X | {"data": [1, None, 3]}]}, "not all of FP32"),
     "objects": ({"inputs": [X | {"data": [{}, {}, {}]}]}, "not all of FP32"),
     "too large": ({"inputs": [X | {"data": [1e300, 1, 2]}]}, "too large for FP32"),

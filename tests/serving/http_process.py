@@ -1,0 +1,27 @@
+"""An HTTP server for fuzzers, in a process of its own; prints its port, ends with its input."""
+
+import asyncio
+import logging
+import sys
+
+from serving_fakes import arithmetic, identity
+
+from engine.serving.server import Server, ServerParams
+
+LARGEST_BYTES = 1 << 20
+
+
+async def main() -> None:
+    server = Server(ServerParams(grpc_port=0, http_port=0, max_message_bytes=LARGEST_BYTES))
+    models = {"identity": identity(), "arithmetic": arithmetic(), "texts": identity("BYTES")}
+    for name, executor in models.items():
+        server.plane.models.add(name).set_ready(executor)
+    await server.start()
+    print(server.http_port, flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    await server.stop()
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    asyncio.run(main())
