@@ -128,6 +128,13 @@ def wide_sessions() -> dict[str, int]:
     callers, and the pool that the others share runs ``shared_threads``.
     """
 
+def expect_wide_sessions(sessions: int, width: int) -> None:
+    """
+    So many sessions are about to be opened; replaces what was said before.
+
+    Where these are many, they are opened on the shared pool and need not move there later.
+    """
+
 class Session:
     """
     One ONNX Runtime session outside any plan: profiling, reference, calibration.

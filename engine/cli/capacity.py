@@ -14,7 +14,7 @@ from engine.cli.output import check_page, show_json, show_rows, three_digits
 from engine.cli.parser import add_verb
 from engine.cli.progress import progress_bar
 from engine.cli.scenario_options import add_scenario, asked_policies
-from engine.pipeline.stages import ProgressCallback
+from engine.pipeline.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from colocation import Scenario

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from engine.cli.terminal import raw_stream
 from engine.errors import ConfigError
-from engine.report import tables
 
 WIDTH = 100
 """Columns of a table where stdout is no terminal."""
@@ -25,12 +20,18 @@ CHART_SUFFIXES = (*PAGE_SUFFIXES, ".png")
 
 def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table with a column per key."""
-    tables.print_rows(title, rows, _console())
+    from engine.cli.console import stdout_console  # a server prints no tables
+    from engine.report import tables
+
+    tables.print_rows(title, rows, stdout_console(WIDTH))
 
 
 def show_mapping(title: str, values: Mapping[str, Any]) -> None:
     """Print a table with a line per key."""
-    tables.print_mapping(title, values, _console())
+    from engine.cli.console import stdout_console
+    from engine.report import tables
+
+    tables.print_mapping(title, values, stdout_console(WIDTH))
 
 
 def show_json(document: Any) -> None:
@@ -87,16 +88,6 @@ def check_page(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in PAGE_SUFFIXES:
         raise ConfigError(f"{path}: charts are a page, its suffix must be .html")
     check_outputs(path)
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the command, for which ``| head`` is no failure; rich exits with 1."""
-        raise BrokenPipeError
-
-
-def _console() -> Console:
-    return _Console(file=raw_stream(sys.stdout), width=None if sys.stdout.isatty() else WIDTH)
 
 
 def _finite(value: Any) -> Any:

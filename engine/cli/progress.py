@@ -6,17 +6,26 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from engine.cli.terminal import raw_stream
-from engine.pipeline.stages import ProgressCallback
+from engine.pipeline.progress import ProgressCallback, no_progress
 from engine.printable import printable
 
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressCallback]:
     """Yield a callback ``(stage, done, total)``; draws only where stderr is a terminal."""
+    if not raw_stream(sys.stderr).isatty():
+        yield no_progress
+        return
+    from rich.console import Console  # what draws takes longer to import than a model to open
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -37,7 +46,10 @@ def progress_bar() -> Iterator[ProgressCallback]:
 
 def leave_terminal() -> None:
     """Give a terminal its cursor back, for who ends the process under a bar."""
-    console = Console(file=raw_stream(sys.stderr))
-    if console.is_terminal:
+    stream = raw_stream(sys.stderr)
+    if stream.isatty():
+        from rich.console import Console
+
+        console = Console(file=stream)
         console.show_cursor()
         console.print()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.cli import options, serve_policy
 from engine.cli.asked import asked_params
 from engine.cli.parser import add_verb
 from engine.errors import DeviceLostError
+from engine.profiling.devices import available_cores
+
+if TYPE_CHECKING:
+    from engine.serving.repository import RepositoryEntry
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
@@ -87,13 +92,17 @@ DEVICE_LOST = 75
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
-    from engine.cli.server_run import Ended, serve
     from engine.pipeline.tune_by_default import tune_by_default
     from engine.serving.repository import find_models
 
-    server = _server_params(args)
     if serve_policy.is_meant(args):
-        return serve_policy.run(args, server)
+        return serve_policy.run(args, _server_params(args))
+    entries = find_models(args.model)
+    if tune_by_default() == "background" and not args.lazy:
+        _expect_trials(entries, args.cache)
+    from engine.cli.server_run import Ended, serve
+
+    server = _server_params(args)
     restarts = args.on_device_loss in (None, "restart")
     loading = asked_params(
         args,
@@ -106,7 +115,6 @@ def run(args: argparse.Namespace) -> int:
         tune=tune_by_default(),
     )
     loading.specs()
-    entries = find_models(args.model)
     try:
         done = asyncio.run(serve(server, entries, loading, lazy=args.lazy, restarts=restarts))
     except DeviceLostError as error:
@@ -115,6 +123,17 @@ def run(args: argparse.Namespace) -> int:
         print(f"engine serve: {error}", file=sys.stderr)
         return DEVICE_LOST
     return {Ended.DONE: 0, Ended.UNFINISHED: 1, Ended.DEVICE_LOST: DEVICE_LOST}[done]
+
+
+def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:
+    """Where models look new, have what tries them start while the server is imported."""
+    from engine.cache_folder import cache_folder
+    from engine.dfg.file_hashes import hashes_in
+
+    if not hashes_in(cache or cache_folder()).is_known(entries[0].path):
+        from engine.trial.servers import SERVERS
+
+        SERVERS.start(min(len(entries), available_cores()))
 
 
 def _server_params(args: argparse.Namespace) -> Any:

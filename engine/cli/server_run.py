@@ -17,7 +17,7 @@ from engine.errors import ConfigError, EngineError
 from engine.pipeline.executor import ModelExecutor
 from engine.pipeline.lazy import LazyExecutor, LazyModel
 from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
+from engine.pipeline.loading import load_with, many_loads
 from engine.profiling.devices import available_cores
 from engine.serving.executor import Executor, TensorSpec
 from engine.serving.repository import RepositoryEntry
@@ -112,7 +112,7 @@ async def _load_all(
             return False
         return True
 
-    with ThreadPoolExecutor(available_cores()) as threads:
+    with many_loads(len(served), loading), ThreadPoolExecutor(available_cores()) as threads:
         done = await asyncio.gather(*(one(entry, model) for entry, model in served))
     ready = [pair for pair, well in zip(served, done, strict=True) if well]
     if not ready:

@@ -369,6 +369,17 @@ RuntimeError
 
 ``sessions`` of them are open; pools of their own have ``own_threads`` threads beside the
 callers, and the pool that the others share runs ``shared_threads``.)");
+  m.def(
+      "expect_wide_sessions",
+      [](int sessions, int width) {
+        if (sessions < 0 || width < 1)
+          throw std::invalid_argument("sessions or width is out of range");
+        ort::WideSessions::get().expect(sessions, width - 1);
+      },
+      "sessions"_a, "width"_a,
+      R"(So many sessions are about to be opened; replaces what was said before.
+
+Where these are many, they are opened on the shared pool and need not move there later.)");
   bind_session(m);
   bind_whole_model(m);
 }

@@ -78,11 +78,17 @@ WideSessions::Stats WideSessions::stats() const {
   return {sessions_, own_threads_, shared_pool_threads()};
 }
 
+void WideSessions::expect(int sessions, int threads) {
+  const std::lock_guard lock(mutex_);
+  expected_threads_ = sessions * threads;
+}
+
 bool WideSessions::claim_pool(int threads) {
   const std::lock_guard lock(mutex_);
   ++sessions_;
   wanted_threads_ += threads;
-  bool own = wanted_threads_ <= few_threads();
+  expected_threads_ = std::max(0, expected_threads_ - threads);
+  bool own = wanted_threads_ + expected_threads_ <= few_threads();
   if (!own) {
     start_shared_pool();
     shrink_to(many_threads());

@@ -52,6 +52,9 @@ class WideSessions {
 
   [[nodiscard]] static WideSessions& get();
   [[nodiscard]] Stats stats() const;
+  /// So many are about to be opened, each of `threads` pool threads: where that makes many, they
+  /// are opened on the shared pool and need not move. Replaces what was said before.
+  void expect(int sessions, int threads);
 
  private:
   friend class PlanSession;
@@ -69,6 +72,7 @@ class WideSessions {
   int sessions_ = 0;
   int wanted_threads_ = 0;  ///< if each had a pool of its own
   int own_threads_ = 0;
+  int expected_threads_ = 0;  ///< of sessions still to come, if each had a pool of its own
 };
 
 }  // namespace engine::ort

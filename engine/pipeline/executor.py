@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 
 from engine.dfg.graph import ValueKind
 from engine.errors import ModelError
@@ -15,6 +14,7 @@ from engine.runtime.model import Model
 from engine.runtime.queue_sample import QueueSample, rate_for
 from engine.serving.datatypes import datatype_of
 from engine.serving.executor import TensorSpec
+from engine.values import dtype_of
 
 
 class ModelExecutor:
@@ -78,7 +78,7 @@ def tensor_spec(spec: IoSpec) -> TensorSpec:
     """
     if spec.kind is not ValueKind.TENSOR:
         raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.elem_type))
+    dtype = dtype_of(spec.elem_type)
     shape = None
     if spec.shape is not None:
         shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape)

@@ -11,7 +11,6 @@ from pathlib import Path
 from engine.pipeline.executor import ModelExecutor, tensor_spec
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.loading import load_with
-from engine.pipeline.stages import read_tried
 from engine.runtime.future import Future
 from engine.runtime.inputs import Array, input_specs, output_specs
 from engine.runtime.model import Model
@@ -114,6 +113,8 @@ class LazyExecutor:
     """
 
     def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
+        from engine.pipeline.stages import read_tried  # all of ONNX
+
         graph = read_tried(model.path, cache)
         self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))
         self.outputs = tuple(tensor_spec(spec) for spec in output_specs(graph))

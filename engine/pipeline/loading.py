@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engine import _core
 from engine.cache_folder import cache_folder
 from engine.dfg.file_hashes import hashes_in
 from engine.dfg.graph import Graph
@@ -32,6 +34,16 @@ def params_of(devices: str, policy: str, options: Mapping[str, Any]) -> LoadPara
     own = {name: options[name] for name in _OWN if name in options}
     others = {name: value for name, value in options.items() if name not in own}
     return LoadParams(devices=devices, policy=policy, options=others, **own)
+
+
+@contextmanager
+def many_loads(count: int, params: LoadParams) -> Iterator[None]:
+    """Load so many models: where that is many, their sessions share threads from the start."""
+    _core.expect_wide_sessions(count, params.specs()[0].lanes)
+    try:
+        yield
+    finally:
+        _core.expect_wide_sessions(0, 1)
 
 
 def load_with(

@@ -12,13 +12,20 @@ import json
 import os
 import pickle
 import resource
+import select
 import signal
 import sys
 import threading
-from typing import Any
+from typing import Any, NoReturn
 
 _IDLE_S = 10
 """A server that nobody asks for so long ends."""
+
+_LARGE_KB = 256 << 10
+"""A process that has been larger is not kept for the next trial."""
+
+_NO_MORE = 3
+"""Exit status of a process that was not asked again."""
 
 
 def main() -> None:
@@ -35,22 +42,49 @@ def main() -> None:
 
 
 def _serve(lifeline: int, core_path: str, library: str) -> None:
-    """Fork for each question, and say how that ended: ``ended CODE`` (servers.py)."""
+    """Answer in a fork, one question after another, and say how each ended (servers.py).
+
+    Forking and what is then copied takes longer than most models' first runs.
+    """
     core = _loaded(core_path, library)
-    while True:
-        signal.alarm(_IDLE_S)
-        try:
-            question = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        signal.alarm(0)
+    code = 0
+    while code != _NO_MORE and (question := _next_question()) is not None:
         child = os.fork()
         if child == 0:
             _end_with(lifeline)
-            _try(core, question)
-            os._exit(0)
+            _answer(core, question)
         _, status = os.waitpid(child, 0)
-        print("ended", os.waitstatus_to_exitcode(status), flush=True)
+        code = os.waitstatus_to_exitcode(status)
+        if code != _NO_MORE:
+            _say_ended(code)
+
+
+def _answer(core: Any, question: dict[str, Any] | None) -> NoReturn:
+    """In a fork: this question and those that follow, while the process is small."""
+    while question is not None:
+        _try(core, question)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE_KB:
+            os._exit(0)
+        _say_ended(0)
+        question = _next_question()
+        if question is not None:
+            _say("used", "")
+    os._exit(_NO_MORE)
+
+
+def _next_question() -> dict[str, Any] | None:
+    """None when there is none for long, or will be none."""
+    if not select.select([sys.stdin], [], [], _IDLE_S)[0]:
+        return None
+    try:
+        question: dict[str, Any] = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        return None
+    return question
+
+
+def _say_ended(code: int) -> None:
+    print("ended", code, flush=True)
 
 
 def _loaded(core_path: str, library: str) -> Any:

@@ -1,7 +1,8 @@
-"""Processes that have ONNX Runtime loaded and fork for each trial (child.py, ``serve``).
+"""Processes that have ONNX Runtime loaded and fork for each trial (child.py).
 
 Starting an interpreter and loading the library takes longer than most models' first runs. Such a
-process has one thread and no session, so its forks are sound; it ends when nobody asks for a while.
+process has one thread and no session, so its forks are sound. A fork that has survived a trial does
+the next one, too, unless it has become large; all end when nobody asks for a while.
 """
 
 from __future__ import annotations
@@ -124,10 +125,10 @@ class Servers:
         self._lock = threading.Lock()
         self._idle: list[Server] = []
 
-    def start(self) -> None:
-        """Have one load its library already: a trial is coming."""
+    def start(self, count: int = 1) -> None:
+        """Have so many load their library already: trials are coming."""
         with self._lock:
-            if not self._idle:
+            while len(self._idle) < min(count, _MOST_IDLE):
                 self._idle.append(Server())
 
     def begun(self, question: bytes) -> Server:

@@ -34,6 +34,11 @@ _log = logging.getLogger(__name__)
 
 _CHILD = Path(__file__).with_name("child.py")
 _OPENED = b'["opened"'
+_USED = b'["used"'
+
+_CONFIG = {"session.intra_op.allow_spinning": "0"}
+"""A child takes no core from its parent while it waits."""
+
 _BARE = ("-I", "-S")
 """An interpreter without site: given inputs take the packages that it finds, nothing else does."""
 
@@ -138,10 +143,13 @@ class ForkedTrial:
         if self._server is None:
             return Verdict(End.NONE, "its trial failed")
         try:
-            ended = self._heard(self._server, ENDED)
+            verdict, was_used = self._ended()
+            if verdict.end is End.SIGNAL and was_used:  # by a model that may have spoilt it
+                self._server.begin(self._question)
+                verdict, _ = self._ended()
             server, self._server = self._server, None
             SERVERS.give_back(server)
-            return _verdict(ended.string[: ended.start()], int(ended[1]))
+            return verdict
         except TimeoutError:
             return Verdict(End.TIME, f"it had not ended after {self._limit_s:g} s")
         except ServerEndedError:
@@ -154,6 +162,13 @@ class ForkedTrial:
         if self._server is not None:
             self._server.end()
             self._server = None
+
+    def _ended(self) -> tuple[Verdict, bool]:
+        """What came of it, and whether its process had tried another model before."""
+        assert self._server is not None, "it was asked"
+        ended = self._heard(self._server, ENDED)
+        said: bytes = ended.string[: ended.start()]
+        return _verdict(said, int(ended[1])), said.startswith(_USED)
 
     def _heard(self, server: Server, until: re.Pattern[bytes]) -> re.Match[bytes]:
         try:
@@ -261,7 +276,7 @@ def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams
     session = {
         "width": params.width,
         "level": params.level,
-        "config": dict(params.config),
+        "config": {**_CONFIG, **params.config},
         "optimized_path": params.save,
     }
     question = {

@@ -84,6 +84,12 @@ def test_a_stored_plan_imports_nothing_of_onnx_or_planning(tmp_path: Path, rows:
     assert not [name for name in _FORBIDDEN if name in found]
 
 
+def test_a_server_is_ready_without_onnx_planning_or_tables() -> None:
+    found = _modules(f"import engine.cli.main, engine.cli.server_run; {_IMPORTED}")
+    heavy = ("onnx", "rich", "onnxruntime", "engine.pipeline.making", "engine.pipeline.stages")
+    assert not [name for name in heavy if name in found]
+
+
 def test_the_package_itself_imports_next_to_nothing() -> None:
     new = _modules(f"import engine; {_IMPORTED}") - _modules(_IMPORTED)
     assert {name for name in new if name.partition(".")[0] in ("engine", "placement")} == {"engine"}

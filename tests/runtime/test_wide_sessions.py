@@ -98,6 +98,22 @@ def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
     assert _core.wide_sessions()["sessions"] == before + 2
 
 
+def test_many_that_are_expected_share_one_pool_from_the_start(tmp_path: Path) -> None:
+    machine_for(SPECS)
+    cores = available_cores()
+    before = _core.wide_sessions()["own_threads"]
+    _core.expect_wide_sessions(10_000, 2)
+    try:
+        models = [wide_model(graph) for graph in graphs(tmp_path, cores + 1)]
+        assert _core.wide_sessions()["own_threads"] <= max(before, 1, cores - 1)
+        assert _core.wide_sessions()["shared_threads"] > 0
+    finally:
+        _core.expect_wide_sessions(0, 1)
+    assert len({model.run(INPUT)["y"].tobytes() for model in models}) == 1
+    with pytest.raises(ValueError, match="out of range"):
+        _core.expect_wide_sessions(-1, 2)
+
+
 def test_many_wide_models_share_one_pool_and_answer_the_same_bits(tmp_path: Path) -> None:
     machine_for(SPECS)
     before = threads()

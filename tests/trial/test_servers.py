@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import fatal_models
+import numpy as np
+import onnx
 import pytest
 
 import models
@@ -55,8 +58,66 @@ def test_a_server_that_ended_is_replaced(servers: Servers, harmless: Path) -> No
     assert tried(harmless, TrialParams()).end is End.OK
     first = _idle(servers)
     os.kill(first._process.pid, signal.SIGKILL)
+    first._process.wait()
     assert tried(harmless, TrialParams()).end is End.OK
     assert _idle(servers) is not first
+
+
+def test_a_process_that_survives_does_the_next_trial(
+    servers: Servers, harmless: Path, tmp_path: Path
+) -> None:
+    def was_used(path: Path) -> bool:
+        tried(path, TrialParams())
+        return _idle(servers)._said.startswith(b'["used"')
+
+    assert [was_used(harmless) for _ in range(3)] == [False, True, True]
+    assert not was_used(fatal_models.fatal_at_once(tmp_path / "fatal.onnx")), "tried again alone"
+    assert not was_used(large(tmp_path / "large.onnx"))
+    assert not was_used(harmless), "it had become large"
+
+
+def large(path: Path) -> Path:
+    """A model that makes 320 MB of zeros."""
+    helper = onnx.helper
+    size = onnx.numpy_helper.from_array(np.array([80_000_000], np.int64), "size")
+    nodes = [
+        helper.make_node("ConstantOfShape", ["size"], ["zeros"]),
+        helper.make_node("ReduceMax", ["zeros"], ["zero"], keepdims=0),
+        helper.make_node("Add", ["x", "zero"], ["y"]),
+    ]
+    ends = [helper.make_tensor_value_info(name, 1, [2]) for name in "xy"]
+    graph = helper.make_graph(nodes, "large", ends[:1], ends[1:], [size])
+    opsets = [helper.make_opsetid("", 18)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+class Scripted(Server):
+    """Says what it was told to, a text for each question."""
+
+    def __init__(self, *texts: bytes) -> None:
+        self._texts = list(texts)
+
+    def begin(self, question: bytes) -> None:
+        self._said = self._texts.pop(0)
+
+    def hear(self, until: re.Pattern[bytes], end_s: float | None) -> re.Match[bytes]:
+        found = until.search(self._said)
+        assert found is not None
+        return found
+
+
+@pytest.mark.parametrize("then", [End.OK, End.SIGNAL])
+def test_a_model_pays_for_no_other_one(
+    servers: Servers, harmless: Path, monkeypatch: pytest.MonkeyPatch, then: End
+) -> None:
+    """What ends a process in which another model ran before is tried again in a fresh one."""
+    used, alone = b'["used", ""]\nended -11\n', b"ended -11\n"
+    if then is End.OK:
+        alone = b'["opened", ""]\n["ok", ""]\nended 0\n'
+    monkeypatch.setattr(servers, "_taken", lambda: Scripted(used, alone))
+    monkeypatch.setattr(servers, "give_back", lambda server: None)
+    assert tried(harmless, TrialParams()).end is then
 
 
 def test_a_trial_without_end_takes_its_server_along(servers: Servers, harmless: Path) -> None:
