@@ -237,6 +237,15 @@ bool CpuDevice::run_from(Lane& lane, Task task) {
   }
 }
 
+/// Whether the first of all is the only node that the lane made ready, or one that it keeps.
+inline bool CpuDevice::passes_queue_by(const Lane& lane, const Run& run) const {
+  const Run* const mine = lane.taker.helps;
+  if (queue_.maybe_ready() || (mine != nullptr && mine != &run)) return false;
+  if (alone_) return true;
+  return lane.fresh.size() == 1 &&
+         run.plan().node(run.plan().node_at(lane.fresh.front())).width == 1;
+}
+
 /// Shares the lane's nodes, which are of the task's run, and takes the first of all. False: there
 /// is none for this lane.
 bool CpuDevice::choose(Lane& lane, Task& task) {
@@ -263,21 +272,15 @@ bool CpuDevice::choose(Lane& lane, Task& task) {
   return found;
 }
 
-/// Whether the first of all is the only node that the lane made ready, or one that it keeps.
-bool CpuDevice::passes_queue_by(const Lane& lane, const Run& run) const {
-  const Run* const mine = lane.taker.helps;
-  if (queue_.maybe_ready() || (mine != nullptr && mine != &run)) return false;
-  if (alone_) return true;
-  return lane.fresh.size() == 1 &&
-         run.plan().node(run.plan().node_at(lane.fresh.front())).width == 1;
-}
-
 /// The lane holds as many seats as the node needs, or its run was stopped.
 void CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
+  const bool is_forecast = !alone_ && node.service_ns > 0 && machine_.forecasts_lanes();
+  if (is_forecast) forecast(lane, now_ns() + node.service_ns);
   const std::int64_t end_ns = execute(lane, task, node);
-  keep_seats(lane, 1);
+  if (is_forecast) seats_.forecast.end(lane.id);
+  if (lane.taker.seats != 1) keep_seats(lane, 1);
   complete(lane, run, node, end_ns);
 }
 
@@ -285,9 +288,7 @@ void CpuDevice::run_node(Lane& lane, const Task& task) {
 std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const bool skip = run.should_skip();
-  const bool is_forecast = node.service_ns > 0 && !alone_ && !skip && machine_.forecasts_lanes();
-  const std::int64_t start_ns = run.traced() || is_forecast ? now_ns() : 0;
-  if (is_forecast) forecast(lane, start_ns + node.service_ns);
+  const std::int64_t start_ns = run.traced() ? now_ns() : 0;
   if (node.first_input != node.end_input) run.take_inputs(node, lane.values);
   if (!skip) {
     if (node.kernel != nullptr) run.compute(task.node, node, lane.values);
@@ -297,7 +298,6 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
   }
   if (!lane.values.inputs.empty() || !lane.values.outputs.empty())
     run.publish(task.node, node, lane.values);
-  if (is_forecast) seats_.forecast.end(lane.id);
   if (!run.traced()) return 0;
   const std::int64_t end_ns = now_ns();
   run.trace(task.node, skip ? -1 : lane.id, start_ns, end_ns);
