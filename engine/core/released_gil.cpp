@@ -8,17 +8,19 @@
 #include <chrono>
 #include <thread>
 
+#include "thread_counts.hpp"
+
 namespace engine {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Calls that let go of the GIL and do not have it again. Sequentially consistent, as is
-/// `abandoned`: either a call sees that it may not come back, or the ending thread sees that it
-/// does.
-std::atomic<int> away{0};
-std::atomic<int> coming_back{0};
+/// Calls that let go of the GIL and do not have it again. Those that come back are counted
+/// sequentially consistent, as is `abandoned`: either a call sees that it may not come back, or the
+/// ending thread sees that it does. The others are counted with the GIL.
+enum Call : std::size_t { away, coming_back, kinds };
+ThreadCounts<kinds> calls;
 std::atomic<bool> abandoned{false};
 
 /// Of this thread; a thread that is away runs no Python, so calls do not nest.
@@ -31,17 +33,14 @@ std::thread::id ending;
 bool ends_process() { return refuses && std::this_thread::get_id() == ending; }
 
 /// The threads of the parent are not here.
-[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] {
-  away = 0;
-  coming_back = 0;
-});
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] { calls.clear(); });
 
 [[noreturn]] void stay_away() {
   for (;;) pause();
 }
 
-bool wait_for_none(const std::atomic<int>& count, Clock::time_point until) {
-  while (count.load() > 0) {
+bool wait_for_none(Call kind, Clock::time_point until) {
+  while (calls.sum(kind) > 0) {
     if (Clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -55,27 +54,27 @@ ReleasedGil::ReleasedGil() : state_(nullptr) {
     PyErr_SetString(PyExc_SystemExit, "the process is ending");
     throw nanobind::python_error();
   }
-  ++away;
+  calls.add(away, 1);
   is_away = true;
   state_ = PyEval_SaveThread();
 }
 
 ReleasedGil::ReleasedGil(std::nothrow_t) noexcept : state_(nullptr) {
-  ++away;
+  calls.add(away, 1);
   is_away = true;
   state_ = PyEval_SaveThread();
 }
 
 ReleasedGil::~ReleasedGil() {
-  ++coming_back;
+  calls.add(coming_back, 1, std::memory_order_seq_cst);  // seq_cst: before we look at `abandoned`
   if (abandoned.load()) {
-    --coming_back;
+    calls.add(coming_back, -1, std::memory_order_seq_cst);  // seq_cst: as all of this counter
     stay_away();
   }
   PyEval_RestoreThread(state_);
   is_away = false;
-  --coming_back;
-  --away;
+  calls.add(coming_back, -1);
+  calls.add(away, -1);
 }
 
 bool ReleasedGil::is_held() noexcept {

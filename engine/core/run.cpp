@@ -67,7 +67,7 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const PlanSlot& slot = plan_.slots()[slots[i]];
     if (slot.uses == 0 || !inputs[i]) continue;
-    static_cast<void>(machine_.meter(slot.meter).try_add(1, inputs[i]->bytes()));
+    static_cast<void>(machine_.meter(slot.meter).try_add(inputs[i]->bytes()));
     slots_[slots[i]].value = inputs[i];
   }
   // release: a cancel that sees the run pending sees it prepared
@@ -238,7 +238,7 @@ void Run::publish(std::uint32_t index, const PlanNode& node, NodeValues& values)
     ValuePtr& value = values.outputs[i];
     if (spec.uses == 0 || !value) continue;
     MemoryMeter& meter = machine_.meter(spec.meter);
-    if (meter.try_add(1, value->bytes()))
+    if (meter.try_add(value->bytes()))
       slots_[slots[i]].value = std::move(value);
     else
       fail(index,
