@@ -53,6 +53,8 @@ _MOST_WAIT_S = 10.0
 @contextmanager
 def _measuring() -> Iterator[None]:
     alone = _MEASURING.acquire(timeout=_MOST_WAIT_S)
+    if not alone:
+        _log.warning("another model has been measured for %g s: beside it now", _MOST_WAIT_S)
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import onnx
@@ -10,6 +11,7 @@ from loops import COUNT, ENDLESS, counted
 
 import engine
 from engine.errors import ConfigError, DeadlineError
+from engine.pipeline import making
 from engine.pipeline.load_params import LoadParams
 
 
@@ -51,3 +53,23 @@ def test_tuning_has_its_own_time(path: Path) -> None:
     options = {"cache": path.parent / "cache", "max_load_s": 30.0}
     model = engine.load(path, "cpu:1", inputs=counted(3), tune_s=0.5, **options)
     assert model.run(counted(4))["y"] == [4]
+
+
+def test_a_load_that_hangs_does_not_keep_others_from_measuring(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(making, "_MOST_WAIT_S", 0.0)
+    answers: list[int] = []
+
+    def load() -> None:
+        model = engine.load(path, "cpu:1", inputs=counted(3), cache=path.parent / "c", tune="now")
+        answers.extend(model.run(counted(4))["y"])
+
+    with making._measuring():  # and hangs
+        other = threading.Thread(target=load, daemon=True)
+        other.start()
+        other.join(60)
+        assert answers == [4]
+        assert "another model has been measured for 0 s" in caplog.text
+        assert making._MEASURING.locked()
+    assert not making._MEASURING.locked()
