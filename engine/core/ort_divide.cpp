@@ -107,15 +107,20 @@ std::optional<Division> decode(const mcontext_t& state) {
   return found;
 }
 
-/// Sets quotient and remainder of the least number by -1, and goes on behind the instruction.
+/// Sets quotient and remainder of the least number by -1, or of zero by zero, and goes on behind
+/// the instruction.
 bool divide(mcontext_t& state) {
   const std::optional<Division> division = decode(state);
   if (!division) return false;
   greg_t& low = state.gregs[REG_RAX];
   greg_t& high = state.gregs[REG_RDX];
   const std::uint64_t all = division->is_wide ? ~std::uint64_t{0} : 0xffffffffU;
-  if (!division->is_signed || division->divisor != all) return false;  // by zero
-  low = static_cast<greg_t>(static_cast<std::uint64_t>(low) & all);    // the least number
+  const std::uint64_t dividend = static_cast<std::uint64_t>(low) & all;
+  const bool is_nothing =
+      division->divisor == 0 && dividend == 0 && (static_cast<std::uint64_t>(high) & all) == 0;
+  const bool overflows = division->is_signed && division->divisor == all;
+  if (!is_nothing && !overflows) return false;
+  low = static_cast<greg_t>(dividend);  // the least number, or zero
   high = 0;
   state.gregs[REG_RIP] += division->bytes;
   return true;

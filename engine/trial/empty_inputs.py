@@ -21,6 +21,9 @@ _LIMIT_S = 60.0
 _MOST_TRIALS = 64
 """A client chooses which dimensions are empty, and each choice costs a process once."""
 
+_FORMAT = 2
+"""Counts up when fewer queries end a process."""
+
 Empty = tuple[tuple[str, int], ...]
 """Which inputs are empty, and in which dimension."""
 
@@ -38,7 +41,7 @@ class EmptyInputs:
 
     def __init__(self, model: Path, folder: Path | None) -> None:
         self._model = model
-        self._note = None if folder is None else folder / f"empty-ort{load_runtime()}.note"
+        self._note = None if folder is None else folder / f"empty-ort{load_runtime()}-{_FORMAT}.note"
         self._lock = threading.Lock()
         self._known: dict[Empty, str] | None = None
 

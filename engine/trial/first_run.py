@@ -15,7 +15,7 @@ from engine.trial.servers import SERVERS
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
-_FORMAT = 2
+_FORMAT = 3
 """Counts up when trials find out more."""
 
 _thread = threading.local()

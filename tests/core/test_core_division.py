@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -112,3 +113,38 @@ def test_divisions_of_others_fault_as_before(before: str, heard: str) -> None:
     assert done.stdout == "dividing\n"
     assert done.returncode == -signal.SIGFPE
     assert heard in done.stderr
+
+
+EMPTY_SUMS = [
+    ("bij,bjk->bik", [(2, 4, 8), (2, 8, 4)]),
+    ("bid,bjd->bij", [(2, 4, 8), (2, 4, 8)]),
+    ("bhid,bhjd->bhij", [(2, 3, 4, 8), (2, 3, 5, 8)]),
+    ("bhij,bjhd->bihd", [(2, 3, 4, 5), (2, 5, 3, 8)]),
+    ("ab,bc,cd->ad", [(2, 4), (4, 3), (3, 5)]),
+    ("bij->bji", [(2, 4, 8)]),
+    ("bij->i", [(2, 4, 8)]),
+]
+
+
+@pytest.mark.parametrize(("equation", "shapes"), EMPTY_SUMS)
+@pytest.mark.parametrize("width", [1, 2])
+def test_sums_of_nothing(equation: str, shapes: list[tuple[int, ...]], width: int) -> None:
+    """ONNX Runtime divides the size of a tensor by sizes of its dimensions."""
+    terms = equation.split("->")[0].split(",")
+    names = [f"x{number}" for number in range(len(terms))]
+    value = helper.make_tensor_value_info
+    inputs = [value(name, onnx.TensorProto.FLOAT, None) for name in names]
+    node = helper.make_node("Einsum", names, ["y"], equation=equation)
+    graph = helper.make_graph([node], "g", inputs, [value("y", onnx.TensorProto.FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = open_session(model.SerializeToString(), width=width)
+    letters = sorted(set("".join(terms)))
+    choices = [itertools.combinations(letters, n) for n in range(len(letters) + 1)]
+    for empty in itertools.chain(*choices):
+        arrays = [
+            np.ones([0 if axis in empty else size for axis, size in zip(term, shape, strict=True)], np.float32)
+            for term, shape in zip(terms, shapes, strict=True)
+        ]
+        feeds = {name: to_value(array) for name, array in zip(names, arrays, strict=True)}
+        answer = from_value(session.run(feeds)[0])
+        assert np.array_equal(answer, np.einsum(equation, *arrays)), empty

@@ -278,17 +278,22 @@ def test_rows_of_a_query_are_checked(tmp_path: Path) -> None:
 
 
 def test_a_query_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
-    text = """batch (float[n, 4, 8] x, float[n, 4, 8] w) => (float[n, 4, 4] y) {
-        y = Einsum<equation = "bid,bjd->bij">(x, w)
+    text = """steps (float[n, 2, 5] x, float[n, 2, 5] w) => (float[n, 1, 2, 6] y) {
+        sum = Add(x, w)
+        by_input = Constant<value = int64[3] {1, 18, 5}>()
+        by_state = Constant<value = int64[3] {1, 18, 6}>()
+        for_input = ConstantOfShape(by_input)
+        for_state = ConstantOfShape(by_state)
+        y = GRU<hidden_size = 6>(sum, for_input, for_state)
     }"""
     stage = Stage(tmp_path, [text], [1])
 
     async def use(service: PolicyService) -> None:
         executor = PolicyExecutor(service, 0, 4)
-        none, one = (np.ones((rows, 4, 8), np.float32) for rows in (0, 1))
-        with pytest.raises(InputError, match=r"'w': dimension 0 is empty.*SIGFPE"):
+        none, one = (np.ones((rows, 2, 5), np.float32) for rows in (0, 1))
+        with pytest.raises(InputError, match=r"'w': dimension 0 is empty.*SIGABRT"):
             await executor.infer({"x": none, "w": none}, None, None)
         answer = await executor.infer({"x": one, "w": one}, ["y"], None)
-        np.testing.assert_array_equal(answer["y"], np.full((1, 4, 4), 8))
+        np.testing.assert_array_equal(answer["y"], np.zeros((1, 1, 2, 6)))
 
     serve(stage, "edf", use)

@@ -27,16 +27,8 @@ def _zeros(*shape: int) -> np.ndarray[Any, Any]:
     return np.zeros(shape, np.float32)
 
 
-def einsum(path: Path) -> Path:
-    """An open batch: [0, 4, 8] twice, 42 bytes as a request, divides by zero."""
-    ends = {name: (TensorProto.FLOAT, ["batch", 4, 8]) for name in "ab"}
-    return _saved(
-        path, [helper.make_node("Einsum", ["a", "b"], ["y"], equation="bid,bjd->bij")], ends, {}
-    )
-
-
 def recurrent(kind: str, gates: int, path: Path) -> Path:
-    """A batch of none: std::terminate."""
+    """A batch of none, [3, 0, 5], which is 42 bytes as a request: std::terminate."""
     node = helper.make_node(kind, ["x", "w", "r"], ["y"], hidden_size=6)
     weights = {"w": _zeros(1, gates * 6, 5), "r": _zeros(1, gates * 6, 6)}
     return _saved(path, [node], {"x": (TensorProto.FLOAT, ["time", "batch", 5])}, weights)
@@ -85,20 +77,22 @@ def plain(path: Path) -> Path:
 
 
 def fatal_at_once(path: Path) -> Path:
-    """Whatever its input: it cuts a batch of none for an Einsum."""
+    """Whatever its input: it cuts no steps of it for a GRU."""
     nodes = [
         helper.make_node("Slice", ["x", "none", "none", "first"], ["empty"]),
-        helper.make_node("Einsum", ["empty", "empty"], ["y"], equation="bid,bjd->bij"),
+        helper.make_node("GRU", ["empty", "w", "r"], ["y"], hidden_size=6),
     ]
     weights = {"none": np.zeros(1, np.int64), "first": np.zeros(1, np.int64)}
+    weights |= {"w": _zeros(1, 18, 8), "r": _zeros(1, 18, 6)}
     return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2, 4, 8])}, weights)
 
 
 def fatal_when_opened(path: Path) -> Path:
     """The same of constants, which ONNX Runtime folds."""
     nodes = [
-        helper.make_node("Einsum", ["empty", "empty"], ["sums"], equation="bid,bjd->bij"),
+        helper.make_node("GRU", ["empty", "w", "r"], ["sums"], hidden_size=6),
         helper.make_node("ReduceSum", ["sums"], ["sum"], keepdims=0),
         helper.make_node("Add", ["x", "sum"], ["y"]),
     ]
-    return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2])}, {"empty": _zeros(0, 4, 8)})
+    weights = {"empty": _zeros(0, 4, 8), "w": _zeros(1, 18, 8), "r": _zeros(1, 18, 6)}
+    return _saved(path, nodes, {"x": (TensorProto.FLOAT, [2])}, weights)

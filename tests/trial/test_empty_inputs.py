@@ -29,8 +29,7 @@ def _zeros(**shapes: tuple[int, ...]) -> dict[str, Any]:
 
 
 FATAL = {
-    "Einsum": (fatal_models.einsum, _zeros(a=(0, 4, 8), b=(0, 4, 8)), "'a': dimension 0 is empty"),
-    "LSTM": (partial(fatal_models.recurrent, "LSTM", 4), _zeros(x=(3, 0, 5)), "'x': dimension 1"),
+    "LSTM": (partial(fatal_models.recurrent, "LSTM", 4), _zeros(x=(3, 0, 5)), "'x': dimension 1 is empty"),
     "GRU": (partial(fatal_models.recurrent, "GRU", 3), _zeros(x=(3, 0, 5)), "'x': dimension 1"),
     "GRU, no time": (partial(fatal_models.recurrent, "GRU", 3), _zeros(x=(0, 2, 5)), "dimension 0"),
 }
@@ -47,7 +46,7 @@ def test_a_query_that_ends_a_process_is_refused(name: str, tmp_path: Path) -> No
     make, query, message = FATAL[name]
     model = _load(make, tmp_path)
     for way in ("run", "submit", "infer"):
-        with pytest.raises(InputError, match=rf"{message}.*it ends its process \(SIG(FPE|ABRT)\)"):
+        with pytest.raises(InputError, match=rf"{message}.*it ends its process \(SIGABRT\)"):
             WAYS[way](model, query)
     full = {key: np.zeros([max(1, n) for n in a.shape], np.float32) for key, a in query.items()}
     assert model.run(full)["y"].size
