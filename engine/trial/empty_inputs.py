@@ -41,7 +41,8 @@ class EmptyInputs:
 
     def __init__(self, model: Path, folder: Path | None) -> None:
         self._model = model
-        self._note = None if folder is None else folder / f"empty-ort{load_runtime()}-{_FORMAT}.note"
+        name = f"empty-ort{load_runtime()}-{_FORMAT}.note"
+        self._note = None if folder is None else folder / name
         self._lock = threading.Lock()
         self._known: dict[Empty, str] | None = None
 

@@ -142,7 +142,9 @@ def test_sums_of_nothing(equation: str, shapes: list[tuple[int, ...]], width: in
     choices = [itertools.combinations(letters, n) for n in range(len(letters) + 1)]
     for empty in itertools.chain(*choices):
         arrays = [
-            np.ones([0 if axis in empty else size for axis, size in zip(term, shape, strict=True)], np.float32)
+            np.ones(
+                [size * (axis not in empty) for axis, size in zip(term, shape, strict=True)], "f4"
+            )
             for term, shape in zip(terms, shapes, strict=True)
         ]
         feeds = {name: to_value(array) for name, array in zip(names, arrays, strict=True)}

@@ -28,10 +28,12 @@ def _zeros(**shapes: tuple[int, ...]) -> dict[str, Any]:
     return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
 
 
+LSTM = partial(fatal_models.recurrent, "LSTM", 4)
+GRU = partial(fatal_models.recurrent, "GRU", 3)
 FATAL = {
-    "LSTM": (partial(fatal_models.recurrent, "LSTM", 4), _zeros(x=(3, 0, 5)), "'x': dimension 1 is empty"),
-    "GRU": (partial(fatal_models.recurrent, "GRU", 3), _zeros(x=(3, 0, 5)), "'x': dimension 1"),
-    "GRU, no time": (partial(fatal_models.recurrent, "GRU", 3), _zeros(x=(0, 2, 5)), "dimension 0"),
+    "LSTM": (LSTM, _zeros(x=(3, 0, 5)), "input 'x': dimension 1 is empty"),
+    "GRU": (GRU, _zeros(x=(3, 0, 5)), "input 'x': dimension 1 is empty"),
+    "GRU, no time": (GRU, _zeros(x=(0, 2, 5)), "input 'x': dimension 0 is empty"),
 }
 
 WAYS: dict[str, Callable[[Model, dict[str, Any]], Any]] = {

@@ -68,7 +68,8 @@ def _asked(served: Served, model: str, **shapes: tuple[int, ...]) -> triton.Infe
 
 def test_the_others_are_served(served: Served) -> None:
     assert "serving gru, plain" in served.first_line, served.log.read_text()
-    assert "refused: run for the first time, it ends its process (SIGABRT)" in served.log.read_text()
+    said = served.log.read_text()
+    assert "refused: run for the first time, it ends its process (SIGABRT)" in said
     assert _asked(served, "plain", x=(2, 2, 4)).as_numpy("y").shape == (2, 2, 3)
     with pytest.raises(InferenceServerException, match="SIGABRT"):
         _asked(served, "fatal", x=(2, 4, 8))
