@@ -1,73 +1,32 @@
 """Time and memory of loading graphs of very many nodes, beside ONNX Runtime's session.
 
 ``python -m bench.size [--case chain20000 ...] [--repeats N]``; each load is in a process of its own
-with an empty cache, ONNX Runtime and we in turns. It goes on where it was stopped.
+with an empty cache, ONNX Runtime and we in turns. Memory is that of a process with its children at
+once, at its peak until the call returns. It goes on where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import resource
+import select
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import onnxruntime
-
-import engine
 from bench.built_models import FOLDER
 from bench.large_models import SHAPES, write_large_model
+from bench.process_tree import tree_bytes
 from bench.resumable import Table, fill
+from bench.size_load import LOADS
 
 CASES = ("chain20000", "chain100000", "wide50000", "blocks20000")
 REPEATS = 3
-_CHILD = "--load"
+_SAMPLED_S = 0.05
 _CASE = re.compile(f"({'|'.join(SHAPES)})([1-9][0-9]*)")
-
-
-def onnxruntime_load(path: Path, cache: Path) -> object:
-    """A session of ONNX Runtime's own package with all of its defaults."""
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-
-
-def default_load(path: Path, cache: Path) -> object:
-    """``engine.load`` as a new user has it; bench/__init__.py asks for plans at once."""
-    return engine.load(path, cache=cache, tune="background")
-
-
-def planned_load(path: Path, cache: Path) -> object:
-    """The same, until a plan was chosen by measurement."""
-    return engine.load(path, cache=cache, tune="now")
-
-
-LOADS: Mapping[str, Callable[[Path, Path], object]] = MappingProxyType(
-    {"ONNX Runtime": onnxruntime_load, "load": default_load, "tune now": planned_load}
-)
-
-
-def measure_load(name: str, path: Path) -> dict[str, float]:
-    """Seconds that the call takes, and MiB at the peak of the largest process.
-
-    The child that tries an unseen file comes on top for as long as it runs, with about as much.
-    """
-    with tempfile.TemporaryDirectory() as cache:
-        began = time.perf_counter()
-        loaded = LOADS[name](path, Path(cache))
-        seconds = time.perf_counter() - began
-        del loaded
-    own, children = (
-        resource.getrusage(who).ru_maxrss / 1024
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return {"s": seconds, "MiB": max(own, children)}
 
 
 def size_row(case: str, repeats: int) -> dict[str, Any]:
@@ -100,21 +59,22 @@ def _parsed(case: str) -> tuple[str, int]:
 
 
 def _apart(name: str, path: Path) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.size", _CHILD, name, str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return measured
+    """Seconds of a load in a process of its own, and MiB of that and its children at their peak."""
+    peak = 0
+    command = [sys.executable, "-m", "bench.size_load", name, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin, "it is a pipe"
+        assert child.stdout, "it is a pipe"
+        while not select.select([child.stdout], [], [], _SAMPLED_S)[0]:
+            peak = max(peak, tree_bytes(child.pid))
+        seconds = float(child.stdout.readline())
+        peak = max(peak, tree_bytes(child.pid))
+        child.stdin.close()
+    return {"s": seconds, "MiB": peak / 2**20}
 
 
 def main() -> None:
-    """Measure in sub-processes and store the table."""
-    if sys.argv[1:2] == [_CHILD]:
-        print(json.dumps(measure_load(sys.argv[2], Path(sys.argv[3]))))
-        return
+    """Measure and store the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", nargs="+", default=CASES, metavar="SHAPE+NODES")
     parser.add_argument("--repeats", type=int, default=REPEATS)

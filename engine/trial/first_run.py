@@ -11,6 +11,7 @@ from engine.cache.notes import read_note, write_note
 from engine.errors import ModelError
 from engine.native import load_runtime
 from engine.time_limit import left_s
+from engine.trial.constant_count import has_many_constants
 from engine.trial.servers import SERVERS
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
@@ -23,6 +24,13 @@ _thread = threading.local()
 
 _LOOKED_AT_BYTES = 16 << 20
 """Of a file: its operators stand before its weights."""
+
+_ONE_RUN = {"session.enable_mem_pattern": "0"}
+"""To note for a second run what each tensor takes is quadratic in those alive at once: 8 s or more of
+50,000 that one Concat joins."""
+
+_MANY_CONSTANTS = 4096
+"""Opening without packing is quadratic in their number: 45 to 69 s of 50,000, else 7 to 10."""
 
 
 def require_harmless(path: Path, digest: str, cache: Path) -> None:
@@ -119,7 +127,7 @@ def _taken(path: Path) -> ForkedTrial | None:
 
 
 def _tried(path: Path) -> Verdict:
-    trial = ForkedTrial(path, TrialParams(limit_s=left_s() or 0))
+    trial = ForkedTrial(path, TrialParams(limit_s=left_s() or 0, config=_ONE_RUN))
     try:
         return trial.verdict()
     finally:
@@ -128,12 +136,13 @@ def _tried(path: Path) -> Verdict:
 
 def _quick(path: Path) -> TrialParams:
     """Opened in half the time: constants are folded, but kernels of all levels not chosen nor their
-    weights packed. Who measures the model tries it at its full level.
+    weights packed, if these are not too many. Who measures the model tries it at its full level.
 
     What is quantised is tried at that at once: its kernels are others then, and do not all do well
     with nothing.
     """
-    config = {"session.disable_prepacking": "1"}
+    packs = has_many_constants(path, _MANY_CONSTANTS)
+    config = _ONE_RUN if packs else {**_ONE_RUN, "session.disable_prepacking": "1"}
     level = "all" if _is_quantised(path) else "basic"
     return TrialParams(level=level, config=config)
 
