@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 PUBLIC = 0o644
@@ -30,6 +29,8 @@ def write_atomic(path: Path, data: bytes, mode: int = PUBLIC) -> None:
 
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
+    import tempfile  # a start that writes nothing does without
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

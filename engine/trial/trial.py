@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import marshal
 import os
 import pickle
 import re
@@ -284,9 +285,9 @@ def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams
         "library": str(find_library()),
         "model": str(model),
         "session": session,
-        "inputs": None if inputs is None else dict(inputs),
+        "inputs": None if inputs is None else pickle.dumps(dict(inputs)),
     }
-    return pickle.dumps(question)
+    return marshal.dumps(question)
 
 
 def _verdict(output: bytes, code: int) -> Verdict:
