@@ -26,7 +26,7 @@ _LOOKED_AT_BYTES = 16 << 20
 """Of a file: its operators stand before its weights."""
 
 _ONE_RUN = {"session.enable_mem_pattern": "0"}
-"""To note for a second run what each tensor takes is quadratic in those alive at once: 8 s or more of
+"""To note for a second run what tensors take is quadratic in those alive at once: 8 s or more of
 50,000 that one Concat joins."""
 
 _MANY_CONSTANTS = 4096
