@@ -24,9 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 from engine.cache_folder import cache_folder
 from engine.dfg.known_graph import known_graph
 from engine.errors import EngineError, one_line
-from engine.pipeline.example_sizes import inputs_in_question
 from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import open_stored, path_of
 from engine.runtime import after_fork
 from engine.runtime.model import Model
 
@@ -185,6 +183,9 @@ def _ask(stream: IO[bytes], lesson: Lesson) -> None:
 
 def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
     """The model with its stored plan; None unless graph and plan are known and can be used."""
+    from engine.pipeline.example_sizes import inputs_in_question  # not before the first answer
+    from engine.pipeline.opening import open_stored, path_of
+
     graph = known_graph(path, params.cache or cache_folder())
     sizes = None if graph is None else inputs_in_question(graph, path, inputs)
     if graph is None or sizes is None:

@@ -18,9 +18,7 @@ from engine.dfg.known_graph import known_graph
 from engine.errors import DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
 from engine.pipeline.beside import beside
-from engine.pipeline.example_sizes import inputs_in_question
 from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import open_stored, path_of
 from engine.pipeline.progress import ProgressCallback, no_progress
 from engine.runtime.model import Model
 
@@ -88,12 +86,17 @@ def _loaded(
     load_runtime()
     params.close_lost()
     graph, first = _known_and_first(Path(path).absolute(), params, inputs)
-    sizes = None if graph is None else inputs_in_question(graph, path, inputs)
-    if graph is not None and sizes is not None and params.uses_stored:
-        model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
-        if model is not None:
-            _measure_again(model, Path(path).absolute(), params, inputs)
-            return model
+    sizes = None
+    if graph is not None:
+        from engine.pipeline.example_sizes import inputs_in_question  # new files have no plans
+        from engine.pipeline.opening import open_stored, path_of
+
+        sizes = inputs_in_question(graph, path, inputs)
+        if sizes is not None and params.uses_stored:
+            model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
+            if model is not None:
+                _measure_again(model, Path(path).absolute(), params, inputs)
+                return model
     if params.answers_first:
         from engine.pipeline.first_answer import open_first  # starts a process
         from engine.pipeline.learning import learn

@@ -19,15 +19,11 @@ from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
 from engine.runtime.inputs import Array
-from engine.runtime.judge import Judge
-from engine.runtime.judged import Keep
-from engine.runtime.judgement import Judgement
 from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports
 from engine.runtime.prepared import Prepared, prepare
 from engine.runtime.same_bits import same_bits
 from engine.runtime.share import Share
-from engine.runtime.trial import Trial
 from engine.runtime.urgency import check_urgency
 from engine.runtime.watcher import WATCHER
 from engine.segmentation.plan import Plan
@@ -36,6 +32,10 @@ from placement.timeline import Timeline
 
 if TYPE_CHECKING:
     from engine.runtime.blame import Blame
+    from engine.runtime.judge import Judge
+    from engine.runtime.judged import Keep
+    from engine.runtime.judgement import Judgement
+    from engine.runtime.trial import Trial
 
 
 class Model:
@@ -226,6 +226,8 @@ class Model:
         """Have its plan judged again while it serves (judge.py), and what is found be stored."""
         if self.judgement is None:
             return
+        from engine.runtime.judge import Judge  # a first answer does without
+
         self._judge = Judge(self.plan, self.judgement, keep, WATCHER.wake)
         WATCHER.watch(self)
 
@@ -247,6 +249,8 @@ class Model:
         look: int = 8,
     ) -> Trial:
         """Have another plan answer some of its queries from now on (trial.py)."""
+        from engine.runtime.trial import Trial
+
         self._trial = Trial(self._prepared, runner_up, self._busy, share, ended, look=look)
         return self._trial
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -79,4 +78,6 @@ def _link(weights: Path, target: Path) -> None:
         os.link(weights, target)
     except OSError:
         # Another file system.
+        import shutil
+
         shutil.copyfile(weights, target)
