@@ -108,6 +108,7 @@ class CpuProfiler:
         self._timer = timer
         self._watch = watch
         self._fingerprint = machine_fingerprint()
+        self._found: dict[str, Timing] = {}
         overhead = self._remembered("least session overhead", 1, self._trivial)
         self.session_overhead_ns = max(0, overhead.ns - _OPERATOR_NS)
 
@@ -143,7 +144,14 @@ class CpuProfiler:
         return self._remembered(f"model {key}", width, measure)
 
     def _remembered(self, what: str, width: int, measure: Callable[[], Timing]) -> Timing:
+        """A time of this graph; whether one that is stored holds is looked at once for all."""
         key = f"{what}|cpu|{width}|{self._fingerprint}"
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._stored_or_measured(key, measure)
+        return found
+
+    def _stored_or_measured(self, key: str, measure: Callable[[], Timing]) -> Timing:
         known = self._store.get(key)
         if known is None or (self._store.is_provisional(key) and self._is_quiet_since()):
             began_ns = time.monotonic_ns()

@@ -11,7 +11,7 @@ from engine.cache.notes import read_note, write_note
 from engine.errors import ModelError
 from engine.native import load_runtime
 from engine.time_limit import left_s
-from engine.trial.constant_count import has_many_constants
+from engine.trial.graph_size import graph_size
 from engine.trial.servers import SERVERS
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
@@ -28,6 +28,9 @@ _LOOKED_AT_BYTES = 16 << 20
 _ONE_RUN = {"session.enable_mem_pattern": "0"}
 """To note for a second run what tensors take is quadratic in those alive at once: 8 s or more of
 50,000 that one Concat joins."""
+
+_LARGE_GRAPH = 32_768
+"""Nodes and constants of which each process that has read them holds some 100 MiB."""
 
 _MANY_CONSTANTS = 4096
 """Opening without packing is quadratic in their number: 45 to 69 s of 50,000, else 7 to 10."""
@@ -84,7 +87,7 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
 
     The block is one step behind the child: it is entered when that has read the file, and goes on
     beside the child's run. It must not run the model. What it raises is raised where the model is
-    harmless.
+    harmless. Of a large graph it is entered when the child has ended: two would hold it.
 
     Yields
     ------
@@ -99,6 +102,10 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
     trial = _taken(path) or ForkedTrial(path, _quick(path))
     trial.limit(left_s() or 0)
     try:
+        if _is_large(path):
+            _refuse(path, trial.verdict())
+            yield lambda: None
+            return
         if not trial.read():
             _refuse(path, trial.verdict())
 
@@ -116,6 +123,11 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
             raise failure
     finally:
         trial.end()
+
+
+def _is_large(path: Path) -> bool:
+    size = graph_size(path)
+    return size.nodes + size.constants >= _LARGE_GRAPH
 
 
 def _taken(path: Path) -> ForkedTrial | None:
@@ -141,7 +153,7 @@ def _quick(path: Path) -> TrialParams:
     What is quantised is tried at that at once: its kernels are others then, and do not all do well
     with nothing.
     """
-    packs = has_many_constants(path, _MANY_CONSTANTS)
+    packs = graph_size(path).constants >= _MANY_CONSTANTS
     config = _ONE_RUN if packs else {**_ONE_RUN, "session.disable_prepacking": "1"}
     level = "all" if _is_quantised(path) else "basic"
     return TrialParams(level=level, config=config)

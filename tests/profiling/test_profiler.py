@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from bench.large_models import write_large_model
 from engine.cache_folder import cache_folder
 from engine.dfg.onnx_reader import read
 from engine.errors import ExecutionError, InputError, ProfileError
@@ -126,11 +127,13 @@ class Cores:
 
     def __init__(self) -> None:
         self.taken = True
+        self.readings = 0
 
     def watch(self) -> Watch:
         return Watch(self._read, cores=2)
 
     def _read(self) -> Counters:
+        self.readings += 1
         now_ns = time.monotonic_ns()
         return Counters(now_ns, 0, 2, now_ns if self.taken else 0, 0, {})
 
@@ -153,6 +156,21 @@ def test_what_was_measured_beside_others_is_measured_again_when_they_are_gone(
     assert calls() == 0
     cores.taken = True
     assert calls() == 0  # what a quiet machine told holds on a busy one, too
+
+
+def test_a_busy_machine_is_asked_about_once_a_signature(tmp_path: Path) -> None:
+    """20,000 nodes asked 40,000 times, for half of a load's time."""
+    inputs = {"x": np.ones((1, 16), np.float32)}
+
+    def readings(nodes: int) -> int:
+        path = write_large_model("chain", nodes, tmp_path)
+        cores = Cores()
+        chain = read(path, tmp_path / "cache")
+        timer = CountingTimer()
+        profile_graph(chain, DEVICES[:1], inputs, timer=timer, watch=cores.watch())
+        return cores.readings
+
+    assert readings(40) == readings(20) > 0
 
 
 def test_what_takes_seconds_is_not_repeated(graph) -> None:

@@ -1,14 +1,16 @@
-"""How many constants an ONNX file has, by its text: what parses it is not imported yet."""
+"""How large a model's graph is, by its file's text: what parses it is not imported yet."""
 
 from __future__ import annotations
 
 import mmap
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 _GRAPH = 7
-_INITIALIZER = 5
+_NODE, _INITIALIZER = 1, 5
 """onnx.proto's numbers of these fields."""
 
 _LONGEST_BITS = 70
@@ -24,25 +26,25 @@ _Field = tuple[int, int, int]
 """Number, begin and end."""
 
 
-def has_many_constants(path: Path, many: int) -> bool:
-    """Whether the model's graph, bodies of control flow aside, has ``many`` initializers or more.
+@dataclass(frozen=True)
+class GraphSize:
+    """Of the model's graph; bodies of control flow aside."""
 
-    Parameters
-    ----------
-    path : Path
-        A file; what is no protobuf in it ends the count, and what cannot be read has none.
-    many : int
-        At least 1.
-    """
+    nodes: int = 0
+    constants: int = 0
+
+
+def graph_size(path: Path) -> GraphSize:
+    """What stands in a file before what is no protobuf; nothing in one that cannot be read."""
     try:
         with (
             path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
-            constants = (n for n, _, _ in _graph_fields(data) if n == _INITIALIZER)
-            return next(islice(constants, many - 1, None), None) is not None
+            counts = Counter(number for number, _, _ in _graph_fields(data))
     except (OSError, ValueError):  # missing, or empty; whoever opens it says so
-        return False
+        return GraphSize()
+    return GraphSize(nodes=counts[_NODE], constants=counts[_INITIALIZER])
 
 
 def _graph_fields(data: mmap.mmap) -> Iterator[_Field]:
