@@ -1,6 +1,11 @@
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
+#include <string>
 #include <thread>
 #include <tuple>
 
@@ -8,6 +13,7 @@
 #include "mpmc_ring.hpp"
 #include "ready_queue.hpp"
 #include "ready_set.hpp"
+#include "spin_lock.hpp"
 #include "test.hpp"
 
 using namespace engine;
@@ -176,4 +182,54 @@ TEST(ready_queue_hands_every_node_over_once) {
   }
   for (auto& thread : threads) thread.join();
   CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& count) { return count == 1; }));
+}
+
+namespace {
+
+/// How often a thread of this process has gone to sleep.
+int sleeps_of(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  const std::string key = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) return std::stoi(line.substr(key.size()));
+  return 0;
+}
+
+}  // namespace
+
+TEST(who_waits_for_a_spin_lock_for_long_sleeps) {
+  SpinLock lock;
+  std::atomic<pid_t> waiter{0};
+  std::atomic<int> before{-1};
+  lock.lock();
+  std::thread thread([&] {
+    const auto id = static_cast<pid_t>(::syscall(SYS_gettid));
+    before = sleeps_of(id);
+    waiter = id;
+    lock.lock();
+    lock.unlock();
+  });
+  while (waiter == 0) std::this_thread::yield();
+  const std::int64_t end_ns = now_ns() + 10'000'000'000;  // only a failing test waits that long
+  bool slept = false;
+  while (!slept && now_ns() < end_ns) slept = sleeps_of(waiter) > before + 2;
+  lock.unlock();
+  thread.join();
+  CHECK(slept);
+}
+
+TEST(a_spin_lock_excludes) {
+  SpinLock lock;
+  int count = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < lanes; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 1'000; ++k) {
+        lock.lock();
+        ++count;
+        lock.unlock();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(count == 1'000 * lanes);
 }
