@@ -26,7 +26,7 @@ inline void cpu_relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("yield");
+  asm volatile("isb");  // yield is a no-op on cores without SMT
 #endif
 }
 
