@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kernel.hpp"
@@ -129,13 +131,17 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
+  /// Keeps it for the next, or frees it: a pool of some megabytes outlasts a burst of runs.
   void give_back(Run* run) const;
   /// Cancels every run in flight.
   void cancel_runs() const;
+  /// Runs in flight, held by callers and pooled.
+  [[nodiscard]] std::size_t run_count() const;
 
  private:
   friend class PlanBuilder;
   Plan();
+  void make_pool();
 
   std::shared_ptr<Machine> machine_;
   std::unique_ptr<CancelToken> (*make_token_)() = nullptr;
@@ -153,10 +159,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   mutable std::atomic<bool> lasts_long_{false};
   mutable std::atomic<std::int64_t> time_limit_ns_{0};
-  mutable MpmcRing<Run*> pool_{256};
-  mutable std::mutex runs_mutex_;
-  mutable std::vector<std::unique_ptr<Run>> runs_;
-  mutable std::vector<Run*> pool_overflow_;
+  mutable std::optional<MpmcRing<Run*>> pool_;
+  mutable std::mutex runs_mutex_;  // guards runs_
+  mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;
 };
 
 }  // namespace engine

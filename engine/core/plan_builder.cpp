@@ -161,6 +161,7 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   // Nobody helps others while he waits for a single node of a CPU: he computes it himself.
   if (specs_.size() > 1 || has_timed_node())
     plan->critical_path_ns_ = critical_path_ns(order, before);
+  plan->make_pool();
   plan->has_wide_nodes_ = has_wide_node();
   *this = PlanBuilder(machine_);
   machine_->adopt(plan);

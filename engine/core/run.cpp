@@ -41,6 +41,11 @@ Run::Run(const Plan& plan, std::unique_ptr<CancelToken> token)
 
 Run::~Run() = default;
 
+std::size_t Run::bytes_of(const Plan& plan) noexcept {
+  return sizeof(Run) + plan.node_count() * sizeof(std::atomic<std::uint32_t>) +
+         plan.slots().size() * sizeof(Slot);
+}
+
 Outcome Run::outcome() const noexcept {
   // acquire: whoever sees the outcome of a done run sees its error text
   return done() ? outcome_.load(std::memory_order_acquire) : Outcome::pending;

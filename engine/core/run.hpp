@@ -78,6 +78,8 @@ class RunPtr {
 class Run final : public Watched {
  public:
   Run(const Plan& plan, std::unique_ptr<CancelToken> token);
+  /// What a run of that plan holds without its values, about.
+  [[nodiscard]] static std::size_t bytes_of(const Plan& plan) noexcept;
   ~Run();
 
   // --- for callers ---

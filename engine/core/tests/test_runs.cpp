@@ -295,3 +295,37 @@ TEST(undrained_completions_are_released) {
   }
   CHECK(is_empty(machine));
 }
+
+TEST(runs_of_a_burst_are_freed_and_a_few_kept) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<bool> may_end{false};
+  PlanBuilder builder(machine.get());
+  builder.add_node({.name = "n", .kernel = call([&] {
+                                   while (!may_end) std::this_thread::yield();
+                                 })});
+  const PlanPtr plan = builder.build();
+  {
+    std::vector<RunPtr> runs;
+    for (int i = 0; i < 1'000; ++i) runs.push_back(machine->submit(*plan, {}, {}));
+    may_end = true;
+    for (const RunPtr& run : runs) run->wait(0, false);
+    CHECK(plan->run_count() >= 1'000);
+  }
+  machine->drain();
+  CHECK(plan->run_count() <= 256);
+  CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
+}
+
+TEST(fewer_runs_of_a_large_plan_are_kept) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  PlanBuilder builder(machine.get());
+  for (int i = 0; i < 200'000; ++i) builder.add_node({.name = "n"});
+  const PlanPtr plan = builder.build();
+  {
+    std::vector<RunPtr> runs;
+    for (int i = 0; i < 40; ++i) runs.push_back(machine->submit(*plan, {}, {}));
+    for (const RunPtr& run : runs) run->wait(0, false);
+  }
+  machine->drain();
+  CHECK(plan->run_count() <= 8);
+}
