@@ -10,6 +10,7 @@ namespace engine {
 SubmittingThread::SubmittingThread() : thread_([this] { work(); }) {}
 
 bool SubmittingThread::post(Job& job) {
+  if (is_elsewhere()) return false;  // the mutex may have been held when the process forked
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -20,6 +21,10 @@ bool SubmittingThread::post(Job& job) {
 }
 
 void SubmittingThread::call(const Job& job) {
+  if (is_elsewhere())
+    throw std::runtime_error(
+        "this process was forked after the plugin was opened, whose thread stayed behind in its"
+        " parent: open it after the fork, or start processes by spawn");
   if (std::this_thread::get_id() == thread_.get_id()) return job();
   // The text and not the exception: two threads would hold and free one.
   std::promise<std::string> ended;
@@ -38,6 +43,10 @@ void SubmittingThread::call(const Job& job) {
 }
 
 void SubmittingThread::stop() noexcept {
+  if (is_elsewhere()) {
+    if (thread_.joinable()) thread_.detach();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -1,4 +1,7 @@
 // Devices whose nodes are executed by a provider's one thread.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -68,6 +71,22 @@ TEST(a_submitting_thread_executes_in_order_and_passes_failures_on) {
   SubmittingThread::Job late = [] {};
   CHECK(!thread.post(late) && late);
   CHECK(!failure_of([&] { thread.call([] {}); }).empty());
+}
+
+TEST(calls_in_a_forked_child_say_that_the_thread_is_not_there) {
+  SubmittingThread thread;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // a call that hangs
+    SubmittingThread::Job late = [] {};
+    const bool posted = thread.post(late);
+    const std::string failure = failure_of([&] { thread.call([] {}); });
+    thread.stop();
+    ::_exit(!posted && failure.find("forked") != std::string::npos ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(nodes_of_all_machines_are_executed_by_the_one_thread) {
