@@ -43,7 +43,7 @@ bool CudaDevice::copy_in(Held& held) {
         copy.kept = source;
       } else {
         const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
-        copy.pinned = pinned_->allocate(host.info.bytes, must);
+        copy.pinned = pinned_->allocate(host.info.bytes, must, Backlog::copies_in);
         if (copy.pinned == nullptr) return false;
         if (host.info.bytes > 0) std::memcpy(copy.pinned.get(), host.data, host.info.bytes);
         staged = copy.pinned.get();
@@ -89,7 +89,7 @@ bool CudaDevice::copy_out(Held& held) {
       throw std::runtime_error("a value to copy is not in the GPU's memory");
     if (value != nullptr) {
       const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
-      copy.pinned = pinned_->allocate(value->bytes(), must);
+      copy.pinned = pinned_->allocate(value->bytes(), must, Backlog::copies_out);
       if (copy.pinned == nullptr) return false;
       streams_->wait(out_stream_, value->written());
       if (value->bytes() > 0)

@@ -190,12 +190,17 @@ void PinnedPool::grow(std::size_t bytes) {
   bytes_ += size;
 }
 
-Memory PinnedPool::allocate(std::size_t bytes, bool must) {
+Memory PinnedPool::allocate(std::size_t bytes, bool must, std::size_t asker) {
   const std::lock_guard lock(mutex_);
+  if (next_asker_.value_or(asker) != asker) return nullptr;
+  next_asker_.reset();
   const std::size_t size = Ranges::rounded(bytes);
   const auto any = [](const Uses&) { return true; };
   auto taken = ranges_.take(size, any);
-  if (!taken && !must) return nullptr;
+  if (!taken && !must) {
+    next_asker_ = asker;
+    return nullptr;
+  }
   if (!taken) {
     grow(size);
     taken = ranges_.take(size, any);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -92,8 +93,10 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   PinnedPool& operator=(const PinnedPool&) = delete;
   ~PinnedPool();
 
-  /// Null if there is not enough now. With `must` it asks for more instead. Thread-safe.
-  [[nodiscard]] Memory allocate(std::size_t bytes, bool must);
+  /// Null if there is not enough now, and then whoever asked, by a number of the caller's choice,
+  /// is the next to get some and must ask again: what comes back piece by piece would else go to
+  /// who asks for little. With `must` it asks for more instead. Thread-safe.
+  [[nodiscard]] Memory allocate(std::size_t bytes, bool must, std::size_t asker = 0);
   /// Whether the address lies in this memory. Thread-safe.
   [[nodiscard]] bool holds(const void* address) const;
   /// Whether a value may keep a block: at most half of all may be kept, so that copies go on
@@ -113,6 +116,7 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   mutable std::mutex mutex_;  // guards all below
   Ranges ranges_;
   std::size_t bytes_ = 0, lent_bytes_ = 0;
+  std::optional<std::size_t> next_asker_;  ///< who asked in vain
   bool closed_ = false, forgotten_ = false;
 };
 

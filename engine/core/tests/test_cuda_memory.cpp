@@ -202,3 +202,22 @@ TEST(callers_keep_at_most_half_of_the_pinned_memory) {
   lent.reset();
   CHECK(pinned->may_lend(2048));
 }
+
+TEST(small_copies_do_not_starve_a_large_one_of_pinned_memory) {
+  const FakeCuda fake;
+  const auto pinned = std::make_shared<PinnedPool>(api(), 4096);
+  constexpr std::size_t out = 1, in = 0;
+  Memory first = pinned->allocate(256, false, out), second = pinned->allocate(256, false, out);
+  CHECK(pinned->allocate(4096, false, in) == nullptr);
+  first.reset();
+  CHECK(pinned->allocate(256, false, out) == nullptr);  // it would never come to 4096 bytes
+  CHECK(pinned->allocate(4096, false, in) == nullptr);
+  second.reset();
+  Memory large = pinned->allocate(4096, false, in);
+  CHECK(large != nullptr);
+  CHECK(pinned->allocate(256, false, out) == nullptr);  // from now on it is its turn
+  large.reset();
+  CHECK(pinned->allocate(256, false, in) == nullptr);
+  CHECK(pinned->allocate(256, false, out) != nullptr);
+  CHECK(pinned->allocate(256, false, in) != nullptr);
+}
