@@ -159,6 +159,7 @@ def test_every_plan_keeps_what_it_promises(
     assert not validate_plan(demand, planned(name, demand))
 
 
+@example([400.0, 0.0, 200.0, 400.0, 100.0, 100.0, 400.0, 200.0, 100.0])
 @given(st.lists(st.sampled_from([0.0, 100.0, 200.0, 400.0]), min_size=9, max_size=9))
 @settings(max_examples=60, deadline=None)
 def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -> None:
