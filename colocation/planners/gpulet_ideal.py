@@ -5,7 +5,7 @@ References
 gpulet (ATC'22), section 5.2: all combinations of whole, 50:50, 40:60 and 20:80. The paper does not
 say how services are placed on a combination: here as Algorithm 1 does without dividing, in every
 order of up to four services; of more in its order and in the opposite one. Algorithm 1 itself
-comes first, so that its result counts, and in the opposite order last: ``gpulet`` retries that, too.
+comes first, so that its result counts, and in the opposite order last, as ``gpulet`` has it.
 """
 
 from __future__ import annotations
