@@ -171,7 +171,6 @@ def row(name: str, condition: str, service_s: float) -> Row:
         "next start": following["plan"],
         "its ratio": following["ratio"],
         "trials": len(last.trials),
-        "last trial": last.trials[-1].text if last.trials else "",
         "lost": share.lost_ns / max(1, share.queries_ns),
     }
 
