@@ -9,14 +9,14 @@ from pathlib import Path
 
 from bench import gpu_check, result_file
 from bench.built_models import FOLDER
+from bench.gpu_check.asked_driver import DriverFailedError, asked_title
 from bench.gpu_check.check import Check, CheckParams
 from bench.gpu_check.parts import Part, first, full, short
-from bench.gpu_check.setting import Setting, folder_name, gpu_title, mark_of, timed_devices
+from bench.gpu_check.setting import Setting, folder_name, mark_of, timed_devices
 from bench.gpu_check.summary import summary
 from engine.atomic_file import write_atomic
 from engine.errors import EngineError
-from engine.profiling.devices import available_cores, parse_devices
-from engine.profiling.presence import check_present
+from engine.profiling.devices import available_cores
 
 FIRST_SECONDS = 300.0
 """For the first stage, beside all else."""
@@ -35,17 +35,15 @@ def main() -> int:
         nothing to measure on.
     """
     args = _arguments()
+    machine = result_file.machine()
     try:
-        specs = parse_devices(args.devices)
-        title = gpu_title(specs)
-        for spec in specs:
-            check_present(spec)
-    except EngineError as error:
+        devices = timed_devices(args.devices)
+        title = asked_title(devices, args.work, args.results, machine)
+    except (EngineError, DriverFailedError) as error:
         print(f"gpu-check: {error}", file=sys.stderr)
-        return 2
-    devices = timed_devices(args.devices)
+        return 1 if isinstance(error, DriverFailedError) else 2
     setting = Setting(devices, args.work, args.results / folder_name(title), 0.0)
-    machine = {**result_file.machine(), "gpu": title, "devices": devices}
+    machine |= {"gpu": title, "devices": devices}
     stored = {}
     for parts, params in _stages(args, setting):
         check = Check(
