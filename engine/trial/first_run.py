@@ -11,13 +11,16 @@ from engine.cache.notes import read_note, write_note
 from engine.errors import ModelError
 from engine.native import load_runtime
 from engine.time_limit import left_s
-from engine.trial.graph_size import graph_size
+from engine.trial.graph_size import GraphSize, graph_size
 from engine.trial.servers import SERVERS
 from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
 _FORMAT = 3
 """Counts up when trials find out more."""
+
+_Begun = tuple[ForkedTrial, GraphSize]
+"""A trial, and what it is of."""
 
 _thread = threading.local()
 """``ahead``: the file that is tried for the calling thread, and its trial."""
@@ -72,8 +75,8 @@ def begun_ahead(path: Path) -> Iterator[None]:
     If nobody does, it is ended.
     """
     SERVERS.start()  # while the file is looked at
-    trial = ForkedTrial(path, _quick(path))
-    _thread.ahead = path, trial
+    trial, size = _begun(path)
+    _thread.ahead = path, (trial, size)
     try:
         yield
     finally:
@@ -99,10 +102,10 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
     ModelError
         As above.
     """
-    trial = _taken(path) or ForkedTrial(path, _quick(path))
+    trial, size = _taken(path) or _begun(path)
     trial.limit(left_s() or 0)
     try:
-        if _is_large(path):
+        if size.nodes + size.constants >= _LARGE_GRAPH:
             _refuse(path, trial.verdict())
             yield lambda: None
             return
@@ -125,13 +128,13 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
         trial.end()
 
 
-def _is_large(path: Path) -> bool:
+def _begun(path: Path) -> _Begun:
     size = graph_size(path)
-    return size.nodes + size.constants >= _LARGE_GRAPH
+    return ForkedTrial(path, _quick(path, size)), size
 
 
-def _taken(path: Path) -> ForkedTrial | None:
-    begun: tuple[Path, ForkedTrial] | None = getattr(_thread, "ahead", None)
+def _taken(path: Path) -> _Begun | None:
+    begun: tuple[Path, _Begun] | None = getattr(_thread, "ahead", None)
     if begun is None or begun[0] != path:
         return None
     _thread.ahead = None
@@ -146,14 +149,14 @@ def _tried(path: Path) -> Verdict:
         trial.end()
 
 
-def _quick(path: Path) -> TrialParams:
+def _quick(path: Path, size: GraphSize) -> TrialParams:
     """Opened in half the time: constants are folded, but kernels of all levels not chosen nor their
     weights packed, if these are not too many. Who measures the model tries it at its full level.
 
     What is quantised is tried at that at once: its kernels are others then, and do not all do well
     with nothing.
     """
-    packs = graph_size(path).constants >= _MANY_CONSTANTS
+    packs = size.constants >= _MANY_CONSTANTS
     config = _ONE_RUN if packs else {**_ONE_RUN, "session.disable_prepacking": "1"}
     level = "all" if _is_quantised(path) else "basic"
     return TrialParams(level=level, config=config)

@@ -53,9 +53,9 @@ def test_trials_do_without_what_takes_the_square_of_a_graphs_size(
 ) -> None:
     path = written(MODEL.SerializeToString(), tmp_path)
     monkeypatch.setattr(first_run, "_MANY_CONSTANTS", CONSTANTS + 1)
-    few = first_run._quick(path).config
+    few = first_run._quick(path, graph_size(path)).config
     monkeypatch.setattr(first_run, "_MANY_CONSTANTS", CONSTANTS)
-    assert first_run._quick(path).config == {"session.enable_mem_pattern": "0"}
+    assert first_run._quick(path, graph_size(path)).config == {"session.enable_mem_pattern": "0"}
     assert few == {"session.enable_mem_pattern": "0", "session.disable_prepacking": "1"}
 
 
