@@ -73,6 +73,30 @@ class Blocked {
   std::vector<RunPtr> runs_;
 };
 
+/// Twice as many streams of narrow queries as lanes, until a wide one has run.
+void run_wide_beside_streams(int lanes, std::int64_t narrow_service_ns) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<bool> wide_ran{false};
+  std::atomic<int> renewals{0};
+  PlanPtr narrow;
+  PlanBuilder builder(machine.get());
+  // Each ends by submitting the next: there is always one ready.
+  builder.add_node({.name = "narrow",
+                    .kernel = call([&] {
+                      if (wide_ran || ++renewals > 1'000'000) return;
+                      static_cast<void>(machine->submit(*narrow, {}, {}));
+                    }),
+                    .service_ns = narrow_service_ns});
+  narrow = builder.build();
+  PlanBuilder wide(machine.get());
+  wide.add_node({.name = "wide", .kernel = call([&] { wide_ran = true; }), .width = lanes});
+  for (int i = 0; i < 2 * lanes; ++i) static_cast<void>(machine->submit(*narrow, {}, {}));
+  while (renewals < 100) std::this_thread::yield();
+  machine->submit(*wide.build(), {}, {})->wait(0, false);
+  CHECK(renewals <= 1'000'000);
+  while (machine->stats().runs_in_flight != 0) std::this_thread::yield();
+}
+
 }  // namespace
 
 TEST(short_nodes_start_while_a_wide_one_waits) {
@@ -152,24 +176,6 @@ TEST(lanes_are_forecast_while_there_are_plans_with_wide_nodes) {
   CHECK(!machine->forecasts_lanes());
 }
 
-TEST(streams_of_short_queries_do_not_starve_a_wide_one) {
-  MachineOwner machine(machine_of({cpu(lanes)}));
-  std::atomic<bool> wide_ran{false};
-  std::atomic<int> renewals{0};
-  PlanPtr narrow;
-  PlanBuilder builder(machine.get());
-  builder.add_node({.name = "narrow",
-                    .kernel = call([&] {
-                      if (wide_ran || ++renewals > 1'000'000) return;
-                      static_cast<void>(machine->submit(*narrow, {}, {}));
-                    }),
-                    .service_ns = 1'000});
-  narrow = builder.build();
-  PlanBuilder wide(machine.get());
-  wide.add_node({.name = "wide", .kernel = call([&] { wide_ran = true; }), .width = lanes});
-  for (int i = 0; i < 2 * lanes; ++i) static_cast<void>(machine->submit(*narrow, {}, {}));
-  while (renewals < 100) std::this_thread::yield();
-  machine->submit(*wide.build(), {}, {})->wait(0, false);
-  CHECK(renewals <= 1'000'000);
-  while (machine->stats().runs_in_flight != 0) std::this_thread::yield();
-}
+TEST(streams_of_narrow_queries_do_not_starve_a_wide_one) { run_wide_beside_streams(lanes, 0); }
+
+TEST(streams_of_short_queries_do_not_starve_a_wide_one) { run_wide_beside_streams(lanes, 1'000); }

@@ -205,24 +205,3 @@ TEST(queries_pipeline_over_free_lanes) {
   for (const RunPtr& run : runs) run->wait(0, false);
   CHECK(ended == later);
 }
-
-TEST(streams_of_narrow_queries_do_not_starve_a_wide_one) {
-  MachineOwner machine(machine_of({cpu(lanes)}));
-  std::atomic<bool> wide_ran{false};
-  std::atomic<int> renewals{0};
-  PlanPtr narrow;
-  PlanBuilder builder(machine.get());
-  // Each ends by submitting the next, twice as many streams as lanes: there is always one ready.
-  builder.add_node({.name = "narrow", .kernel = call([&] {
-                                        if (wide_ran || ++renewals > 1'000'000) return;
-                                        static_cast<void>(machine->submit(*narrow, {}, {}));
-                                      })});
-  narrow = builder.build();
-  PlanBuilder wide(machine.get());
-  wide.add_node({.name = "wide", .kernel = call([&] { wide_ran = true; }), .width = lanes});
-  for (int i = 0; i < 2 * lanes; ++i) static_cast<void>(machine->submit(*narrow, {}, {}));
-  while (renewals < 100) std::this_thread::yield();
-  machine->submit(*wide.build(), {}, {})->wait(0, false);
-  CHECK(renewals <= 1'000'000);
-  while (machine->stats().runs_in_flight != 0) std::this_thread::yield();
-}
