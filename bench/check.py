@@ -6,7 +6,6 @@ what looks worse is measured again before it counts.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ class Guard:
         path = result_file.RESULTS / f"{self.table}.json"
         if not path.exists():
             return None
-        rows = json.loads(path.read_text())["rows"]
+        rows = result_file.read_rows(path)
         found = [row[self.ratio] for row in rows if str(row[self.key]) == self.value]
         return float(found[0]) if found else None
 

@@ -7,7 +7,6 @@ drop what cannot be answered in time even alone, where their name does not say o
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from dataclasses import replace
@@ -87,7 +86,7 @@ def summary_rows() -> list[dict[str, Any]]:
     for name in SCENARIOS:
         path = result_file.path_of(f"dstack_{name}")
         if path.exists():
-            found = json.loads(path.read_text())["rows"]
+            found = result_file.read_rows(path)
             rows.append(_summary(name, {row["policy"]: row for row in found}))
     return rows
 

@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from bench.result_file import RESULTS, markdown
+from bench.result_file import RESULTS, markdown, rows_of
 
 _DOCS = Path(__file__).parent.parent / "docs"
 PAGES = tuple(_DOCS / f"{name}.md" for name in ("PERFORMANCE", "COLOCATION", "COLOCATION_RESULTS"))
@@ -29,7 +29,7 @@ def _table(match: re.Match[str]) -> str:
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, ONNX Runtime"
         f" {machine['onnxruntime']}, commit {machine['commit']}"
     )
-    table = markdown(document["rows"])
+    table = markdown(rows_of(document))
     return f"<!-- table {name} -->\n{table}\n\n*{origin}*\n<!-- end -->"
 
 

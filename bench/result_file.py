@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.columns import text, to_columns, to_rows
 from engine.atomic_file import write_atomic
 from engine.native import load_runtime
 
 RESULTS = Path(__file__).parent / "results"
+LONG_BYTES = 8192
+"""Tables of more are stored as columns."""
 
 
 def machine() -> dict[str, Any]:
@@ -37,7 +40,14 @@ def path_of(name: str) -> Path:
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a stored table."""
-    rows: list[dict[str, Any]] = json.loads(path.read_text())["rows"]
+    return rows_of(json.loads(path.read_text()))
+
+
+def rows_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a table, in whichever of the two forms it is stored."""
+    if "columns" in document:
+        return to_rows(document["columns"])
+    rows: list[dict[str, Any]] = document["rows"]
     return rows
 
 
@@ -66,10 +76,17 @@ def write(
 
 
 def _text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """JSON with a line a row, as some tables have thousands."""
+    """JSON with a line a row, or a line a column where the table is long."""
     head = json.dumps(document, indent=1).removesuffix("\n}")
-    lines = ",\n".join(f"  {json.dumps(row, separators=(',', ':'))}" for row in rows)
-    return f'{head},\n "rows": [\n{lines}\n ]\n}}\n'
+    lines = [text(row) for row in rows]
+    if sum(map(len, lines)) > LONG_BYTES and (columns := to_columns(rows)):
+        lines = [f"{text(key)}:{text(column)}" for key, column in columns.items()]
+        return f'{head},\n "columns": {{\n  {_joined(lines)}\n }}\n}}\n'
+    return f'{head},\n "rows": [\n  {_joined(lines)}\n ]\n}}\n'
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return ",\n  ".join(lines)
 
 
 def show(name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -92,8 +92,7 @@ class Table:
             print(f"{self._path.name}: measured otherwise, dropped", file=sys.stderr)
             return []
         self._commits = then["commit"].split(", ")
-        rows: list[Row] = document["rows"]
-        return rows
+        return result_file.rows_of(document)
 
 
 def fill(table: Table, keys: Sequence[Key], measure: Callable[[Key], Row]) -> list[Row]:

@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from bench import result_file
+from bench.columns import to_columns, to_rows
+
+LONG = [
+    {
+        "model": f"a model with a long name, number {number % 3}",
+        "batch": number,
+        "ratio": float(number % 5),
+        "note": None,
+        "policies": {"fcfs": {"goodput": number / 7}, "edf": {"goodput": 1}},
+    }
+    for number in range(200)
+]
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(result_file, "RESULTS", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        LONG,
+        LONG[:1],
+        [{"a": 1}, {"a": 1.0}, {"a": True}],  # equal, and told apart
+        [
+            {"values": {"b": 1, "at": []}},
+            {"values": {"b": 2, "at": [1]}},
+        ],  # keys of the form itself
+        [{"a": {"b": 1}}, {"a": {"c": 1}}],
+        [{"a": {}}, {"a": {}}],
+    ],
+)
+def test_columns_are_the_same_rows(rows):
+    columns = to_columns(rows)
+    found = to_rows(json.loads(json.dumps(columns)))
+    assert repr(found) == repr(rows)  # types and the order of keys, too
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [{}, {}], [{"a": 1}, {"b": 1}], [{"a": 1, "b": 2}, {"b": 2, "a": 1}]]
+)
+def test_rows_of_different_keys_are_no_columns(rows):
+    assert to_columns(rows) is None
+
+
+def test_columns_of_different_lengths_are_an_error():
+    with pytest.raises(ValueError, match="shorter"):
+        to_rows({"a": [1, 2], "b": [1]})
+
+
+def test_long_tables_are_stored_as_columns_short_ones_as_rows(results):
+    where = {"processor": "P"}
+    long = result_file.write("long", {"seed": 1}, LONG, where)
+    short = result_file.write("short", {"seed": 1}, LONG[:2], where)
+    assert json.loads(short.read_text())["rows"] == LONG[:2]
+    assert "rows" not in json.loads(long.read_text())
+    assert long.stat().st_size < len(json.dumps(LONG)) / 3
+    assert len(long.read_text().splitlines()) < 20  # a column a line
+    assert result_file.read_rows(long) == LONG
+    assert result_file.read_rows(short) == LONG[:2]
+    assert json.loads(long.read_text())["config"] == {"seed": 1}
+
+
+def test_long_tables_of_different_keys_stay_rows(results):
+    rows = [*LONG, {"model": "another"}]
+    path = result_file.write("mixed", {}, rows, {})
+    assert json.loads(path.read_text())["rows"] == rows
+    assert result_file.read_rows(path) == rows
