@@ -53,6 +53,13 @@ def add_parser(verbs: Any) -> None:
         help="which of torch's exporters (default: dynamo, then torchscript)",
     )
     add("--seeds", type=int, default=3, metavar="N", help="random inputs to check on (default 3)")
+    add(
+        "--inputs",
+        type=Path,
+        metavar="F.npz",
+        help="inputs of your own by name: to export with, and to check on beside the random ones"
+        " (--seeds 0: instead of them)",
+    )
     add("--rtol", type=float, metavar="R", help="relative tolerance (default by type)")
     add("--atol", type=float, metavar="A", help="absolute tolerance (default by type)")
     add(
@@ -97,13 +104,17 @@ def _params(args: argparse.Namespace) -> ConvertParams:
     from engine.convert.agreement import Tolerance
     from engine.convert.converter import ConvertParams
     from engine.convert.input_spec import parse_inputs
+    from engine.convert.samples import given
+    from engine.pipeline.given_inputs import arrays_in
 
+    specs = parse_inputs(args.input, args.range)
     return ConvertParams(
-        inputs=parse_inputs(args.input, args.range),
+        inputs=specs,
         output_names=args.output_names.split(",") if args.output_names else (),
         opset=args.opset,
         exporter=args.exporter,
         seeds=args.seeds,
+        own=args.inputs and given(specs, arrays_in(args.inputs), str(args.inputs)),
         tolerance=Tolerance(args.rtol, args.atol),
         write_inputs=not args.no_inputs,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from engine.convert.ties import differs_by_ties
 from engine.errors import ConfigError, ConversionError
 
 Array = np.ndarray[Any, Any]
@@ -83,6 +84,20 @@ def require_agreement(
         raise ConversionError(f"torch has {len(expected)} outputs, the ONNX model {len(actual)}")
     pairs = zip(names, expected, actual, strict=True)
     return max((_compared(*pair, tolerance) for pair in pairs), default=0.0)
+
+
+def agree_but_for_ties(
+    expected: Sequence[Array], actual: Sequence[Array], tolerance: Tolerance
+) -> bool:
+    """Whether what disagrees are rows whose scores tie, in another order (``ties.py``)."""
+    pairs = list(zip(expected, actual, strict=False))
+    if len(expected) != len(actual) or any(
+        a.shape != b.shape or a.dtype != b.dtype for a, b in pairs
+    ):
+        return False
+    return differs_by_ties(
+        expected, actual, lambda a, b: ~_differences(a, b, *tolerance.of(a.dtype))[1]
+    )
 
 
 def _compared(name: str, expected: Array, actual: Array, tolerance: Tolerance) -> float:

@@ -10,12 +10,19 @@ from pathlib import Path
 import onnx
 
 from engine.convert.agreement import Tolerance
-from engine.convert.answers import Answered, ask, refusal, require_same
+from engine.convert.answers import Answered, ask, ask_more, refusal, require_same
 from engine.convert.input_spec import InputSpec, example_sizes
 from engine.convert.output_tree import distinct
 from engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
-from engine.convert.samples import draw
-from engine.convert.source import Array, ExportRequest, FinalError, ForwardError, Source
+from engine.convert.samples import Sample, draw
+from engine.convert.source import (
+    Array,
+    DecidesError,
+    ExportRequest,
+    FinalError,
+    ForwardError,
+    Source,
+)
 from engine.convert.staging import staging
 from engine.convert.value_names import rename, strip
 from engine.dfg.constants import domains_used
@@ -44,7 +51,9 @@ class ConvertParams:
     exporter : str
         One of the source's, or ``auto``: the first whose file answers as the module does.
     seeds : int
-        How many random inputs to compare on, >= 0; with 0 nothing is compared.
+        How many random inputs to compare on, >= 0; with 0 none, nor other sizes.
+    own : Sample or None
+        The user's inputs: the example, if none of its dynamic axes is of size 1, and compared, too.
     write_inputs : bool
         Whether to write the example inputs beside the model.
     inline_limit_bytes : int
@@ -61,6 +70,7 @@ class ConvertParams:
     opset: int | None = None
     exporter: str = AUTO
     seeds: int = 3
+    own: Sample | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)
     write_inputs: bool = True
     inline_limit_bytes: int = INLINE_LIMIT_BYTES
@@ -86,7 +96,7 @@ class Conversion:
     Parameters
     ----------
     checked : tuple of str
-        The random inputs on which torch and ONNX agree.
+        The inputs on which torch and ONNX agree.
     largest_difference : float
         Absolute, over all elements of all outputs; None if nothing was compared.
     """
@@ -110,9 +120,10 @@ def convert(source: Source, params: ConvertParams, path: Path) -> Conversion:
     OSError
         If the files cannot be written.
     """
-    example = draw(params.inputs, 0, example_sizes(params.inputs)).inputs
+    example = _example(params)
     names = _output_names(source, example, params)
-    answered, notes = ask(source, params.inputs, params.seeds)
+    own = [params.own] if params.own else []
+    answered, notes = ask(source, params.inputs, params.seeds, own)
     asked = _Asked(source, params, example, names, answered)
     with staging(path) as folder:
         made = _first_that_works(asked, folder, path.name)
@@ -123,10 +134,17 @@ def convert(source: Source, params: ConvertParams, path: Path) -> Conversion:
         inputs=path.with_suffix(".npz") if inputs else None,
         exporter=made.exporter,
         opset=made.opset,
-        checked=tuple(one.sample.label for one in answered),
-        largest_difference=made.largest_difference if answered else None,
+        checked=tuple(one.sample.label for one in made.answered),
+        largest_difference=made.largest_difference if made.answered else None,
         notes=(*made.notes, *notes),
     )
+
+
+def _example(params: ConvertParams) -> Mapping[str, Array]:
+    """What is exported with; torch takes a dynamic axis of size 1 for a fixed one."""
+    if params.own is not None and 1 not in params.own.sizes.values():
+        return params.own.inputs
+    return draw(params.inputs, 0, example_sizes(params.inputs)).inputs
 
 
 @dataclass(frozen=True)
@@ -138,6 +156,7 @@ class _Asked:
     example: Mapping[str, Array]
     names: Sequence[str]
     answered: Sequence[Answered]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +167,7 @@ class _Made:
     staged: Path
     data: Path | None
     opset: int
+    answered: Sequence[Answered]
     largest_difference: float
     notes: tuple[str, ...]
 
@@ -165,6 +185,8 @@ def _first_that_works(asked: _Asked, folder: Path, name: str) -> _Made:
         except FinalError:
             raise
         except ConversionError as error:
+            if isinstance(error, DecidesError):
+                asked = _more_asked(asked)
             failures[exporter] = str(error)
             shutil.rmtree(inner)
     if len(set(failures.values())) == 1:
@@ -178,16 +200,27 @@ def _made(asked: _Asked, exporter: str, folder: Path, name: str) -> _Made:
     model = _optimised(exported, folder / "optimised")
     weights = folder / "optimised" / WEIGHTS_FILE
     data = assemble(model, weights, staged, asked.params.inline_limit_bytes)
+    found = require_same(staged, asked.source, asked.names, asked.answered, asked.params.tolerance)
     return _Made(
         exporter=exporter,
         staged=staged,
         data=data,
         opset=next(i.version for i in model.opset_import if i.domain in ("", "ai.onnx")),
-        largest_difference=require_same(
-            staged, asked.source, asked.names, asked.answered, asked.params.tolerance
-        ),
-        notes=tuple(notes),
+        answered=asked.answered,
+        largest_difference=found.largest,
+        notes=(*notes, *found.notes, *asked.notes),
     )
+
+
+def _more_asked(asked: _Asked) -> _Asked:
+    """Before an exporter that traces: what the module decides by its data, that one freezes."""
+    more = ask_more(asked.source, asked.params.inputs, asked.params.seeds)
+    answered = [*asked.answered, *more]
+    note = (
+        "what forward decides by the data is frozen: right for data that decide as the"
+        f" {len(answered)} inputs compared (--inputs F.npz checks on your own)"
+    )
+    return replace(asked, answered=answered, notes=(note,))
 
 
 def _output_names(source: Source, example: Mapping[str, Array], params: ConvertParams) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.convert.source import FinalError
+from engine.convert.source import DecidesError
 from engine.convert.target import typed_line
 from engine.errors import ConversionError
 
@@ -23,8 +23,8 @@ _BOILERPLATE = "## Exception summary"
 def failure_of(error: BaseException) -> ConversionError:
     """Read what torch raised.
 
-    A module that decides by its data fails for good: an exporter that traces would freeze the
-    decision, and answer wrongly for other data.
+    Where a module decides by its data, an exporter that traces freezes the decision: what that one
+    writes is right only for data that decide alike, which the comparison may or may not find.
     """
     texts = [_COLOURS.sub("", f"{type(e).__name__}: {e}") for e in _chain(error)]
     whole = "\n".join(texts)
@@ -33,7 +33,7 @@ def failure_of(error: BaseException) -> ConversionError:
         if match:
             return ConversionError(f"operator {_operator(match)} has no ONNX form")
     if any(mark in whole for mark in _DATA_DEPENDENT):
-        return FinalError(f"forward decides by the data{_user_line(whole)}; use torch.where")
+        return DecidesError(f"forward decides by the data{_user_line(whole)}; use torch.where")
     match = _CONFLICT.search(whole)
     if match:
         return ConversionError(f"forward fixes a dynamic axis of {match[2]!r} to {match[1]}")

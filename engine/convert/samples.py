@@ -1,14 +1,15 @@
-"""Random inputs on which a module and its ONNX form are compared."""
+"""Inputs, random or the user's, on which a module and its ONNX form are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from engine.convert.input_spec import DTYPES, InputSpec, example_sizes
+from engine.errors import ConfigError
 
 Array = np.ndarray[Any, Any]
 
@@ -17,9 +18,9 @@ _INDICES = {"int16", "int32", "int64"}
 
 @dataclass(frozen=True)
 class Sample:
-    """Inputs by name, drawn with ``seed``, the dynamic axes at ``sizes``."""
+    """Inputs by name, drawn with ``seed`` or read from a file, the dynamic axes at ``sizes``."""
 
-    seed: int
+    seed: int | str
     sizes: dict[str, int]
     inputs: dict[str, Array]
 
@@ -27,7 +28,8 @@ class Sample:
     def label(self) -> str:
         """Which one it is, in words."""
         sizes = "".join(f", {name}={size}" for name, size in self.sizes.items())
-        return f"seed {self.seed}{sizes}"
+        drawn = f"seed {self.seed}" if isinstance(self.seed, int) else self.seed
+        return f"{drawn}{sizes}"
 
 
 def draw(specs: Sequence[InputSpec], seed: int, sizes: dict[str, int]) -> Sample:
@@ -39,6 +41,37 @@ def draw(specs: Sequence[InputSpec], seed: int, sizes: dict[str, int]) -> Sample
     """
     rng = np.random.default_rng(seed)
     return Sample(seed, dict(sizes), {spec.name: _array(spec, sizes, rng) for spec in specs})
+
+
+def given(specs: Sequence[InputSpec], arrays: Mapping[str, Array], file: str) -> Sample:
+    """Inputs of the user's own.
+
+    Raises
+    ------
+    ConfigError
+        Naming the input that is missing, unknown, or of a wrong type or shape.
+    """
+    for names, what in (
+        (arrays.keys() - {s.name for s in specs}, "no --input is called"),
+        ({s.name for s in specs} - arrays.keys(), "it has no"),
+    ):
+        if names:
+            raise ConfigError(f"--inputs {file}: {what} {', '.join(sorted(names))}")
+    sizes: dict[str, int] = {}
+    for spec in specs:
+        array = arrays[spec.name]
+        if array.dtype != DTYPES[spec.dtype]:
+            raise ConfigError(f"--inputs {file}: {spec.name} is {array.dtype}, not {spec.dtype}")
+        if array.ndim == len(spec.axes):
+            for axis, size in zip(spec.axes, array.shape, strict=True):
+                if axis.name is not None:
+                    sizes.setdefault(axis.name, size)
+        if array.shape != spec.shape(sizes) or 0 in array.shape:
+            raise ConfigError(
+                f"--inputs {file}: {spec.name} has shape {array.shape}, not"
+                f" ({', '.join(str(axis.name or axis.size) for axis in spec.axes)})"
+            )
+    return Sample(file, sizes, {spec.name: arrays[spec.name] for spec in specs})
 
 
 def other_sizes(specs: Sequence[InputSpec]) -> dict[str, list[int]]:

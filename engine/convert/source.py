@@ -19,6 +19,10 @@ class ForwardError(Exception):
     """The module failed on some inputs; the message is its own, in one line."""
 
 
+class DecidesError(ConversionError):
+    """The module decides by its data, and the exporter does not freeze that."""
+
+
 class FinalError(ConversionError):
     """Another exporter must not be tried: it would hide what is wrong rather than mend it."""
 

@@ -33,6 +33,14 @@ def read_inputs(graph: Graph, path: Path) -> dict[str, Any]:
         raise InputError(f"example inputs {path}: {error}") from error
 
 
+def arrays_in(path: Path) -> dict[str, Any]:
+    """As ``read_inputs``, for who has no graph to check them against."""
+    try:
+        return _arrays(path)
+    except InputError as error:
+        raise InputError(f"example inputs {path}: {error}") from error
+
+
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Check that inputs are complete and fit the graph.
 

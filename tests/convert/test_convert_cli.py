@@ -47,6 +47,7 @@ def test_torch_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["nets", *INPUT], 1, "expected package.module:factory"),
         (["nets:make", *INPUT, "--opset", "3"], 1, "opset must be in 7.."),
         (["nets:make", *INPUT, "--seeds", "-1"], 1, "seeds must be >= 0"),
+        (["nets:make", *INPUT, "--inputs", "no.npz"], 1, "inputs no.npz: No such file"),
         (["nets:make", *INPUT, "--rtol", "-1"], 1, "rtol must be finite and >= 0"),
         (["nets:make", *INPUT, "--output-names", "x"], 1, "'x' names two"),
         (["nets:make", *INPUT, "--exporter", "magic"], 2, "invalid choice: 'magic'"),

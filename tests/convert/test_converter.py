@@ -13,6 +13,8 @@ from fake_source import WEIGHT, FakeSource, answer
 from engine.convert.agreement import Tolerance
 from engine.convert.converter import ConvertParams, convert
 from engine.convert.input_spec import parse_inputs
+from engine.convert.samples import draw, given
+from engine.convert.source import DecidesError
 from engine.errors import ConfigError, ConversionError
 from engine.native import open_session
 from engine.values import from_value, to_value
@@ -135,6 +137,82 @@ def test_a_random_module_is_told_apart_from_a_wrong_file(tmp_path: Path) -> None
     assert source.exports == ["first"]
     made = convert(source, _params(seeds=0), tmp_path / "net.onnx")
     assert (made.checked, made.largest_difference) == ((), None)
+
+
+class Deciding(FakeSource):
+    """As torch: the first exporter refuses to freeze what is decided by the data."""
+
+    def export(self, exporter: str, request: Any, path: Path) -> list[str]:
+        notes = super().export(exporter, request, path)
+        if exporter == "first":
+            raise DecidesError("forward decides by the data")
+        return notes
+
+
+def test_decisions_by_the_data_are_traced_and_compared_more_often(tmp_path: Path) -> None:
+    made = convert(Deciding({"first": WEIGHT, "traced": WEIGHT}), _params(), tmp_path / "net.onnx")
+    assert made.exporter == "traced"
+    assert len(made.checked) == 3 + 2 + 16
+    assert made.notes[0] == "first could not: forward decides by the data"
+    assert "21 inputs compared" in made.notes[-1]
+
+
+def test_a_frozen_decision_that_few_inputs_show(tmp_path: Path) -> None:
+    def decides(inputs: Any) -> list[np.ndarray]:
+        (x,) = inputs.values()
+        product, relu = answer(inputs)
+        return [-product if len(x) == 2 and x[0, 0] < -0.6 else product, relu]
+
+    first = [draw(SPECS, seed, {"batch": 2}).inputs["weight"][0, 0] for seed in range(3)]
+    assert min(first) > -0.6
+    source = Deciding({"first": WEIGHT, "traced": WEIGHT}, decides)
+    with pytest.raises(ConversionError, match=r"^first: forward decides.*; traced: the ONNX model"):
+        convert(source, _params(), tmp_path / "net.onnx")
+
+
+def test_inputs_of_the_users_own(tmp_path: Path) -> None:
+    mine = given(SPECS, {"weight": np.full((5, 4), 7, np.float32)}, "mine.npz")
+    made = convert(FakeSource(), _params(own=mine, seeds=0), tmp_path / "net.onnx")
+    assert made.checked == ("mine.npz, batch=5",)
+    with np.load(tmp_path / "net.npz") as example:
+        assert (example["weight"] == 7).all()
+    source = FakeSource({"first": WEIGHT * 2})
+    with pytest.raises(ConversionError, match=r"\(mine.npz, batch=5\)$"):
+        convert(source, _params(own=mine, seeds=0), tmp_path / "net.onnx")
+
+
+def test_a_single_row_of_the_users_own_is_not_what_is_exported_with(tmp_path: Path) -> None:
+    mine = given(SPECS, {"weight": np.ones((1, 4), np.float32)}, "mine.npz")
+    convert(FakeSource(), _params(own=mine), tmp_path / "net.onnx")
+    with np.load(tmp_path / "net.npz") as example:
+        assert example["weight"].shape == (2, 4)
+
+
+def test_what_the_last_bit_decides_is_not_called_wrong(tmp_path: Path) -> None:
+    drawn = {draw(SPECS, seed, {"batch": 2}).inputs["weight"].tobytes() for seed in range(9)}
+
+    def brittle(inputs: Any) -> list[np.ndarray]:
+        product, relu = answer(inputs)
+        (x,) = inputs.values()
+        return [product + (len(x) == 2 and x.tobytes() in drawn), relu]
+
+    source = FakeSource({"first": WEIGHT}, brittle)
+    with pytest.raises(ConversionError) as raised:
+        convert(source, _params(), tmp_path / "net.onnx")
+    text = str(raised.value)
+    assert text.startswith("cannot be checked on seed 0, batch=2: where only the last bits")
+    assert "--inputs F.npz" in text
+    assert "--seeds 0" in text
+
+
+def test_rows_that_tie_in_another_order_are_noted(tmp_path: Path) -> None:
+    def reversed_rows(inputs: Any) -> list[np.ndarray]:
+        (x,) = inputs.values()
+        return [np.zeros((len(x), 1), np.float32), answer(inputs)[1][::-1]]
+
+    source = FakeSource({"first": np.zeros((4, 1), np.float32)}, reversed_rows)
+    made = convert(source, _params(), tmp_path / "net.onnx")
+    assert made.notes[-1].startswith("rows whose scores tie come in another order than torch's on")
 
 
 def test_tolerances_reach_the_comparison(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.convert.export_failure import failure_of
-from engine.convert.source import FinalError
+from engine.convert.source import DecidesError, FinalError
 
 _ADVICE = "\x1b[96mstep 1/3\x1b[0m\n## Exception summary\n"
 _GUARD = """Could not guard on data-dependent expression Eq(u0, 1).
@@ -46,10 +46,10 @@ def _wrapped(cause: Exception) -> Exception:
 def test_reasons(text: str, message: str) -> None:
     failure = failure_of(_wrapped(ValueError(text)))
     assert str(failure) == message
-    assert not isinstance(failure, FinalError)
+    assert not isinstance(failure, DecidesError | FinalError)
 
 
-def test_decisions_by_the_data_are_final() -> None:
+def test_decisions_by_the_data_are_told_apart() -> None:
     failure = failure_of(_wrapped(ValueError(_GUARD)))
-    assert isinstance(failure, FinalError)
+    assert isinstance(failure, DecidesError)
     assert "by the data at nets.py:22 (if x.sum() > 0:)" in str(failure)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.convert.input_spec import DTYPES, parse_inputs
-from engine.convert.samples import draw, other_sizes
+from engine.convert.samples import draw, given, other_sizes
+from engine.errors import ConfigError
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -52,3 +53,20 @@ def test_other_sizes_of_every_axis() -> None:
 def test_labels() -> None:
     specs = parse_inputs(["x:n:float32"])
     assert draw(specs, 3, {"n": 5}).label == "seed 3, n=5"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "it has no x, y"),
+        ({"x": np.ones((2, 3)), "y": np.ones(2), "z": np.ones(2)}, "no --input is called z"),
+        ({"x": np.ones((2, 3)), "y": np.ones(2)}, "x is float64, not float32"),
+        ({"x": np.ones((2, 4), "f"), "y": np.ones(2, "f")}, r"x has shape \(2, 4\), not \(n, 3\)"),
+        ({"x": np.ones((2, 3), "f"), "y": np.ones(4, "f")}, r"y has shape \(4,\), not \(n\)"),
+        ({"x": np.ones((0, 3), "f"), "y": np.ones(0, "f")}, r"x has shape \(0, 3\)"),
+    ],
+)
+def test_given_inputs_that_do_not_fit(arrays: dict[str, np.ndarray], message: str) -> None:
+    specs = parse_inputs(["x:nx3:float32", "y:n:float32"])
+    with pytest.raises(ConfigError, match=f"^--inputs mine.npz: {message}"):
+        given(specs, arrays, "mine.npz")
