@@ -435,8 +435,13 @@ class Machine:
     def __init__(
         self, devices: Sequence[DeviceOptions], spin_ns: int = 200000, thread_budget: int = 0
     ) -> None: ...
-    def close(self, drains: bool = False) -> None:
-        """Cancels the runs in flight, or first lets them end, and joins all threads."""
+    def close(self, drains: bool = False, limit_ns: int = 0) -> bool:
+        """
+        Cancels the runs in flight, or first lets them end, and joins all threads.
+
+        Gives up where runs have not ended so long after their cancel (0: never) and returns False.
+        Such a machine must never be destroyed.
+        """
 
     @property
     def runs_in_flight(self) -> int:
@@ -446,8 +451,19 @@ class Machine:
     def is_lost(self) -> bool:
         """Whether it is closed or has lost a device."""
 
+    @property
+    def is_stalled(self) -> bool:
+        """Whether all lanes of a device are held: queries ended, and their operators go on."""
+
     def stats(self) -> dict[str, Any]:
         """Per device lanes, executed, queued; live values and bytes, runs in flight."""
+
+def look_at_lanes(now_ns: int) -> bool:
+    """
+    What a thread of ours does every 20 ms, at any time on the monotonic clock; for tests.
+
+    Ends what is due; returns whether anything was being computed, and nobody else was looking.
+    """
 
 def available_cores() -> int:
     """
@@ -588,6 +604,10 @@ class Plan:
     @property
     def uncaptured(self) -> dict[int, str]:
         """Nodes that were to be captured and could not, and why."""
+
+    @property
+    def held_nodes(self) -> list[str]:
+        """Names of those that still hold their lanes 30 s after their queries ended."""
 
     def limit_time(self, limit_ns: int) -> None:
         """

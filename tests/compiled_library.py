@@ -6,12 +6,15 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import engine
+from engine import _core
 
 INCLUDE = Path(engine.__file__).parent / "include"
 SOURCE = Path(__file__).parent / "compiled_blocks.c"
@@ -41,3 +44,29 @@ def compiled_runs() -> tuple[int, int]:
     """How often the narrow and the wide version have run."""
     counts = (ctypes.c_int * 2).in_dll(ctypes.CDLL(str(compiled_blocks())), "compiled_runs")
     return counts[0], counts[1]
+
+
+def await_deaf(count: int) -> None:
+    """Until that many calls of ``gemm_deaf`` wait, which heed nothing but ``release_deaf``."""
+    while _deaf("compiled_waiting").value < count:
+        pass
+
+
+def release_deaf() -> None:
+    """Have them return, and wait until all have."""
+    _deaf("compiled_released").value = 1
+    while _deaf("compiled_waiting").value:
+        pass
+    _deaf("compiled_released").value = 0
+
+
+def look_until(condition: Callable[[], bool]) -> None:
+    """Look at lanes at ever later times: what is late at one of them is held at the next."""
+    at_ns = time.monotonic_ns()
+    while not condition():
+        _core.look_at_lanes(at_ns)
+        at_ns += 30_000_000_000
+
+
+def _deaf(name: str) -> ctypes.c_int:
+    return ctypes.c_int.in_dll(ctypes.CDLL(str(compiled_blocks())), name)

@@ -25,7 +25,7 @@ from engine.serving.served_model import ServedModel
 from engine.serving.server import Server, ServerParams
 
 _LOOK_S = 0.2
-"""How soon a lost device is noticed; a look costs well below a microsecond a model."""
+"""How soon a lost device or held lanes are noticed; a look costs a few microseconds a model."""
 
 
 class Ended(Enum):
@@ -66,24 +66,29 @@ async def serve(
     except BaseException:
         await server.stop()
         raise
-    watch = asyncio.create_task(_stop_when_lost(server, served)) if restarts else None
+    watch = asyncio.create_task(_look_after(server, served, restarts))
     finished = await server.serve_until_stopped(
         lambda: announce(ready, address, params.host, server.http_port)
     )
-    if watch is not None and watch.done():
+    if watch.done():
         return Ended.DEVICE_LOST
-    if watch is not None:
-        watch.cancel()
+    watch.cancel()
     return Ended.DONE if finished else Ended.UNFINISHED
 
 
-async def _stop_when_lost(
-    server: Server, served: Sequence[tuple[RepositoryEntry, ServedModel]]
+async def _look_after(
+    server: Server, served: Sequence[tuple[RepositoryEntry, ServedModel]], restarts: bool
 ) -> None:
-    """Return when a model's device is lost; the server drains then."""
-    while not (lost := [model for _, model in served if model.failure]):
+    """Say once what a model goes on without; stop the server when one can answer nothing more."""
+    said = [""] * len(served)
+    while not (restarts and (lost := [m.failure for _, m in served if m.failure])):
+        notices = [model.notice for _, model in served]
+        for (entry, _), before, notice in zip(served, said, notices, strict=True):
+            if notice not in ("", before):
+                _say(f"{entry.name}: {notice}")
+        said = notices
         await asyncio.sleep(_LOOK_S)
-    _say(f"{lost[0].failure}; the server ends, to be started again")
+    _say(f"{lost[0]}; the server ends, to be started again")
     server.request_stop()
 
 

@@ -11,6 +11,7 @@
 
 #include "bind_plan.hpp"
 #include "cores.hpp"
+#include "kernel_watch.hpp"
 #include "machine.hpp"
 #include "ort_cuda.hpp"
 #include "ort_plugin.hpp"
@@ -32,6 +33,7 @@ nb::dict stats(const PyMachine& self) {
     row["lanes"] = device.lanes();
     row["executed"] = stats.devices[i].executed;
     row["queued"] = stats.devices[i].queued;
+    row["held"] = stats.devices[i].held;
     if (device.has_own_memory()) {
       row["replayed"] = stats.devices[i].replayed;
       row["memory_bytes"] = stats.devices[i].memory_bytes;
@@ -118,12 +120,15 @@ void bind_machine(nb::module_& m) {
           "devices"_a, "spin_ns"_a = 200'000, "thread_budget"_a = 0)
       .def(
           "close",
-          [](const PyMachine& self, bool drains) {
+          [](const PyMachine& self, bool drains, std::int64_t limit_ns) {
             if (drains) self.owner->get()->drain();
-            self.owner->get()->close();
+            return self.owner->get()->close(limit_ns);
           },
-          "drains"_a = false, nb::call_guard<ReleasedGil>(),
-          "Cancels the runs in flight, or first lets them end, and joins all threads.")
+          "drains"_a = false, "limit_ns"_a = 0, nb::call_guard<ReleasedGil>(),
+          R"(Cancels the runs in flight, or first lets them end, and joins all threads.
+
+Gives up where runs have not ended so long after their cancel (0: never) and returns False.
+Such a machine must never be destroyed.)")
       .def_prop_ro(
           "runs_in_flight",
           [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },
@@ -131,7 +136,16 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro(
           "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
           "Whether it is closed or has lost a device.")
+      .def_prop_ro(
+          "is_stalled", [](const PyMachine& self) { return self.owner->get()->is_stalled(); },
+          "Whether all lanes of a device are held: queries ended, and their operators go on.")
       .def("stats", &stats);
+  m.def(
+      "look_at_lanes", [](std::int64_t now_ns) { return KernelWatch::get().look(now_ns); },
+      "now_ns"_a,
+      R"(What a thread of ours does every 20 ms, at any time on the monotonic clock; for tests.
+
+Ends what is due; returns whether anything was being computed, and nobody else was looking.)");
   m.def("available_cores", &available_cores,
         R"(Cores that this process may use: affinity, and the container's quota rounded up.
 

@@ -62,8 +62,9 @@ class Call final : public Watched {
 
   /// Ends run() soon, this one and later ones.
   void stop() noexcept { token_.cancel(); }
-  void look(std::int64_t now_ns) noexcept override {
+  bool look(std::int64_t now_ns) noexcept override {
     if (deadline_ns_ != 0 && now_ns >= deadline_ns_) stop();
+    return false;  // it holds no lane
   }
 
  private:

@@ -122,6 +122,10 @@ void bind_run(nb::module_& m) {
             return reasons;
           },
           "Nodes that were to be captured and could not, and why.")
+      .def_prop_ro(
+          "held_nodes",
+          [](const PyPlan& self) { return self.plan->machine().held_lanes().nodes(*self.plan); },
+          "Names of those that still hold their lanes 30 s after their queries ended.")
       .def(
           "limit_time",
           [](const PyPlan& self, std::int64_t limit_ns) { self.plan->limit_time(limit_ns); },

@@ -16,6 +16,7 @@ namespace engine {
 struct DeviceStats {
   std::uint64_t executed = 0;      ///< nodes whose work was done (skipped ones do not count)
   std::uint64_t queued = 0;        ///< ready nodes that wait now
+  int held = 0;                    ///< lanes whose operators outlive their queries (HeldLanes)
   std::uint64_t helper_wakes = 0;  ///< times that a caller who helps was woken from its sleep
   std::uint64_t replayed = 0;      ///< of the executed, those that launched a captured graph
   std::size_t memory_bytes = 0;    ///< of a GPU's memory, what the device holds

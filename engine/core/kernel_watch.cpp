@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <utility>
 
 namespace engine {
 
@@ -59,6 +60,23 @@ void KernelWatch::start() {
   }
 }
 
+void KernelWatch::Seat::note_late(Watched& watched, std::int64_t now_ns) noexcept {
+  if (is_held_) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(&watched);
+  if (late_ != address) {
+    late_ = address;
+    late_since_ns_ = now_ns;
+  } else if (now_ns - late_since_ns_ >= held_after_ns) {
+    is_held_ = true;
+    watched.hold(part_);
+  }
+}
+
+void KernelWatch::Seat::end_late(Watched& watched) noexcept {
+  late_ = 0;
+  if (std::exchange(is_held_, false)) watched.let_go(part_);
+}
+
 bool KernelWatch::look(std::int64_t now_ns) noexcept {
   bool found = false;
   // acquire: as in take()
@@ -69,7 +87,8 @@ bool KernelWatch::look(std::int64_t now_ns) noexcept {
     if (!seat->watched_.compare_exchange_strong(watched, watched | 1U, std::memory_order_acquire,
                                                 std::memory_order_relaxed))
       continue;
-    reinterpret_cast<Watched*>(watched)->look(now_ns);
+    auto& inside = *reinterpret_cast<Watched*>(watched);
+    if (inside.look(now_ns)) seat->note_late(inside, now_ns);
     // release: pairs with the end of the stay
     seat->watched_.store(watched, std::memory_order_release);
     found = true;

@@ -11,8 +11,12 @@ namespace engine {
 /// What may be in a kernel for too long.
 class Watched {
  public:
-  /// Called by the watch's thread while one of its kernels runs; stops them if it is time.
-  virtual void look(std::int64_t now_ns) noexcept = 0;
+  /// Called by the watch's thread while one of its kernels runs; stops them if it is time. Returns
+  /// whether they compute in vain: they were stopped, and have not returned.
+  virtual bool look(std::int64_t now_ns) noexcept = 0;
+  /// A kernel has not returned for KernelWatch::held_after_ns since then; or it has, after all.
+  virtual void hold(std::uint32_t part) noexcept { static_cast<void>(part); }
+  virtual void let_go(std::uint32_t part) noexcept { static_cast<void>(part); }
 
  protected:
   ~Watched() = default;
@@ -25,6 +29,8 @@ class KernelWatch {
   /// How late a limit may be noticed: while kernels run, and where none ran at the last look.
   static constexpr std::int64_t busy_tick_ns = 20'000'000;
   static constexpr std::int64_t idle_tick_ns = 250'000'000;
+  /// How long a kernel that was stopped may take to return before its lane counts as held.
+  static constexpr std::int64_t held_after_ns = 30'000'000'000;
 
   /// What one thread is in. They are as many as threads were in kernels at once, and stay.
   class alignas(64) Seat {
@@ -32,34 +38,60 @@ class KernelWatch {
     std::atomic<std::uintptr_t> watched_{0};  ///< lowest bit: being looked at
     std::atomic<bool> is_taken_{true};
     Seat* next_ = nullptr;
+    // The watch's while the lowest bit is set, else the holder's.
+    std::uint32_t part_ = 0;
+    std::uintptr_t late_ = 0;  ///< seen computing in vain, and since when
+    std::int64_t late_since_ns_ = 0;
+    bool is_held_ = false;
+
+    void note_late(Watched& watched, std::int64_t now_ns) noexcept;
+    void end_late(Watched& watched) noexcept;
+    /// Once nobody looks.
+    void replace(std::uintptr_t before, std::uintptr_t after) noexcept {
+      std::uintptr_t expected = before;
+      // acquire: what the watch did comes before what follows; release: and ours before its looks
+      while (!watched_.compare_exchange_weak(expected, after, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+        expected = before;
+        cpu_relax();
+      }
+    }
   };
 
-  /// Says that this thread is in a kernel of `watched`, which must outlive the stay.
+  /// Says that this thread is in a kernel of `watched`, which must outlive the stay. `part` says
+  /// which kernel it is, in words of its own. Stays may nest.
   class Stay {
    public:
-    explicit Stay(Watched& watched) noexcept
+    explicit Stay(Watched& watched, std::uint32_t part = 0) noexcept
         : seat_(mine()),
-          before_(seat_.watched_.load(std::memory_order_relaxed)),  // relaxed: our own
-          watched_(reinterpret_cast<std::uintptr_t>(&watched)) {
+          before_(seat_.watched_.load(std::memory_order_relaxed) & ~std::uintptr_t{1}),  // our own
+          before_part_(seat_.part_),
+          watched_(watched) {
+      if (before_ != 0) seat_.replace(before_, 0);
+      seat_.part_ = part;
       // release: whoever looks at it sees it prepared
-      seat_.watched_.store(watched_, std::memory_order_release);
+      seat_.watched_.store(address(), std::memory_order_release);
     }
     Stay(const Stay&) = delete;
     Stay& operator=(const Stay&) = delete;
     ~Stay() {
-      std::uintptr_t expected = watched_;
-      // acquire: what the watch did comes before what follows the kernel
-      while (!seat_.watched_.compare_exchange_weak(expected, before_, std::memory_order_acquire,
-                                                   std::memory_order_relaxed)) {
-        expected = watched_;
-        cpu_relax();
-      }
+      seat_.replace(address(), 0);
+      if (seat_.late_ == address()) seat_.end_late(watched_);
+      if (before_ == 0) return;
+      seat_.part_ = before_part_;
+      // release: as above
+      seat_.watched_.store(before_, std::memory_order_release);
     }
 
    private:
+    [[nodiscard]] std::uintptr_t address() const noexcept {
+      return reinterpret_cast<std::uintptr_t>(&watched_);
+    }
+
     Seat& seat_;
     const std::uintptr_t before_;
-    const std::uintptr_t watched_;
+    const std::uint32_t before_part_;
+    Watched& watched_;
   };
 
   /// The process's, never destroyed.

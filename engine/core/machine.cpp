@@ -197,12 +197,14 @@ void Machine::drain() noexcept {
   }
 }
 
-void Machine::close() noexcept {
+bool Machine::close(std::int64_t limit_ns) noexcept {
   const std::lock_guard lock(close_mutex_);
-  if (closed_) return;
+  if (closed_) return true;
+  const std::int64_t until_ns = limit_ns == 0 ? INT64_MAX : now_ns() + limit_ns;
   closing_.store(true, std::memory_order_seq_cst);  // seq_cst: see start()
   // Repeated: a run that was being prepared may have missed a cancel.
   while (in_flight_.load(std::memory_order_seq_cst) != 0) {  // seq_cst: tested before parking
+    if (now_ns() >= until_ns) return false;
     {
       const std::lock_guard plans_lock(plans_mutex_);
       for (const auto& weak : plans_)
@@ -215,13 +217,15 @@ void Machine::close() noexcept {
       drained_.wait(key, now_ns() + cancel_interval_ns);
   }
   for (const auto& executor : executors_) executor->stop();
-  closed_ = true;
+  return closed_ = true;
 }
 
 Machine::Stats Machine::stats() const {
   Stats stats;
   for (int i = 0; i < device_count_; ++i)
     stats.devices.push_back(executors_[static_cast<std::size_t>(i)]->stats());
+  for (std::size_t i = 0; i < stats.devices.size() && !held_lanes_.is_empty(); ++i)
+    stats.devices[i].held = held_lanes_.lanes(static_cast<std::uint32_t>(i));
   for (const auto& meter : meters_) {
     stats.live_values += meter->values();
     stats.live_bytes += meter->bytes();
@@ -234,6 +238,13 @@ bool Machine::is_lost() const {
   return closing() || std::ranges::any_of(executors_, [](const auto& executor) {
            return !executor->failure().empty();
          });
+}
+
+bool Machine::is_stalled() const {
+  if (held_lanes_.is_empty()) return false;
+  for (std::uint32_t i = 0; i < executors_.size(); ++i)
+    if (held_lanes_.lanes(i) >= executors_[i]->lanes()) return true;
+  return false;
 }
 
 Machine::CopyRoute Machine::copy_route(int source_device, int target_device) const {

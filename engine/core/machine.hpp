@@ -11,6 +11,7 @@
 
 #include "clock.hpp"
 #include "device.hpp"
+#include "held_lanes.hpp"
 #include "memory_meter.hpp"
 #include "parker.hpp"
 #include "thread_budget.hpp"
@@ -124,11 +125,14 @@ class Machine : public std::enable_shared_from_this<Machine> {
                            std::int64_t wait_until_ns);
   /// Waits until no run is in flight; others may start meanwhile.
   void drain() noexcept;
-  /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent.
-  void close() noexcept;
+  /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent. Gives up
+  /// after `limit_ns` (0: never) and returns false: it must then never be destroyed.
+  bool close(std::int64_t limit_ns = 0) noexcept;
   [[nodiscard]] Stats stats() const;
   /// Whether it is closed or has lost a device: plans of it may only fail.
   [[nodiscard]] bool is_lost() const;
+  /// Whether a device has no lane left that is not held: its plans do not get on.
+  [[nodiscard]] bool is_stalled() const;
   [[nodiscard]] int device_count() const noexcept { return device_count_; }
   [[nodiscard]] Device& device(int index) { return *executors_[static_cast<std::size_t>(index)]; }
 
@@ -176,6 +180,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
     return in_flight_.load(std::memory_order_relaxed);  // relaxed: a hint
   }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
+  [[nodiscard]] HeldLanes& held_lanes() noexcept { return held_lanes_; }
 
  private:
   explicit Machine(const MachineParams& params);
@@ -193,6 +198,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::vector<Device*> timed_;
   cuda::CudaDevice* gpu_ = nullptr;  ///< all partitions of it are devices
   CpuDevice* helper_device_ = nullptr;
+  HeldLanes held_lanes_;
 
   // Read once a node, seldom written.
   alignas(64) std::atomic<bool> closing_{false};

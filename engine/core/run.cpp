@@ -175,7 +175,16 @@ bool Run::check_limits() noexcept {
   return stopped();
 }
 
-void Run::look(std::int64_t now_ns) noexcept {
+bool Run::look(std::int64_t now_ns) noexcept {
+  end_if_due(now_ns);
+  return stopped();
+}
+
+void Run::hold(std::uint32_t node) noexcept { machine_.held_lanes().add(plan_, node); }
+
+void Run::let_go(std::uint32_t node) noexcept { machine_.held_lanes().remove(plan_, node); }
+
+void Run::end_if_due(std::int64_t now_ns) noexcept {
   if (stopped()) return;
   if (hears_signals_.load(std::memory_order_relaxed)) {  // relaxed: see hear_signals()
     SignalHook::get().set();
@@ -224,7 +233,7 @@ void Run::take_inputs(const PlanNode& node, NodeValues& values) {
 bool Run::compute(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept {
   try {
     values.outputs.resize(node.end_output - node.first_output);
-    const KernelWatch::Stay stay(*this);
+    const KernelWatch::Stay stay(*this, index);
     if (node.kernel != nullptr) node.kernel->execute(values.inputs, values.outputs, token_.get());
     return true;
   } catch (const std::exception& error) {

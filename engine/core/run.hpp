@@ -131,7 +131,10 @@ class Run final : public Watched {
     return outcome_.load(std::memory_order_relaxed) != Outcome::pending;
   }
   /// Ends the run if its deadline has passed, or if its kernels have run for the plan's limit.
-  void look(std::int64_t now_ns) noexcept override;
+  /// Returns whether it has ended, by this or otherwise.
+  bool look(std::int64_t now_ns) noexcept override;
+  void hold(std::uint32_t node) noexcept override;
+  void let_go(std::uint32_t node) noexcept override;
   /// From now on a signal ends it: who handles signals is about to compute. SignalHook::remove()
   /// once it has ended.
   void hear_signals() noexcept {
@@ -230,6 +233,7 @@ class Run final : public Watched {
   }
   bool stop(Outcome outcome) noexcept;
   bool check_limits() noexcept;
+  void end_if_due(std::int64_t now_ns) noexcept;
   void release_outputs() noexcept;
   void recycle() noexcept;
 

@@ -39,9 +39,14 @@ def watch(subject: Any) -> None:
     _SUBJECTS.add(subject)
 
 
+def leave_for_ever(subject: Any) -> None:
+    """Never destroy it, which would wait for threads that do not end."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(subject))
+
+
 def _in_child() -> None:
     for subject in tuple(_SUBJECTS):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(subject))
+        leave_for_ever(subject)
         subject.leave_behind()
     _SUBJECTS.clear()
 

@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 
 _LAST_CALLS_S = 5.0
 """How long the end of the process waits for calls of daemon threads when all runs have ended."""
+_LAST_RUNS_NS = 5_000_000_000
+"""How long it waits before for runs to end that it cancelled."""
 
 _Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
@@ -181,7 +183,12 @@ def close_machines() -> None:
 def _end() -> None:
     """At exit, before plugin providers end: daemon threads may be about to call, or to return."""
     _core.refuse_calls()
-    close_machines()
+    with _MACHINES.lock:
+        for machine in _MACHINES.by_key.values():
+            if not machine.close(limit_ns=_LAST_RUNS_NS):
+                after_fork.leave_for_ever(machine)  # an operator of it does not return
+        _MACHINES.by_key.clear()
+        _MACHINES.last_on.clear()
     _core.await_calls(_LAST_CALLS_S)
 
 

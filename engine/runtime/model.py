@@ -18,6 +18,7 @@ from engine.runtime.companion import Companion
 from engine.runtime.device_loss import LossGuard, Recovery
 from engine.runtime.direct_path import DirectPath
 from engine.runtime.future import Future as Future
+from engine.runtime.held_lanes import held_by, stall_of
 from engine.runtime.inputs import Array
 from engine.runtime.machines import loss_of
 from engine.runtime.ports import Ports
@@ -85,22 +86,29 @@ class Model:
     def limit_queries(self, limit_ns: int) -> None:
         """End queries whose kernels take longer from now on, of all its plans; 0 is no limit."""
         self._ports.time_limit_ns = limit_ns
-        for prepared in (self._prepared, None if self._busy is None else self._busy.prepared):
-            if prepared is not None:
-                prepared.native.limit_time(limit_ns)
+        for native in self._natives():
+            native.limit_time(limit_ns)
+
+    def _natives(self) -> list[_core.Plan]:
+        busy = None if self._busy is None else self._busy.prepared
+        return [prepared.native for prepared in (self._prepared, busy) if prepared is not None]
 
     @property
     def warning(self) -> str:
-        """Which device queries go on without since it was lost, and why; empty if without none."""
-        return self._guard.warning if isinstance(self._guard, LossGuard) else ""
+        """What queries go on without, and why: a lost device, lanes that are held; or empty."""
+        lost = self._guard.warning if isinstance(self._guard, LossGuard) else ""
+        return "; ".join(filter(None, (lost, held_by(self._natives()))))
 
     @property
     def failure(self) -> str:
-        """The lost device for which every query fails; empty as long as queries can be answered."""
-        if self._guard is not None or not self._machine.is_lost:
+        """Why every query fails: a device is lost, or all of its lanes are held; empty if none."""
+        if isinstance(self._guard, LeftBehind) or not (
+            self._machine.is_stalled or self._machine.is_lost
+        ):
             return ""
-        plan = self.plan
-        return loss_of(self._machine, {plan.devices[s.device] for s in plan.segments})
+        names = {self.plan.devices[segment.device] for segment in self.plan.segments}
+        lost = "" if self._guard is not None else loss_of(self._machine, names)
+        return lost or stall_of(self._machine, names)
 
     def accompany(self, companion: Companion, second_plan: SecondPlan) -> None:
         """Have a plan for while queries overlap, as far as ``second_plan`` allows."""

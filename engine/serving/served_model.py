@@ -55,9 +55,14 @@ class ServedModel:
     @property
     def reason(self) -> str:
         """Why it is not ready; of one that is, what it goes on without."""
-        if self._state is ModelState.READY and self._loaded is not None:
-            return self.failure or self._loaded[0].warning
-        return self._reason
+        return self.notice if self._state is ModelState.READY else self._reason
+
+    @property
+    def notice(self) -> str:
+        """What its executor goes on without, or why it can answer nothing any more."""
+        if self._state is not ModelState.READY or self._loaded is None:
+            return ""
+        return self.failure or self._loaded[0].warning
 
     @property
     def failure(self) -> str:

@@ -46,8 +46,8 @@ def test_plan_runs_and_counts(machine):
     stats = machine.stats()
     cpu_row, gpu_row = stats["devices"]
     assert cpu_row.pop("lanes") in (1, 2, 3)
-    assert cpu_row == {"name": "cpu", "executed": 5, "queued": 0}
-    assert gpu_row == {"name": "gpu", "lanes": 2, "executed": 0, "queued": 0}
+    assert cpu_row == {"name": "cpu", "executed": 5, "queued": 0, "held": 0}
+    assert gpu_row == {"name": "gpu", "lanes": 2, "executed": 0, "queued": 0, "held": 0}
     assert (stats["live_values"], stats["live_bytes"]) == (0, 0)
 
 

@@ -39,16 +39,44 @@ PlanPtr plan_of(const MachineOwner& machine, std::shared_ptr<const Kernel> kerne
   return builder.build();
 }
 
+/// Heeds no token until it is let go.
+class DeafKernel final : public Kernel {
+ public:
+  void execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelToken*) const override {
+    // relaxed, all: nothing else is told
+    running_.fetch_add(1, std::memory_order_relaxed);
+    while (!released_.load(std::memory_order_relaxed)) std::this_thread::yield();
+  }
+  void await(int running) const {
+    while (running_.load(std::memory_order_relaxed) < running) std::this_thread::yield();
+  }
+  void release() { released_.store(true, std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<int> running_{0};
+  std::atomic<bool> released_{false};
+};
+
 /// Counts how often it was looked at.
 class Counted final : public Watched {
  public:
-  void look(std::int64_t) noexcept override { ++looks; }
+  bool look(std::int64_t) noexcept override {
+    ++looks;
+    return false;
+  }
   std::atomic<int> looks{0};
 };
 
 /// Until this thread's own seat was looked at, which the watch's thread may be doing just now.
 void await_look(std::int64_t now_ns) {
   while (!KernelWatch::get().look(now_ns)) std::this_thread::yield();
+}
+
+/// At ever later times: what is late from one of them on is held at the next.
+template <typename Condition>
+void look_until(Condition&& condition) {
+  for (std::int64_t at_ns = now_ns(); !condition(); at_ns += KernelWatch::held_after_ns)
+    await_look(at_ns);
 }
 
 }  // namespace
@@ -109,5 +137,71 @@ TEST(the_watch_looks_at_the_innermost_stay_while_it_lasts) {
   }
   const int looks = outer.looks;
   KernelWatch::get().look(4);
+  CHECK(outer.looks == looks);
+}
+
+TEST(an_operator_that_outlives_its_query_holds_its_lane) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const auto kernel = std::make_shared<DeafKernel>();
+  const PlanPtr plan = plan_of(machine, kernel);
+  const auto held = [&] { return machine->stats().devices[0].held; };
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < lanes; ++i) runs.push_back(machine->submit(*plan, {}, {}));
+  kernel->await(lanes);
+  const std::int64_t begin_ns = now_ns();
+  await_look(begin_ns + 10 * KernelWatch::held_after_ns);
+  CHECK(held() == 0);  // long, but still asked for
+  for (int i = 0; i < lanes; ++i) {
+    CHECK(!machine->is_stalled());
+    runs[static_cast<std::size_t>(i)]->cancel();
+    // Since the first look after the cancel, which may be the watch's own.
+    await_look(begin_ns);
+    await_look(begin_ns + 1);
+    CHECK(held() == i);
+    look_until([&] { return held() != i; });
+    CHECK(held() == i + 1);
+    CHECK(plan->machine().held_lanes().nodes(*plan).size() == static_cast<std::size_t>(i + 1));
+  }
+  CHECK(machine->is_stalled());
+  CHECK(plan->machine().held_lanes().nodes(*plan)[0] == "only");
+  CHECK(plan->machine().held_lanes().nodes(*plan_of(machine, kernel)).empty());
+  kernel->release();
+  machine->drain();
+  CHECK(held() == 0);
+  CHECK(!machine->is_stalled());
+  runs.clear();
+  CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
+}
+
+TEST(a_wide_operator_holds_all_of_its_lanes) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const auto kernel = std::make_shared<DeafKernel>();
+  PlanBuilder builder(machine.get());
+  builder.add_node({.name = "wide", .kernel = kernel, .width = lanes});
+  const PlanPtr plan = builder.build();
+  const RunPtr run = machine->submit(*plan, {}, {});
+  kernel->await(1);
+  run->cancel();
+  look_until([&] { return machine->is_stalled(); });
+  CHECK(machine->stats().devices[0].held == lanes);
+  kernel->release();
+  run->wait(0, false);
+}
+
+TEST(stays_nest_while_others_look) {
+  std::atomic<bool> is_over{false};
+  std::thread looking([&] {
+    // relaxed: nothing else is told
+    while (!is_over.load(std::memory_order_relaxed)) KernelWatch::get().look(1);
+  });
+  Counted outer, inner;
+  for (int i = 0; i < 20'000; ++i) {
+    const KernelWatch::Stay first(outer);
+    const KernelWatch::Stay second(inner);
+  }
+  is_over.store(true, std::memory_order_relaxed);
+  looking.join();
+  const int looks = outer.looks;
+  KernelWatch::get().look(2);
   CHECK(outer.looks == looks);
 }

@@ -1,0 +1,48 @@
+"""``engine serve`` all of whose lanes come to be held by operators that never return."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from compiled_library import await_deaf, compiled_blocks, look_until
+
+from engine import _core
+from engine.cli import server_run
+from engine.cli.main import main
+from engine.values import to_value
+
+_load = server_run._load
+
+
+def _hold(machine: _core.Machine) -> None:
+    builder = _core.PlanBuilder(machine)
+    x, y = builder.add_value("x"), builder.add_value("y")
+    weights = [to_value(np.ones(shape, np.float32)) for shape in ((2, 2), (2,))]
+    place = ("deaf", 0, str(compiled_blocks()), "gemm_deaf")
+    builder.add_compiled(*place, [x], [(y, 1, (-1, 2))], weights, 1)
+    builder.set_inputs([x])
+    builder.set_outputs([y])
+    deaf = builder.build()
+    lanes = machine.stats()["devices"][0]["lanes"]
+    runs = [deaf.submit([to_value(np.ones((1, 2), np.float32))]) for _ in range(lanes)]
+    await_deaf(lanes)
+    for run in runs:
+        run.cancel()
+    look_until(lambda: machine.is_stalled)
+
+
+def _then_held(*arguments: Any) -> Any:
+    executor = _load(*arguments)
+    threading.Thread(target=_hold, args=(executor.model._machine,), daemon=True).start()
+    return executor
+
+
+server_run._load = _then_held
+sys.exit(main())
