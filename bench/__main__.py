@@ -17,6 +17,7 @@ TABLES = (
     "memory",
     "many_models",
     "size",
+    "not_tensors",
     "plan_judgement",
     "start_up",
     "repository",

@@ -75,6 +75,9 @@ class Value:
         their packed bytes in one dimension, strings as an object array of str (a copy).
         """
 
+    def dicts(self) -> list[dict[Any, Any]] | None:
+        """The maps of a sequence, or the map itself alone; None for what holds no maps."""
+
     def items(self) -> list[Value]:
         """The tensors of a sequence; of a map [keys, values]."""
 
@@ -665,11 +668,13 @@ class Query:
         array_type: type,
         inputs: Sequence[tuple[str, int, Sequence[int] | None]],
         outputs: Sequence[str],
+        convert: Callable[[Value], object],
     ) -> None:
         """
         `inputs` are (name, element type, extents) with -1 for any extent.
 
-        All inputs and outputs are tensors of types that numpy has.
+        All inputs, and outputs that are tensors, are of types that numpy has, or strings; `convert`
+        makes Python's objects of other outputs.
         """
 
     def answer(self, inputs: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | Run | None:

@@ -139,10 +139,11 @@ def from_value(value: Value | None) -> Any:
         return value.to_numpy() if elem_type in _NATIVE else _array(value, elem_type)
     match value.kind:
         case "sequence":
-            return [from_value(item) for item in value.items()]
+            dicts = value.dicts()
+            return [from_value(item) for item in value.items()] if dicts is None else dicts
         case "map":
-            keys, values = (from_value(item) for item in value.items())
-            return dict(zip(keys.tolist(), values.tolist(), strict=True))
+            (found,) = value.dicts() or ()
+            return found
         case _:
             return None
 
@@ -174,7 +175,7 @@ def _tensor(array: npt.NDArray[Any], elem_type: int) -> Value:
 def _objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype.kind not in "USOT":
         raise ValueError(f"expected strings, got {array.dtype}")
-    return array.astype(np.object_)
+    return array.astype(np.object_, copy=False)
 
 
 def _array(value: Value, elem_type: int) -> npt.NDArray[Any]:

@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "bind_limits.hpp"
 #include "bind_plan.hpp"
 #include "bind_value.hpp"
+#include "ort_types.hpp"
 #include "signal_hook.hpp"
 
 namespace nb = nanobind;
@@ -184,8 +186,11 @@ Content content_of(PyBuffer&& buffer, bool outlives_call) {
 class PyQuery {
  public:
   PyQuery(const PyPlan& plan, nb::object array_type, const std::vector<PortSpec>& inputs,
-          std::vector<nb::str> outputs)
-      : plan_(plan), array_type_(std::move(array_type)), outputs_(std::move(outputs)) {
+          std::vector<nb::str> outputs, nb::object convert)
+      : plan_(plan),
+        array_type_(std::move(array_type)),
+        outputs_(std::move(outputs)),
+        convert_(std::move(convert)) {
     for (const auto& [name, elem_type, extents] : inputs)
       inputs_.push_back({name, elem_type, extents});
   }
@@ -230,11 +235,15 @@ class PyQuery {
     if (values.size() != outputs_.size())
       throw nb::value_error("the run is not one of this query's model");
     for (std::size_t i = 0; i < values.size(); ++i)
-      result[outputs_[i]] = value_to_numpy(nb::cast(PyValue{values[i]}));
+      result[outputs_[i]] = to_python(nb::cast(PyValue{values[i]}));
     return result;
   }
 
  private:
+  [[nodiscard]] nb::object to_python(nb::object value) const {
+    return is_tensor(nb::cast<const PyValue&>(value)) ? value_to_numpy(value) : convert_(value);
+  }
+
   bool collect(const nb::dict& inputs, std::vector<ValuePtr>& values,
                bool outlives_call = false) const {
     if (inputs.size() != inputs_.size()) return false;
@@ -254,6 +263,9 @@ class PyQuery {
     try {
       PyBuffer buffer(item);
       const std::vector<std::int64_t> shape = buffer.shape();
+      if (port.elem_type == ort::kString)
+        return buffer.format() == std::string_view("O") && port.fits(shape) ? strings_of(buffer)
+                                                                            : nullptr;
       if (!buffer.aligned() || !buffer_holds(buffer, port.elem_type) || !port.fits(shape))
         return nullptr;
       const std::size_t bytes = buffer.bytes();
@@ -261,6 +273,8 @@ class PyQuery {
       return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
     } catch (const nb::python_error&) {
       return nullptr;  // not contiguous; the careful path copies it
+    } catch (const nb::builtin_exception&) {
+      return nullptr;  // no string; the careful path says which
     }
   }
 
@@ -268,6 +282,7 @@ class PyQuery {
   nb::object array_type_;
   std::vector<Port> inputs_;
   std::vector<nb::str> outputs_;
+  nb::object convert_;
 };
 
 }  // namespace
@@ -291,15 +306,16 @@ void bind_query(nb::module_& m) {
       .def_prop_ro("done", [](const PyRecording&) { return true; });
 
   nb::class_<PyQuery>(m, "Query", "Arrays in, arrays out, for models of plain tensors.")
-      .def(
-          nb::init<const PyPlan&, nb::object, const std::vector<PortSpec>&, std::vector<nb::str>>(),
-          "plan"_a, "array_type"_a, "inputs"_a, "outputs"_a,
-          nb::sig("def __init__(self, plan: Plan, array_type: type, inputs: "
-                  "Sequence[tuple[str, int, Sequence[int] | None]], outputs: Sequence[str]) "
-                  "-> None"),
-          R"(`inputs` are (name, element type, extents) with -1 for any extent.
+      .def(nb::init<const PyPlan&, nb::object, const std::vector<PortSpec>&, std::vector<nb::str>,
+                    nb::object>(),
+           "plan"_a, "array_type"_a, "inputs"_a, "outputs"_a, "convert"_a,
+           nb::sig("def __init__(self, plan: Plan, array_type: type, inputs: "
+                   "Sequence[tuple[str, int, Sequence[int] | None]], outputs: Sequence[str], "
+                   "convert: Callable[[Value], object]) -> None"),
+           R"(`inputs` are (name, element type, extents) with -1 for any extent.
 
-All inputs and outputs are tensors of types that numpy has.)")
+All inputs, and outputs that are tensors, are of types that numpy has, or strings; `convert`
+makes Python's objects of other outputs.)")
       .def("answer", &PyQuery::answer, "inputs"_a,
            nb::sig("def answer(self, inputs: dict[str, numpy.ndarray]) -> "
                    "dict[str, numpy.ndarray] | Run | None"),

@@ -6,7 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "bind_buffer.hpp"
 #include "ort_types.hpp"
@@ -60,11 +62,16 @@ PyBuffer contiguous(nb::handle array) {
   return PyBuffer(copy.ptr());
 }
 
+/// What a str or bytes holds; `encoded` keeps it where Python does not.
 std::string_view utf8(nb::handle item, std::vector<nb::bytes>& encoded) {
   if (PyUnicode_Check(item.ptr())) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
+    if (text != nullptr) return {text, static_cast<std::size_t>(size)};
+    PyErr_Clear();  // half of a surrogate pair, or a byte that was none of UTF-8
     encoded.push_back(nb::cast<nb::bytes>(item.attr("encode")("utf-8", "surrogateescape")));
   } else if (PyBytes_Check(item.ptr())) {
-    encoded.push_back(nb::borrow<nb::bytes>(item));
+    return {PyBytes_AS_STRING(item.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr()))};
   } else {
     throw nb::value_error(
         ("a tensor of strings holds str or bytes, not " + text(item.type().attr("__name__")))
@@ -73,18 +80,21 @@ std::string_view utf8(nb::handle item, std::vector<nb::bytes>& encoded) {
   return {encoded.back().c_str(), encoded.back().size()};
 }
 
-ValuePtr from_strings(nb::handle array) {
-  std::vector<nb::bytes> encoded;
+/// Of a buffer of Python objects.
+std::vector<std::string_view> texts(const PyBuffer& buffer, std::vector<nb::bytes>& encoded) {
+  const std::span items(static_cast<PyObject* const*>(buffer.data()),
+                        buffer.bytes() / sizeof(PyObject*));
   std::vector<std::string_view> strings;
-  const nb::object items = array.attr("ravel")().attr("tolist")();
-  for (nb::handle item : items) strings.push_back(utf8(item, encoded));
-  return ort::make_strings(strings, nb::cast<Shape>(array.attr("shape")));
+  strings.reserve(items.size());
+  for (PyObject* const item : items)
+    strings.push_back(utf8(item == nullptr ? Py_None : item, encoded));
+  return strings;
 }
 
 PyValue from_numpy(nb::handle array, int elem_type) {
   release_deferred_buffers();
-  if (elem_type == ort::kString) return {from_strings(array)};
   PyBuffer buffer = contiguous(array);
+  if (elem_type == ort::kString) return {strings_of(buffer)};
   check_format(buffer, array, elem_type);
   const Shape shape = buffer.shape();
   void* data = buffer.data();
@@ -162,15 +172,91 @@ nb::dlpack::dtype array_dtype(int elem_type) {
   }
 }
 
+nb::object str_of(std::string_view text) {
+  PyObject* const made =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
 nb::object strings_to_numpy(const OnnxValue& value) {
-  nb::list items;
-  for (const std::string& item : value.strings()) {
-    items.append(nb::steal(PyUnicode_DecodeUTF8(item.data(), static_cast<Py_ssize_t>(item.size()),
-                                                "surrogateescape")));
+  const nb::object shape = nb::cast(value.shape());
+  const nb::object array =
+      nb::module_::import_("numpy").attr("empty")(nb::tuple(shape), "dtype"_a = "O");
+  const PyBuffer buffer(array.ptr());
+  auto* place = static_cast<PyObject**>(buffer.data());
+  value.for_each_string([&](std::string_view text) {
+    PyObject* const before = std::exchange(*place++, str_of(text).release().ptr());
+    Py_XDECREF(before);
+  });
+  return array;
+}
+
+/// The parts of a map, which are tensors, as Python's own objects.
+std::vector<nb::object> objects_of(const OnnxValue& tensor, int elem_type) {
+  std::vector<nb::object> objects;
+  if (elem_type == ort::kString) {
+    tensor.for_each_string([&](std::string_view text) { objects.push_back(str_of(text)); });
+    return objects;
   }
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object array = numpy.attr("array")(items, "dtype"_a = "O");
-  return array.attr("reshape")(nb::cast(value.shape()));
+  const std::size_t count = tensor.bytes() * 8 / ort::element_bits(elem_type);
+  const void* const data = tensor.data();
+  const auto append = [&](const auto* numbers) {
+    for (const auto number : std::span(numbers, count)) objects.push_back(nb::cast(number));
+  };
+  objects.reserve(count);
+  switch (elem_type) {
+    case ort::kInt64:
+      append(static_cast<const std::int64_t*>(data));
+      break;
+    case ort::kFloat:
+      append(static_cast<const float*>(data));
+      break;
+    case ort::kDouble:
+      append(static_cast<const double*>(data));
+      break;
+    default:
+      throw std::runtime_error("a map of ONNX type " + std::to_string(elem_type));
+  }
+  return objects;
+}
+
+/// Element types of the keys and the values of maps: the same for all of a sequence.
+struct MapTypes {
+  explicit MapTypes(const OnnxValue& map)
+      : key(map.part(0).elem_type()), value(map.part(1).elem_type()) {}
+
+  int key;
+  int value;
+};
+
+nb::dict dict_of(const OnnxValue& map, const MapTypes& types) {
+  const std::vector<nb::object> keys = objects_of(map.part(0), types.key);
+  const std::vector<nb::object> values = objects_of(map.part(1), types.value);
+  nb::dict made;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (PyDict_SetItem(made.ptr(), keys[i].ptr(), values[i].ptr()) != 0) throw nb::python_error();
+  }
+  return made;
+}
+
+/// None where these are no maps.
+nb::object dicts(const PyValue& value) {
+  const OnnxValue& inner = onnx(value);
+  nb::list found;
+  if (inner.kind() == ort::ValueKind::kMap) {
+    found.append(dict_of(inner, MapTypes(inner)));
+    return found;
+  }
+  if (inner.kind() != ort::ValueKind::kSequence) return nb::none();
+  const std::size_t count = inner.part_count();
+  if (count == 0) return found;
+  const OnnxValue first = inner.part(0);
+  if (first.kind() != ort::ValueKind::kMap) return nb::none();
+  const MapTypes types(first);
+  found.append(dict_of(first, types));
+  for (std::size_t i = 1; i < count; ++i) found.append(dict_of(inner.part(i), types));
+  return found;
 }
 
 std::vector<PyValue> items(const PyValue& value) {
@@ -180,6 +266,15 @@ std::vector<PyValue> items(const PyValue& value) {
 }
 
 }  // namespace
+
+bool is_tensor(const PyValue& value) { return onnx(value).kind() == ort::ValueKind::kTensor; }
+
+ValuePtr strings_of(const PyBuffer& buffer) {
+  if (std::string_view(buffer.format()) != "O")
+    throw nb::value_error("a tensor of strings is an array of objects");
+  std::vector<nb::bytes> encoded;
+  return ort::make_strings(texts(buffer, encoded), buffer.shape());
+}
 
 bool buffer_holds(const PyBuffer& buffer, int elem_type) {
   return format_fits(buffer.format(), buffer.item_bytes(), elem_type);
@@ -251,6 +346,8 @@ ValueError
 
 Types that numpy lacks come as unsigned integers of the same width, those below 8 bits as
 their packed bytes in one dimension, strings as an object array of str (a copy).)")
+      .def("dicts", &dicts, nb::sig("def dicts(self) -> list[dict[typing.Any, typing.Any]] | None"),
+           "The maps of a sequence, or the map itself alone; None for what holds no maps.")
       .def("items", &items, "The tensors of a sequence; of a map [keys, values].");
 }
 

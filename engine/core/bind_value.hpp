@@ -23,6 +23,13 @@ class PyBuffer;
 /// Whether the buffer's items may be read as the ONNX element type.
 [[nodiscard]] bool buffer_holds(const PyBuffer& buffer, int elem_type);
 
+/// Whether a value is a tensor.
+[[nodiscard]] bool is_tensor(const PyValue& value);
+
+/// A tensor of the str and bytes in a buffer of Python objects, copied; throws
+/// nanobind::value_error for anything else.
+[[nodiscard]] ValuePtr strings_of(const PyBuffer& buffer);
+
 /// A tensor as a numpy array over its memory; `self` is the Python object of a PyValue.
 [[nodiscard]] nanobind::object value_to_numpy(nanobind::handle self);
 

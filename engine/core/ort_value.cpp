@@ -72,11 +72,20 @@ std::size_t OnnxValue::bytes() const noexcept {
 std::size_t OnnxValue::count_bytes() const noexcept try {
   if (kind() == ValueKind::kOptionalNone) return 0;
   if (kind() == ValueKind::kTensor) return tensor_bytes(*this);
-  std::size_t total = 0;
-  for (const ValuePtr& item : items()) total += item->bytes();
-  return total;
+  if (kind() == ValueKind::kSequence) return sequence_bytes();
+  return part(0).bytes() + part(1).bytes();
 } catch (const std::exception&) {
   return 0;  // an opaque value has no size that we could know
+}
+
+std::size_t OnnxValue::sequence_bytes() const {
+  const std::size_t count = part_count();
+  if (count == 0) return 0;
+  const OnnxValue first = part(0);
+  if (first.kind() == ValueKind::kMap) return count * first.bytes();
+  std::size_t total = first.bytes();
+  for (std::size_t i = 1; i < count; ++i) total += part(i).bytes();
+  return total;
 }
 
 ValueKind OnnxValue::kind() const {
@@ -106,23 +115,28 @@ std::vector<std::int64_t> OnnxValue::shape() const {
 
 void* OnnxValue::data() const { return query<void*>(api().tensor_data, get()); }
 
-std::vector<std::string> OnnxValue::strings() const {
-  const std::size_t count = element_count(shape());
-  std::string content(strings_bytes(get()), '\0');
-  std::vector<std::size_t> offsets(count);
-  if (count == 0) return {};
-  check(api().strings_content(get(), content.data(), content.size(), offsets.data(), count));
-  offsets.push_back(content.size());
-  std::vector<std::string> strings;
-  strings.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    strings.push_back(content.substr(offsets[i], offsets[i + 1] - offsets[i]));
+std::size_t OnnxValue::count() const { return element_count(shape()); }
+
+OnnxValue::Strings OnnxValue::all_strings() const {
+  const std::size_t size = count();
+  Strings all{std::string(strings_bytes(get()), '\0'), std::vector<std::size_t>(size)};
+  if (size > 0) {
+    check(api().strings_content(get(), all.content.data(), all.content.size(), all.offsets.data(),
+                                size));
   }
-  return strings;
+  all.offsets.push_back(all.content.size());
+  return all;
+}
+
+std::size_t OnnxValue::part_count() const { return query<std::size_t>(api().value_count, get()); }
+
+OnnxValue OnnxValue::part(std::size_t index) const {
+  return OnnxValue(Handle<OrtValue>(query<OrtValue*>(
+      api().get_value, get(), static_cast<int>(index), Runtime::get().allocator())));
 }
 
 std::vector<ValuePtr> OnnxValue::items() const {
-  const std::size_t count = query<std::size_t>(api().value_count, get());
+  const std::size_t count = part_count();
   std::vector<ValuePtr> items;
   items.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -31,7 +31,8 @@ class OnnxValue final : public Value {
   OnnxValue(Handle<OrtValue> value, std::size_t bytes) noexcept
       : value_(std::move(value)), bytes_(bytes) {}
 
-  /// Parts of sequences counted. Asked for once: it costs more than a small operator.
+  /// Parts of sequences counted, of a sequence of maps the first for all: each would be copied.
+  /// Asked for once: it costs more than a small operator.
   [[nodiscard]] std::size_t bytes() const noexcept override;
   [[nodiscard]] OrtValue* get() const noexcept { return value_.get(); }
 
@@ -41,14 +42,35 @@ class OnnxValue final : public Value {
   [[nodiscard]] std::vector<std::int64_t> shape() const;
   /// First byte of a tensor of fixed-size elements.
   [[nodiscard]] void* data() const;
-  [[nodiscard]] std::vector<std::string> strings() const;
+  /// Calls `take(std::string_view)` with each string of a tensor; the view holds for the call.
+  template <typename Take>
+  void for_each_string(Take&& take) const {
+    const Strings all = all_strings();
+    for (std::size_t i = 0; i + 1 < all.offsets.size(); ++i)
+      take(std::string_view(all.content)
+               .substr(all.offsets[i], all.offsets[i + 1] - all.offsets[i]));
+  }
+  /// Elements of a tensor.
+  [[nodiscard]] std::size_t count() const;
+  /// Parts of a sequence or map; see part().
+  [[nodiscard]] std::size_t part_count() const;
+  /// As items()[index], without the others. Parts of maps are copies, so are maps of a sequence.
+  [[nodiscard]] OnnxValue part(std::size_t index) const;
   /// Elements of a sequence; of a map the tensor of its keys, then the tensor of its values.
   [[nodiscard]] std::vector<ValuePtr> items() const;
 
  private:
   static constexpr std::size_t kNotAsked = ~std::size_t{0};
 
+  /// The bytes of all strings, and where each begins; the last offset is their end.
+  struct Strings {
+    std::string content;
+    std::vector<std::size_t> offsets;
+  };
+
+  [[nodiscard]] Strings all_strings() const;
   [[nodiscard]] std::size_t count_bytes() const noexcept;
+  [[nodiscard]] std::size_t sequence_bytes() const;
 
   Handle<OrtValue> value_;
   mutable std::atomic<std::size_t> bytes_{kNotAsked};

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
 
 from engine import _core
 from engine.dfg.graph import Dim, Graph, ValueKind
+from engine.element_type import ElementType
 from engine.errors import CancelledError, DeadlineError, ExecutionError, InputError
 from engine.runtime.inputs import (
     Array,
@@ -23,6 +24,8 @@ from engine.runtime.inputs import (
 from engine.runtime.lowering import computed_outputs
 from engine.trial.empty_inputs import EmptyInputs, is_empty
 from engine.values import NUMPY_TYPES, from_value, to_value
+
+_PARTS = (ValueKind.SEQUENCE, ValueKind.MAP)
 
 
 class Ports:
@@ -100,13 +103,16 @@ class Ports:
         }
 
     def query(self, native: _core.Plan) -> _core.Query | None:
-        """The native path of a plan of this graph; None unless all are tensors that numpy has."""
-        ports = (*self.inputs, *self.outputs)
-        plain = all(s.kind is ValueKind.TENSOR and s.elem_type in NUMPY_TYPES for s in ports)
-        if self._constants or not plain:
+        """The native path of a plan of this graph.
+
+        None unless all inputs, and outputs that are tensors, are of types that numpy has, or
+        strings.
+        """
+        plain = all(_is_plain(s) for s in self.inputs)
+        if self._constants or not plain or any(not _is_plain(s, _PARTS) for s in self.outputs):
             return None
         inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
-        return _core.Query(native, np.ndarray, inputs, self._output_names)
+        return _core.Query(native, np.ndarray, inputs, self._output_names, from_value)
 
     def _value(
         self, spec: IoSpec, inputs: Mapping[str, Array], empty: dict[str, Array]
@@ -143,6 +149,13 @@ def raise_for(run: _core.Run) -> NoReturn:
     if run.status == "deadline":
         raise DeadlineError(run.error or "the query's deadline passed")
     raise ExecutionError(" ".join(run.error.split()))
+
+
+def _is_plain(spec: IoSpec, others: Container[ValueKind] = ()) -> bool:
+    """Whether the core knows it as an array, or it is of one of the other kinds."""
+    if spec.kind is not ValueKind.TENSOR:
+        return spec.kind in others
+    return spec.elem_type in NUMPY_TYPES or spec.elem_type == ElementType.STRING
 
 
 def _extents(shape: tuple[Dim, ...] | None) -> list[int] | None:
