@@ -142,8 +142,7 @@ def from_value(value: Value | None) -> Any:
             dicts = value.dicts()
             return [from_value(item) for item in value.items()] if dicts is None else dicts
         case "map":
-            (found,) = value.dicts() or ()
-            return found
+            return (value.dicts() or [{}])[0]
         case _:
             return None
 
