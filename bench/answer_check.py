@@ -8,40 +8,32 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import models
+from bench.fresh_load import load_figures
 
-_LOAD = """
-import sys, time
-import engine, engine.pipeline.making
-import models
+_TIME = """
+import engine.pipeline.making
 from engine.pipeline.answer_check import AnswerCheck
-path, cache, name = sys.argv[1:]
 spent, accepts = [], AnswerCheck.accepts
 def timed(check, model):
-    before = time.perf_counter_ns()
+    begin = time.perf_counter_ns()
     try:
         return accepts(check, model)
     finally:
-        spent.append(time.perf_counter_ns() - before)
+        spent.append(time.perf_counter_ns() - begin)
 AnswerCheck.accepts = timed
-inputs = dict(models.example_inputs(name))
-before = time.perf_counter_ns()
-engine.load(path, "cpu:2", cache=cache, tune="now", inputs=inputs)
-print(time.perf_counter_ns() - before, sum(spent), len(spent))
 """
 
 
 def load_ns(path: Path, name: str) -> tuple[int, int, int]:
     """Of one load: all of it, what the comparisons took, and how many plans were compared."""
+    report = "print(loaded - before, sum(spent), len(spent))"
     with tempfile.TemporaryDirectory() as cache:
-        command = [sys.executable, "-c", _LOAD, str(path), cache, name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    load, spent, plans = map(int, done.stdout.split())
+        load, spent, plans = load_figures(path, Path(cache), name, _TIME, report)
     return load, spent, plans
 
 

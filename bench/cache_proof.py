@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import models
+from bench.fresh_load import load_figures
 
-_LOAD = """
-import sys, time
-import engine, engine.pipeline.opening, engine.dfg.known_graph as known
+_IMPORTS = """
+import engine.pipeline.opening, engine.dfg.known_graph as known
 import engine.runtime.laid_out as laid_out, engine.runtime.lowering as lowering
 import engine.runtime.segment_store as store
-import models
-path, cache, name, proves = sys.argv[1:]
-if proves == "no":
-    for module in (known, laid_out, lowering, store):
-        module.is_intact = lambda path: path.exists()
-inputs = dict(models.example_inputs(name))
-before = time.perf_counter_ns()
-model = engine.load(path, "cpu:2", cache=cache, tune="now", inputs=inputs)
-loaded = time.perf_counter_ns()
+"""
+_UNPROVEN = """
+for module in (known, laid_out, lowering, store):
+    module.is_intact = lambda path: path.exists()
+"""
+_ANSWER = """
 model.run(inputs)
 print(loaded - before, time.perf_counter_ns() - before)
 """
@@ -41,10 +37,8 @@ def times_ns(path: Path, cache: Path, name: str, how: str) -> tuple[int, int]:
     if how == "first":
         for note in cache.rglob("proven.json"):
             note.unlink()
-    proves = "no" if how == "without" else "yes"
-    command = [sys.executable, "-c", _LOAD, str(path), str(cache), name, proves]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    loaded, answered = map(int, done.stdout.split())
+    prepare = _IMPORTS + (_UNPROVEN if how == "without" else "")
+    loaded, answered = load_figures(path, cache, name, prepare, _ANSWER)
     return loaded, answered
 
 

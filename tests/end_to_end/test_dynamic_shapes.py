@@ -123,11 +123,18 @@ def test_the_same_bits_as_the_oracles(name: str, subjects: Callable[[str], Subje
         }
 
 
-def test_nothing_found_and_much_found(subjects: Callable[[str], Subject]) -> None:
-    model, query = subjects("detector").model("every task"), DYNAMIC["detector"].query
+@pytest.mark.parametrize(
+    ("name", "output", "shape"),
+    [("detector", "features", (8,)), ("two stages", "masks", (1, 28, 28))],
+)
+def test_nothing_found_and_much_found(
+    name: str, output: str, shape: tuple[int, ...], subjects: Callable[[str], Subject]
+) -> None:
+    """Behind nothing found stand regions of interest, convolutions, pools: of no images."""
+    model, query = subjects(name).model("every task"), DYNAMIC[name].query
     assert model.run(query(14))["boxes"].shape == (0, 4)
     assert model.run(query(15))["boxes"].shape[0] > 30
-    assert model.run(query(14))["features"].shape == (0, 8)
+    assert model.run(query(14))[output].shape == (0, *shape)
 
 
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")
@@ -135,6 +142,7 @@ TOKENS = ("input_ids", "token_type_ids", "attention_mask")
 EMPTY: dict[str, Query] = {
     "cnn": {"image": np.zeros((0, 3, 40, 40), np.float32)},
     "detector": {"image": np.zeros((1, 3, 1, 1), np.float32)},
+    "two stages": {"image": np.zeros((1, 3, 1, 1), np.float32)},
     "transformer": {name: np.zeros((0, 7), np.int64) for name in TOKENS},
 }
 
