@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from engine.dfg.graph import Graph
 from engine.dfg.known_graph import known_graph
 from engine.errors import DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
-from engine.pipeline.beside import beside
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.progress import ProgressCallback, no_progress
 from engine.runtime.model import Model
@@ -85,7 +83,7 @@ def _loaded(
 ) -> Model:
     load_runtime()
     params.close_lost()
-    graph, first = _known_and_first(Path(path).absolute(), params, inputs)
+    graph = _known(Path(path).absolute(), params)
     sizes = None
     if graph is not None:
         from engine.pipeline.example_sizes import inputs_in_question  # new files have no plans
@@ -101,7 +99,7 @@ def _loaded(
         from engine.pipeline.first_answer import open_first  # starts a process
         from engine.pipeline.learning import learn
 
-        first = first or open_first(Path(path).absolute(), params, inputs)
+        first = open_first(Path(path).absolute(), params, inputs)
         if first is not None:
             learn(first, Path(path).absolute(), params, inputs)
             return first
@@ -124,22 +122,13 @@ def _measure_again(
         learn(model, path, params, inputs, tune="again")
 
 
-def _known_and_first(
-    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
-) -> tuple[Graph | None, Model | None]:
-    """The graph, if it was read before; where it takes a while to know that, what answers first.
+def _known(path: Path, params: LoadParams) -> Graph | None:
+    """The graph, if it was read before.
 
-    A hash of 100 MB takes as long as opening them.
+    Not where that takes a while to know, and something may answer first: a hash of 100 MB takes as
+    long as opening them, from the same cores. What is stored of such a file, which lay elsewhere or
+    looks changed, is found beside its first queries (learning.py).
     """
     cache = params.cache or cache_folder()
-    find = partial(known_graph, path, cache)
-    if not params.answers_first or hashes_in(cache).is_quick(path):
-        return find(), None
-    from engine.pipeline.first_answer import open_first
-
-    found = beside(find)
-    try:
-        first = open_first(path, params, inputs)
-    finally:
-        graph = found()
-    return graph, first
+    is_late = params.answers_first and not hashes_in(cache).is_quick(path)
+    return None if is_late else known_graph(path, cache)

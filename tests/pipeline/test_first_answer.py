@@ -18,7 +18,7 @@ from pipeline_subject import Subject
 from engine.errors import ConfigError, InputError, ModelError
 from engine.pipeline import learning
 from engine.pipeline.learner import learnt
-from engine.pipeline.learning import Learning, Lesson
+from engine.pipeline.learning import Learning, Lesson, opened_plan
 from engine.pipeline.load import load
 from engine.pipeline.load_params import LoadParams
 from engine.runtime.model import Model
@@ -219,12 +219,16 @@ def test_a_process_that_ends_takes_its_child_along(subject: Subject, then: str) 
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_large_file_is_hashed_beside_opening_it(
+def test_a_large_file_answers_before_it_is_hashed(
     subject: Subject, lessons: list[Lesson], monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
     if known:
         load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
-    monkeypatch.setattr("engine.dfg.file_hashes.FileHashes.is_quick", lambda *_: False)
-    model = _first(subject)
-    assert (model.plan.predicted.origin == ORIGIN) is not known
-    assert len([lesson for lesson in lessons if lesson.tune == "now"]) == (not known)
+    with monkeypatch.context() as patched:
+        patched.setattr("engine.dfg.file_hashes.FileHashes.is_quick", lambda *_: False)
+        patched.setattr("engine.dfg.file_hashes._hash", None)
+        model = _first(subject)
+    assert model.plan.predicted.origin == ORIGIN
+    (lesson,) = (lesson for lesson in lessons if lesson.tune == "now")
+    stored = opened_plan(lesson.path, lesson.params, lesson.inputs)
+    assert (stored is not None) is known, "what is stored is found beside the first queries"
