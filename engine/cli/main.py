@@ -6,46 +6,30 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from importlib import import_module
 
-from engine.cli import (
-    capacity,
-    colocate,
-    convert,
-    devices,
-    inspect,
-    memory,
-    models,
-    optimum,
-    place,
-    plans,
-    profile,
-    run,
-    serve,
-    simulate,
-    tune,
-)
 from engine.cli.parser import Parser
 from engine.cli.terminal import log_to_stderr, printable_streams
 from engine.errors import EngineError, one_line
 
-VERBS: tuple[ModuleType, ...] = (
-    devices,
-    inspect,
-    profile,
-    place,
-    optimum,
-    run,
-    serve,
-    models,
-    convert,
-    tune,
-    plans,
-    memory,
-    simulate,
-    capacity,
-    colocate,
+VERBS = (
+    "devices",
+    "inspect",
+    "profile",
+    "place",
+    "optimum",
+    "run",
+    "serve",
+    "models",
+    "convert",
+    "tune",
+    "plans",
+    "memory",
+    "simulate",
+    "capacity",
+    "colocate",
 )
+"""Each a module of that name."""
 
 _INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h."""
@@ -65,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    args = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    args = _parser(words).parse_args(words)
     log_to_stderr(logging.INFO if args.verbose else logging.WARNING)
     try:
         status: int = args.run(args)
@@ -86,7 +71,8 @@ def _main(argv: Sequence[str] | None) -> int:
     return status
 
 
-def _parser() -> Parser:
+def _parser(words: Sequence[str] = ()) -> Parser:
+    """Of the verb that these words ask for, else of all: the others take long to import."""
     parser = Parser(
         prog="engine",
         description="Run ONNX models on every processor of this machine at once.",
@@ -94,9 +80,14 @@ def _parser() -> Parser:
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="log what is done to stderr")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for module in VERBS:
-        module.add_parser(verbs)
+    for name in _asked(words):
+        import_module(f"engine.cli.{name}").add_parser(verbs)
     return parser
+
+
+def _asked(words: Sequence[str]) -> tuple[str, ...]:
+    verb = next((word for word in words if word not in ("-v", "--verbose")), "")
+    return (verb,) if verb in VERBS else VERBS
 
 
 def _fail(verb: str, message: str, status: int) -> int:

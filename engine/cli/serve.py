@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli import options, serve_policy
 from engine.cli.asked import asked_params
+from engine.cli.end_by import end_by
 from engine.cli.parser import add_verb
 from engine.errors import DeviceLostError
 from engine.profiling.devices import available_cores
 
 if TYPE_CHECKING:
+    from engine.pipeline.load_params import LoadParams
     from engine.serving.repository import RepositoryEntry
+    from engine.serving.server_params import ServerParams
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
@@ -100,9 +103,6 @@ def run(args: argparse.Namespace) -> int:
     entries = find_models(args.model)
     if tune_by_default() == "background" and not args.lazy:
         _expect_trials(entries, args.cache)
-    from engine.cli.server_run import Ended, serve
-
-    server = _server_params(args)
     restarts = args.on_device_loss in (None, "restart")
     loading = asked_params(
         args,
@@ -115,14 +115,50 @@ def run(args: argparse.Namespace) -> int:
         tune=tune_by_default(),
     )
     loading.specs()
+    server = _server_params(args)
+    _check_addresses(server)
+    before = signal.signal(signal.SIGINT, lambda number, _: end_by(number))  # until it is served
     try:
-        done = asyncio.run(serve(server, entries, loading, lazy=args.lazy, restarts=restarts))
+        return _served(server, entries, loading, lazy=args.lazy, restarts=restarts)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _served(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    loading: LoadParams,
+    *,
+    lazy: bool,
+    restarts: bool,
+) -> int:
+    """Load while the server is imported, and serve."""
+    from engine.cli.loads import Loads
+
+    loads = Loads(entries, loading, lazy=lazy)
+    try:
+        import asyncio
+
+        from engine.cli.server_run import Ended, serve
+
+        done = asyncio.run(serve(server, entries, loads, restarts=restarts))
     except DeviceLostError as error:
         if not restarts:
             raise
         print(f"engine serve: {error}", file=sys.stderr)
         return DEVICE_LOST
+    finally:
+        loads.give_up()
     return {Ended.DONE: 0, Ended.UNFINISHED: 1, Ended.DEVICE_LOST: DEVICE_LOST}[done]
+
+
+def _check_addresses(server: ServerParams) -> None:
+    """Before anything is loaded that would have to be waited for."""
+    from engine.serving.address import check_address
+
+    for port in (server.grpc_port, server.http_port):
+        if port is not None:
+            check_address(server.host, port)
 
 
 def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:
@@ -138,7 +174,7 @@ def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> No
 
 def _server_params(args: argparse.Namespace) -> Any:
     from engine.cli.descriptors import connections_of, use_all_descriptors
-    from engine.serving.server import ServerParams
+    from engine.serving.server_params import ServerParams
 
     return ServerParams(
         host=args.host,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from engine.cli import options
 from placement import policy_names as placement_policy_names
 
 if TYPE_CHECKING:
-    from engine.serving.server import ServerParams
+    from engine.serving.server_params import ServerParams
 
 _POLICY_OPTIONS = (
     *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
@@ -106,6 +105,8 @@ def _given(args: argparse.Namespace, *names: str) -> str:
 
 def run(args: argparse.Namespace, server: ServerParams) -> int:
     """Load, measure, serve until stopped."""
+    import asyncio
+
     from engine.cli.server_policy import serve_by_policy
     from engine.live.policy_params import PolicyParams
     from engine.serving.repository import find_models

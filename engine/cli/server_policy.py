@@ -15,7 +15,8 @@ from engine.live.policy_params import PolicyParams, Prepared, prepare
 from engine.live.policy_service import PolicyService
 from engine.serving.repository import RepositoryEntry
 from engine.serving.served_model import ServedModel
-from engine.serving.server import Server, ServerParams
+from engine.serving.server import Server
+from engine.serving.server_params import ServerParams
 
 
 async def serve_by_policy(

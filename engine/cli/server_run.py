@@ -5,24 +5,19 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future
 from enum import Enum, auto
 from pathlib import Path
 
-from engine.cli.output import duration
-from engine.cli.progress import progress_bar
+from engine.cli.loads import Loads, say
 from engine.cli.unless_stopped import unless_stopped
 from engine.errors import ConfigError, EngineError
-from engine.pipeline.executor import ModelExecutor
-from engine.pipeline.lazy import LazyExecutor, LazyModel
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with, many_loads
-from engine.profiling.devices import available_cores
 from engine.serving.executor import Executor, TensorSpec
 from engine.serving.repository import RepositoryEntry
 from engine.serving.served_model import ServedModel
-from engine.serving.server import Server, ServerParams
+from engine.serving.server import Server
+from engine.serving.server_params import ServerParams
 
 _LOOK_S = 0.2
 """How soon a lost device or held lanes are noticed; a look costs a few microseconds a model."""
@@ -39,17 +34,16 @@ class Ended(Enum):
 async def serve(
     params: ServerParams,
     entries: Sequence[RepositoryEntry],
-    loading: LoadParams,
+    loads: Loads,
     *,
-    lazy: bool = False,
     restarts: bool = False,
 ) -> Ended:
     """Serve models until SIGTERM or SIGINT, each from the moment that it is loaded.
 
     Parameters
     ----------
-    lazy : bool
-        Whether models are checked now and loaded by their first query.
+    loads : Loads
+        Of these entries.
     restarts : bool
         Whether to stop, too, once a model can answer nothing any more since its device is lost.
 
@@ -62,7 +56,7 @@ async def serve(
     served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
     address = f"{params.host}:{await server.start()}"
     try:
-        ready = await unless_stopped(server, _load_all(served, loading, _lazy if lazy else _load))
+        ready = await unless_stopped(server, _all_loaded(served, loads))
     except BaseException:
         await server.stop()
         raise
@@ -85,62 +79,43 @@ async def _look_after(
         notices = [model.notice for _, model in served]
         for (entry, _), before, notice in zip(served, said, notices, strict=True):
             if notice not in ("", before):
-                _say(f"{entry.name}: {notice}")
+                say(f"{entry.name}: {notice}")
         said = notices
         await asyncio.sleep(_LOOK_S)
-    _say(f"{lost[0]}; the server ends, to be started again")
+    say(f"{lost[0]}; the server ends, to be started again")
     server.request_stop()
 
 
-async def _load_all(
-    served: Sequence[tuple[RepositoryEntry, ServedModel]],
-    loading: LoadParams,
-    load: Callable[[RepositoryEntry, LoadParams], Executor],
+async def _all_loaded(
+    served: Sequence[tuple[RepositoryEntry, ServedModel]], loads: Loads
 ) -> list[tuple[RepositoryEntry, ServedModel]]:
-    """Load side by side, one a core; those that became ready, in order.
+    """Those that became ready, in order.
 
     Raises
     ------
     EngineError
         If none did; of a single model its own error.
     """
-    loop = asyncio.get_running_loop()
 
-    async def one(entry: RepositoryEntry, model: ServedModel) -> bool:
+    async def one(entry: RepositoryEntry, model: ServedModel, load: Future[Executor]) -> bool:
         try:
-            model.set_ready(await loop.run_in_executor(threads, load, entry, loading))
+            model.set_ready(await asyncio.wrap_future(load))
         except EngineError as error:
             model.set_unavailable(str(error))
             if len(served) == 1:
                 raise
-            _say(f"{entry.name}: {error}")
+            say(f"{entry.name}: {error}")
             return False
         return True
 
-    with many_loads(len(served), loading), ThreadPoolExecutor(available_cores()) as threads:
-        done = await asyncio.gather(*(one(entry, model) for entry, model in served))
+    with loads as futures:
+        done = await asyncio.gather(
+            *(one(*pair, load) for pair, load in zip(served, futures, strict=True))
+        )
     ready = [pair for pair, well in zip(served, done, strict=True) if well]
     if not ready:
         raise ConfigError("no model could be loaded")
     return ready
-
-
-def _lazy(entry: RepositoryEntry, params: LoadParams) -> LazyExecutor:
-    return LazyExecutor(LazyModel(entry.path, params), params.cache)
-
-
-def _load(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
-    _say(f"loading {entry.name} from {entry.path}")
-    with progress_bar() as progress:
-        model = load_with(entry.path, params, progress=progress)
-    plan = model.plan
-    _say(
-        f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
-        f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
-    )
-    if model.companion is not None:
-        _say(f"{entry.name}: while queries overlap, {model.companion.text}")
-    return ModelExecutor(model)
 
 
 def _host(host: str) -> str:
@@ -183,7 +158,3 @@ def _loadgen() -> str:
         return str(tool.relative_to(Path.cwd()))
     except ValueError:
         return str(tool)
-
-
-def _say(text: str) -> None:
-    print(" ".join(text.split()), file=sys.stderr, flush=True)

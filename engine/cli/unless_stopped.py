@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Coroutine
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from engine.cli.progress import leave_terminal
+from engine.cli.end_by import end_by
 from engine.serving.server import STOP_SIGNALS, Server
 
 T = TypeVar("T")
@@ -19,8 +17,7 @@ async def unless_stopped(server: Server, loading: Coroutine[Any, Any, T]) -> T:
 
     Queries of models that are ready finish first, within the drain's timeout; a second signal
     ends that. Threads that load cannot be stopped, and both asyncio and the interpreter would wait
-    for them: so the process ends by the signal, under their feet. The files that they write are
-    moved into place whole.
+    for them: so the process ends by the signal.
     """
     loop = asyncio.get_running_loop()
     first: asyncio.Future[int] = loop.create_future()
@@ -38,15 +35,8 @@ async def unless_stopped(server: Server, loading: Coroutine[Any, Any, T]) -> T:
         await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
         if first.done():
             await server.stop()
-            _end_by(first.result())
+            end_by(first.result())
         return task.result()
     finally:
         for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
-
-
-def _end_by(number: int) -> NoReturn:
-    leave_terminal()
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
-    os._exit(128 + number)  # the first process of a container is not ended by a signal

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from engine.serving.datatypes import DATATYPES
@@ -26,7 +27,16 @@ class ServerIdentity:
     """Who answers."""
 
     name: str
-    version: str
+
+    @cached_property
+    def version(self) -> str:
+        """Of the installed package."""
+        from importlib import metadata  # takes as long to import as gRPC
+
+        try:
+            return metadata.version("surplus-engine")
+        except metadata.PackageNotFoundError:  # run from a source tree
+            return "unknown"
 
 
 def server_metadata(identity: ServerIdentity, extensions: Sequence[str]) -> Document:

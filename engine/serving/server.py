@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import logging
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
@@ -17,6 +15,7 @@ from engine.serving.address import address_text, cannot_listen, check_address
 from engine.serving.data_plane import DataPlane, DataPlaneParams
 from engine.serving.descriptions import ServerIdentity
 from engine.serving.grpc_face import GrpcFace
+from engine.serving.server_params import LARGEST_MESSAGE_BYTES, ServerParams
 
 if TYPE_CHECKING:
     from engine.serving.http_listener import HttpListener
@@ -24,60 +23,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
-_LARGEST_MESSAGE_BYTES = 2**31 - 1
 _HANDSHAKE_MS = 5_000
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_MS_EACH = 100
-
-
-@dataclass(frozen=True)
-class ServerParams:
-    """Where and how to serve.
-
-    Parameters
-    ----------
-    host : str
-        Address to bind; only this machine by default.
-    grpc_port : int
-        0 lets the system choose.
-    http_port : int or None
-        The same for HTTP; None serves gRPC only.
-    max_in_flight : int
-        Queries of one model between admission and answer.
-    drain_timeout_s : float
-        How long a stopping server lets queries in flight finish.
-    max_message_bytes : int
-        Largest request; a larger one gets RESOURCE_EXHAUSTED, or 413 over HTTP.
-    max_connections : int
-        Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
-        ask nothing.
-    name : str
-        What ServerMetadata answers.
-    """
-
-    host: str = "127.0.0.1"
-    grpc_port: int = 8001
-    http_port: int | None = None
-    max_in_flight: int = 256
-    drain_timeout_s: float = 30.0
-    max_message_bytes: int = 1 << 30
-    max_connections: int = 4096
-    name: str = "surplus"
-
-    def __post_init__(self) -> None:
-        for name in ("grpc_port", "http_port"):
-            port = getattr(self, name)
-            if port is not None and not 0 <= port <= 65535:
-                raise ValueError(f"{name} is {port}, must be in 0..65535")
-        if not self.drain_timeout_s >= 0:  # nan, too
-            raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
-        if not 0 < self.max_message_bytes <= _LARGEST_MESSAGE_BYTES:
-            raise ValueError(
-                f"max_message_bytes is {self.max_message_bytes}, "
-                f"must be in 1..{_LARGEST_MESSAGE_BYTES}"
-            )
-        if self.max_connections < 1:
-            raise ValueError(f"max_connections is {self.max_connections}, must be at least 1")
 
 
 class Server:
@@ -154,7 +102,7 @@ class Server:
             raise cannot_listen(params.host, port, str(error.strerror)) from error
 
     def _identity(self) -> ServerIdentity:
-        return ServerIdentity(self._params.name, _package_version())
+        return ServerIdentity(self._params.name)
 
     async def serve_until_stopped(self, announce: Callable[[], None] = lambda: None) -> bool:
         """Serve until SIGTERM or SIGINT, then drain and close.
@@ -210,7 +158,7 @@ class Server:
 def _options(params: ServerParams) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", params.max_message_bytes),
-        ("grpc.max_send_message_length", _LARGEST_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
         ("grpc.max_allowed_incoming_connections", params.max_connections),
         # Who connects and says nothing would hold a file descriptor for 2 minutes.
         ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
@@ -218,10 +166,3 @@ def _options(params: ServerParams) -> list[tuple[str, int]]:
         # Else a second server shares the port in silence, and each gets half of the queries.
         ("grpc.so_reuseport", 0),
     ]
-
-
-def _package_version() -> str:
-    try:
-        return importlib.metadata.version("surplus-engine")
-    except importlib.metadata.PackageNotFoundError:  # run from a source tree
-        return "unknown"

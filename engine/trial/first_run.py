@@ -25,9 +25,6 @@ _Begun = tuple[ForkedTrial, GraphSize]
 _thread = threading.local()
 """``ahead``: the file that is tried for the calling thread, and its trial."""
 
-_LOOKED_AT_BYTES = 16 << 20
-"""Of a file: its operators stand before its weights."""
-
 _ONE_RUN = {"session.enable_mem_pattern": "0"}
 """To note for a second run what tensors take is quadratic in those alive at once: 8 s or more of
 50,000 that one Concat joins."""
@@ -130,7 +127,7 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
 
 def _begun(path: Path) -> _Begun:
     size = graph_size(path)
-    return ForkedTrial(path, _quick(path, size)), size
+    return ForkedTrial(path, _quick(size)), size
 
 
 def _taken(path: Path) -> _Begun | None:
@@ -149,7 +146,7 @@ def _tried(path: Path) -> Verdict:
         trial.end()
 
 
-def _quick(path: Path, size: GraphSize) -> TrialParams:
+def _quick(size: GraphSize) -> TrialParams:
     """Opened in half the time: constants are folded, but kernels of all levels not chosen nor their
     weights packed, if these are not too many. Who measures the model tries it at its full level.
 
@@ -158,16 +155,8 @@ def _quick(path: Path, size: GraphSize) -> TrialParams:
     """
     packs = size.constants >= _MANY_CONSTANTS
     config = _ONE_RUN if packs else {**_ONE_RUN, "session.disable_prepacking": "1"}
-    level = "all" if _is_quantised(path) else "basic"
+    level = "all" if size.is_quantised else "basic"
     return TrialParams(level=level, config=config)
-
-
-def _is_quantised(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return b"QuantizeLinear" in file.read(_LOOKED_AT_BYTES)
-    except OSError:  # whoever opens it says so
-        return False
 
 
 def _refuse(path: Path, verdict: Verdict) -> None:

@@ -1,15 +1,14 @@
-"""How large a model's graph is, by its file's text: what parses it is not imported yet."""
+"""How large a graph is and whether it quantises, by a file's text: parsers are not imported yet."""
 
 from __future__ import annotations
 
 import mmap
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-_GRAPH = 7
+_GRAPH, _FUNCTION = 7, 25
 _NODE, _INITIALIZER = 1, 5
 """onnx.proto's numbers of these fields."""
 
@@ -22,6 +21,12 @@ _FIXED_BYTES = {1: 8, 5: 4}
 _MOST_FIELDS = 1_000_000
 """Looked at: a quarter of a second. Files of more are hostile or have large graphs anyway."""
 
+_QUANTISES = b"QuantizeLinear"
+"""As an operator's name, or at its end."""
+
+_LOOKED_AT_BYTES = 16 << 20
+"""Of a node or function: what is larger holds weights behind its operator's name."""
+
 _Field = tuple[int, int, int]
 """Number, begin and end."""
 
@@ -32,6 +37,8 @@ class GraphSize:
 
     nodes: int = 0
     constants: int = 0
+    is_quantised: bool = False
+    """Whether a node, a body in it or a function quantises."""
 
 
 def graph_size(path: Path) -> GraphSize:
@@ -41,16 +48,37 @@ def graph_size(path: Path) -> GraphSize:
             path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
-            counts = Counter(number for number, _, _ in _graph_fields(data))
+            return _size(data)
     except (OSError, ValueError):  # missing, or empty; whoever opens it says so
         return GraphSize()
-    return GraphSize(nodes=counts[_NODE], constants=counts[_INITIALIZER])
 
 
-def _graph_fields(data: mmap.mmap) -> Iterator[_Field]:
-    models = islice(_fields(data, 0, len(data)), _MOST_FIELDS)
-    fields = (f for number, *span in models if number == _GRAPH for f in _fields(data, *span))
-    return islice(fields, _MOST_FIELDS)
+def _size(data: mmap.mmap) -> GraphSize:
+    nodes = constants = 0
+    quantised = False
+    for number, begin, end in _parts(data):
+        nodes += number == _NODE
+        constants += number == _INITIALIZER
+        if not quantised and number in (_NODE, _FUNCTION):
+            quantised = _QUANTISES in data[begin : min(end, begin + _LOOKED_AT_BYTES)]
+    return GraphSize(nodes, constants, quantised)
+
+
+def _parts(data: mmap.mmap) -> Iterator[_Field]:
+    """The fields of graphs, and functions."""
+    found = (
+        field
+        for number, *span in islice(_fields(data, 0, len(data)), _MOST_FIELDS)
+        for field in _within(data, number, *span)
+    )
+    return islice(found, _MOST_FIELDS)
+
+
+def _within(data: mmap.mmap, number: int, begin: int, end: int) -> Iterator[_Field]:
+    if number == _GRAPH:
+        yield from _fields(data, begin, end)
+    elif number == _FUNCTION:
+        yield number, begin, end
 
 
 def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[_Field]:

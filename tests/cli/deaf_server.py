@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from compiled_library import await_deaf, compiled_blocks, look_until
 
 from engine import _core
-from engine.cli import server_run
+from engine.cli import loads
 from engine.cli.main import main
 from engine.values import to_value
 
-_load = server_run._load
+_load = loads._loaded
 
 
 def _hold(machine: _core.Machine) -> None:
@@ -44,5 +44,5 @@ def _then_held(*arguments: Any) -> Any:
     return executor
 
 
-server_run._load = _then_held
+loads._loaded = _then_held
 sys.exit(main())

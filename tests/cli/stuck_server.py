@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from engine.cli import server_policy, server_run
+from engine.cli import loads, server_policy
 from engine.cli.main import main
 
 
@@ -16,6 +16,6 @@ def _stuck(*_: Any) -> NoReturn:
     raise AssertionError
 
 
-server_run._load = _stuck
+loads._loaded = _stuck
 server_policy.prepare = _stuck
 sys.exit(main())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from engine.cli import main
 from engine.cli.main import _parser
 
 WIDTH = 100
@@ -60,3 +64,18 @@ def test_every_option_is_explained(parser: argparse.ArgumentParser) -> None:
 def test_overview_names_every_verb() -> None:
     text = _parser().format_help()
     assert all(f"    {parser.prog.split()[1]} " in text for parser in VERBS)
+
+
+def test_a_verb_that_is_asked_for_is_the_only_one_to_be_imported() -> None:
+    code = (
+        "import json, sys; from engine.cli.main import main;"
+        " status = main(['-v', 'inspect', 'missing.onnx']); print(json.dumps([*sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(json.loads(done.stdout.splitlines()[-1]))
+    assert {f"engine.cli.{verb}" for verb in main.VERBS} & modules == {"engine.cli.inspect"}
+
+
+def test_words_that_ask_for_no_verb_get_to_know_all() -> None:
+    for words in ([], ["-h", "serve"], ["--help"], ["unheard"], ["--verb"]):
+        assert len(list(_verbs(_parser(words)))) == len(VERBS)

@@ -21,7 +21,8 @@ from engine.profiling.devices import parse_devices
 from engine.runtime.machines import machine_for
 from engine.runtime.model import Model
 from engine.serving.datatypes import datatype_of
-from engine.serving.server import Server, ServerParams
+from engine.serving.server import Server
+from engine.serving.server_params import ServerParams
 
 REQUESTS = 40
 AT_ONCE = 8

@@ -12,7 +12,8 @@ import numpy as np
 import tritonclient.grpc as triton
 
 from engine.serving.executor import TensorSpec
-from engine.serving.server import Server, ServerParams
+from engine.serving.server import Server
+from engine.serving.server_params import ServerParams
 
 WAIT_S = 30.0  # only a hang reaches it
 

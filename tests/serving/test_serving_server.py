@@ -14,7 +14,8 @@ from tritonclient.utils import InferenceServerException
 
 import engine.serving.server as server_module
 from engine.errors import ConfigError
-from engine.serving.server import Server, ServerParams
+from engine.serving.server import Server
+from engine.serving.server_params import ServerParams
 
 
 def _vector():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -34,6 +35,33 @@ def test_what_is_within_a_node_is_not_counted(tmp_path: Path) -> None:
     assert graph_size(written(model.SerializeToString(), tmp_path)) == GraphSize(nodes=1)
 
 
+def _model(nodes: list[onnx.NodeProto], **parts: Any) -> bytes:
+    graph = onnx.helper.make_graph(nodes, "QuantizeLinear", [], [], doc_string="QuantizeLinear")
+    weights = onnx.helper.make_tensor(
+        "w", onnx.TensorProto.UINT8, [14], b"QuantizeLinear", raw=True
+    )
+    graph.initializer.append(weights)
+    return bytes(onnx.helper.make_model(graph, **parts).SerializeToString())
+
+
+def test_what_quantises_is_found_in_nodes_bodies_and_functions(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    plain, quantised = make("Relu", ["x"], ["y"]), make("DynamicQuantizeLinear", ["x"], ["y"])
+    body = onnx.helper.make_graph([quantised], "body", [], [])
+    branch = make("If", ["c"], ["y"], then_branch=body)
+    opsets = [onnx.helper.make_opsetid("", 18)]
+    function = onnx.helper.make_function("own", "F", ["x"], ["y"], [quantised], opsets)
+    assert not graph_size(written(_model([plain]), tmp_path)).is_quantised, "weights are no nodes"
+    for data in (
+        _model([plain, quantised]),
+        _model([branch]),
+        _model([plain], functions=[function]),
+    ):
+        path = written(data, tmp_path)
+        assert graph_size(path).is_quantised
+        assert first_run._quick(graph_size(path)).level == "all"
+
+
 def test_a_file_cut_anywhere_ends_the_count(tmp_path: Path) -> None:
     data = large_model("wide", 4).SerializeToString()
     for size in range(len(data)):
@@ -53,9 +81,9 @@ def test_trials_do_without_what_takes_the_square_of_a_graphs_size(
 ) -> None:
     path = written(MODEL.SerializeToString(), tmp_path)
     monkeypatch.setattr(first_run, "_MANY_CONSTANTS", CONSTANTS + 1)
-    few = first_run._quick(path, graph_size(path)).config
+    few = first_run._quick(graph_size(path)).config
     monkeypatch.setattr(first_run, "_MANY_CONSTANTS", CONSTANTS)
-    assert first_run._quick(path, graph_size(path)).config == {"session.enable_mem_pattern": "0"}
+    assert first_run._quick(graph_size(path)).config == {"session.enable_mem_pattern": "0"}
     assert few == {"session.enable_mem_pattern": "0", "session.disable_prepacking": "1"}
 
 

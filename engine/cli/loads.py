@@ -1,0 +1,74 @@
+"""The models of a server, which load while the server itself is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
+
+from engine.cli.output import duration
+from engine.cli.progress import progress_bar
+from engine.pipeline.executor import ModelExecutor
+from engine.pipeline.lazy import LazyExecutor, LazyModel
+from engine.pipeline.load_params import LoadParams
+from engine.pipeline.loading import load_with, many_loads
+from engine.profiling.devices import available_cores
+from engine.serving.executor import Executor
+from engine.serving.repository import RepositoryEntry
+
+
+class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
+    """Models that load side by side, one a core, from now on.
+
+    Within its block all are awaited; at the end of it nothing is loaded any more.
+
+    Parameters
+    ----------
+    lazy : bool
+        Whether they are only checked, and loaded by their first query.
+    """
+
+    def __init__(
+        self, entries: Sequence[RepositoryEntry], params: LoadParams, *, lazy: bool = False
+    ) -> None:
+        self._open = ExitStack()
+        self._open.enter_context(many_loads(len(entries), params))
+        threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
+        load: Callable[[RepositoryEntry, LoadParams], Executor] = _checked if lazy else _loaded
+        self._futures = [threads.submit(load, entry, params) for entry in entries]
+
+    def __enter__(self) -> Sequence[Future[Executor]]:
+        return self._futures
+
+    def __exit__(self, *_: object) -> None:
+        self.give_up()
+        self._open.close()
+
+    def give_up(self) -> None:
+        """Begin no other."""
+        for future in self._futures:
+            future.cancel()
+
+
+def say(text: str) -> None:
+    """One line, for whoever looks after the server."""
+    print(" ".join(text.split()), file=sys.stderr, flush=True)
+
+
+def _checked(entry: RepositoryEntry, params: LoadParams) -> LazyExecutor:
+    return LazyExecutor(LazyModel(entry.path, params), params.cache)
+
+
+def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
+    say(f"loading {entry.name} from {entry.path}")
+    with progress_bar() as progress:
+        model = load_with(entry.path, params, progress=progress)
+    plan = model.plan
+    say(
+        f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
+        f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
+    )
+    if model.companion is not None:
+        say(f"{entry.name}: while queries overlap, {model.companion.text}")
+    return ModelExecutor(model)

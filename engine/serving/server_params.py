@@ -1,0 +1,58 @@
+"""Where and how to serve: checked before what serves is imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LARGEST_MESSAGE_BYTES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class ServerParams:
+    """Where and how to serve.
+
+    Parameters
+    ----------
+    host : str
+        Address to bind; only this machine by default.
+    grpc_port : int
+        0 lets the system choose.
+    http_port : int or None
+        The same for HTTP; None serves gRPC only.
+    max_in_flight : int
+        Queries of one model between admission and answer.
+    drain_timeout_s : float
+        How long a stopping server lets queries in flight finish.
+    max_message_bytes : int
+        Largest request; a larger one gets RESOURCE_EXHAUSTED, or 413 over HTTP.
+    max_connections : int
+        Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
+        ask nothing.
+    name : str
+        What ServerMetadata answers.
+    """
+
+    host: str = "127.0.0.1"
+    grpc_port: int = 8001
+    http_port: int | None = None
+    max_in_flight: int = 256
+    drain_timeout_s: float = 30.0
+    max_message_bytes: int = 1 << 30
+    max_connections: int = 4096
+    name: str = "surplus"
+
+    def __post_init__(self) -> None:
+        for name in ("grpc_port", "http_port"):
+            port = getattr(self, name)
+            if port is not None and not 0 <= port <= 65535:
+                raise ValueError(f"{name} is {port}, must be in 0..65535")
+        if not self.drain_timeout_s >= 0:  # nan, too
+            raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
+        if not 0 < self.max_message_bytes <= LARGEST_MESSAGE_BYTES:
+            raise ValueError(
+                f"max_message_bytes is {self.max_message_bytes}, "
+                f"must be in 1..{LARGEST_MESSAGE_BYTES}"
+            )
+        for name in ("max_in_flight", "max_connections"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
