@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engine.pipeline.load import load
     from engine.runtime.model import Future, Model
 
+    __version__: str
+
 __all__ = ["Future", "InferenceSession", "LazyModel", "Model", "load"]
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
@@ -42,4 +44,8 @@ def __getattr__(name: str) -> Any:
         from engine.runtime import model
 
         return getattr(model, name)
+    if name == "__version__":
+        from engine.version import version
+
+        return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

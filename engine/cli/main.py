@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import sys
@@ -11,6 +12,7 @@ from importlib import import_module
 from engine.cli.parser import Parser
 from engine.cli.terminal import log_to_stderr, printable_streams
 from engine.errors import EngineError, one_line
+from engine.version import version
 
 VERBS = (
     "devices",
@@ -79,6 +81,7 @@ def _parser(words: Sequence[str] = ()) -> Parser:
         epilog="engine VERB --help explains each; start with: engine run MODEL --compare",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="log what is done to stderr")
+    parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in _asked(words):
         import_module(f"engine.cli.{name}").add_parser(verbs)
@@ -88,6 +91,17 @@ def _parser(words: Sequence[str] = ()) -> Parser:
 def _asked(words: Sequence[str]) -> tuple[str, ...]:
     verb = next((word for word in words if word not in ("-v", "--verbose")), "")
     return (verb,) if verb in VERBS else VERBS
+
+
+class _ShowVersion(argparse.Action):
+    """As argparse's own, but asks for the version only when it is wanted."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"{parser.prog} {version()}")
+        parser.exit()
 
 
 def _fail(verb: str, message: str, status: int) -> int:

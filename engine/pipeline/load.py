@@ -5,6 +5,7 @@ What it needs is imported beside what takes as long: the first run of a file tha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -51,12 +52,23 @@ def load(
     ------
     EngineError
         One of engine/errors.py, naming what is wrong.
+    TypeError
+        If ``path`` is no path.
     """
+    _require_path(path)
     beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     with _tried_ahead(Path(path).absolute(), options):
         from engine.pipeline.loading import load_with, params_of
 
         return load_with(path, params_of(devices, policy, options), inputs, progress)
+
+
+def _require_path(path: object) -> None:
+    if isinstance(path, str | os.PathLike):
+        return
+    kind = type(path).__name__
+    hint = "; onnx.save(model, 'model.onnx') writes one" if kind == "ModelProto" else ""
+    raise TypeError(f"load takes the path of an ONNX file, not {kind}{hint}")
 
 
 def _tried_ahead(path: Path, options: Mapping[str, Any]) -> AbstractContextManager[None]:

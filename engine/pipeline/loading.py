@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -14,13 +14,16 @@ from engine.cache_folder import cache_folder
 from engine.dfg.file_hashes import hashes_in
 from engine.dfg.graph import Graph
 from engine.dfg.known_graph import known_graph
-from engine.errors import DeviceLostError, EngineError, one_line
+from engine.errors import ConfigError, DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.progress import ProgressCallback, no_progress
 from engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
+
+_ALIKE = 0.8
+"""As alike as ``device`` and ``devices``, of difflib's 0 to 1."""
 
 _OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
 
@@ -29,7 +32,24 @@ def params_of(devices: str, policy: str, options: Mapping[str, Any]) -> LoadPara
     """The settings of ``load``: options that are not its own are the policy's."""
     own = {name: options[name] for name in _OWN if name in options}
     others = {name: value for name, value in options.items() if name not in own}
+    if others:
+        check_spelling(others)
     return LoadParams(devices=devices, policy=policy, options=others, **own)
+
+
+def check_spelling(names: Iterable[str]) -> None:
+    """What is nearly an option of ``load`` is no option of a policy.
+
+    Raises
+    ------
+    ConfigError
+        Naming both.
+    """
+    from difflib import get_close_matches  # most calls have no option of a policy
+
+    for name in names:
+        if close := get_close_matches(name, (*_OWN, "devices", "policy", "inputs"), 1, _ALIKE):
+            raise ConfigError(f"load has no option {name!r}; did you mean {close[0]!r}?")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from engine.serving.executor import TensorSpec
 from engine.serving.for_clients import without_paths
 from engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
 from engine.serving.statistics import Duration
+from engine.version import version
 
 EXTENSIONS = ("model_configuration", "statistics")
 """Of the protocol, what every face has."""
@@ -31,12 +32,7 @@ class ServerIdentity:
     @cached_property
     def version(self) -> str:
         """Of the installed package."""
-        from importlib import metadata  # takes as long to import as gRPC
-
-        try:
-            return metadata.version("surplus-engine")
-        except metadata.PackageNotFoundError:  # run from a source tree
-            return "unknown"
+        return version()
 
 
 def server_metadata(identity: ServerIdentity, extensions: Sequence[str]) -> Document:
