@@ -14,7 +14,7 @@ from engine.cli.asked import asked_params
 from engine.cli.end_by import end_by
 from engine.cli.parser import add_verb
 from engine.errors import DeviceLostError
-from engine.profiling.devices import available_cores
+from engine.profiling.devices import DeviceSpec, available_cores
 
 if TYPE_CHECKING:
     from engine.pipeline.load_params import LoadParams
@@ -114,7 +114,9 @@ def run(args: argparse.Namespace) -> int:
         same_bits=not args.any_bits,
         tune=tune_by_default(),
     )
-    loading.specs()
+    specs = loading.specs()
+    if args.lazy:  # else loading says what is missing
+        _check_present(specs)
     server = _server_params(args)
     _check_addresses(server)
     before = signal.signal(signal.SIGINT, lambda number, _: end_by(number))  # until it is served
@@ -159,6 +161,14 @@ def _check_addresses(server: ServerParams) -> None:
     for port in (server.grpc_port, server.http_port):
         if port is not None:
             check_address(server.host, port)
+
+
+def _check_present(specs: Sequence[DeviceSpec]) -> None:
+    """Refuse now what else the first query of each model would be refused for."""
+    from engine.profiling.presence import check_present
+
+    for spec in specs:
+        check_present(spec)
 
 
 def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from engine.errors import EngineError, one_line
 from engine.pipeline.executor import ModelExecutor, tensor_spec
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.loading import load_with
 from engine.runtime.future import Future
 from engine.runtime.inputs import Array, input_specs, output_specs
 from engine.runtime.model import Model
+
+_log = logging.getLogger(__name__)
 
 
 class LazyModel:
@@ -54,8 +58,16 @@ class LazyModel:
             with self._lock:
                 model = self._model
                 if model is None:
-                    model = self._model = load_with(self.path, self._params)
+                    model = self._model = self._loaded()
         return model
+
+    def _loaded(self) -> Model:
+        """What went wrong is told to the client by the query, and here to who runs the server."""
+        try:
+            return load_with(self.path, self._params)
+        except EngineError as error:
+            _log.warning("%s: not loaded: %s", self.path, one_line(error))
+            raise
 
     def holds(self, model: Model) -> bool:
         """Whether that model is the one that the next query runs on."""

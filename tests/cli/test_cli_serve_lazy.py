@@ -11,6 +11,8 @@ import tritonclient.grpc as triton
 from test_cli_serve import _infer, _served, _stop
 
 import models
+from engine.cli.main import main
+from engine.profiling.presence import Part
 
 
 @pytest.fixture
@@ -40,3 +42,21 @@ def test_models_load_with_their_first_query(repository: Path, tmp_path: Path) ->
         assert len(list((tmp_path / "cache").glob("*/plan-*.json"))) == 1
         error = _stop(process)
     assert "bad" in error
+
+
+def test_a_device_that_is_not_there_is_refused_at_the_start(
+    repository: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not by every query, from a server that says that it is ready."""
+    missing = Part("CUDA driver", "", "no CUDA driver here")
+    monkeypatch.setattr("engine.profiling.presence.cuda_parts", lambda: iter([missing]))
+    words = [str(repository), "--lazy", "--devices", "cpu:1,cuda:0", "--cache", str(tmp_path)]
+    assert main(["serve", *words]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "cuda:0" in err
+    assert "no CUDA driver here" in err
+    assert err.count("\n") == 1

@@ -90,7 +90,7 @@ def test_on_an_event_loop_too(
 
 
 def test_a_failure_is_told_to_each_query_until_the_file_is_put_right(
-    path: Path, params: LoadParams
+    path: Path, params: LoadParams, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = path.read_bytes()
     path.write_bytes(b"no model")
@@ -98,6 +98,7 @@ def test_a_failure_is_told_to_each_query_until_the_file_is_put_right(
     for _ in range(2):
         with pytest.raises(ModelError, match=r"neg\.onnx"):
             model.run(INPUT)
+    assert [r.getMessage() for r in caplog.records if "neg.onnx: not loaded: " in r.getMessage()]
     path.write_bytes(whole)
     assert np.array_equal(model.run(INPUT)["y"], -INPUT["x"])
 
