@@ -26,4 +26,6 @@ def summary_of(content: Content) -> Summary:
 def _digest(content: Content) -> str:
     tasks = [(t.name, t.op_type, t.inputs, t.outputs) for t in content.tasks]
     names = [t.name for t in content.tensors]
-    return hashlib.sha256(json.dumps([tasks, names]).encode()).hexdigest()
+    # protobuf gives a name that is not UTF-8 as bytes: decoding it says so
+    text = json.dumps([tasks, names], default=bytes.decode)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import onnx
+import pytest
 from fuzzing_time import generator, rounds
 from onnx_mutations import MUTATIONS
 
@@ -27,3 +29,20 @@ def test_mutated_and_truncated_files(rich: Path, tmp_path: Path) -> None:
     assert len(refusals) > count // 4
     assert len(list(cache.glob("*-ort*"))) <= count - len(refusals)
     assert not list(cache.glob(".new-*"))
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Relu", ["x"], ["abc"]),
+            onnx.helper.make_node("Neg", ["abc"], ["y"]),
+        ],
+        "names",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    path = tmp_path / "victim.onnx"
+    path.write_bytes(model.SerializeToString().replace(b"abc", b"a\xb8c"))
+    with pytest.raises(ModelError, match=r"victim\.onnx: a name in the model is not UTF-8 text"):
+        read(path, tmp_path / "cache")
