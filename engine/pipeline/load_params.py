@@ -184,8 +184,13 @@ class LoadParams:
         processes would open.
         """
         is_default = self.policy == _POLICY and not self.options and not self.slice_ms
-        is_real_gpu = any(spec.kind not in ("cpu", "emulated") for spec in self.specs())
-        return self.tune == "background" and self.reuse and is_default and not is_real_gpu
+        is_plain = self.tune == "background" and self.reuse and is_default
+        return is_plain and not self.has_real_gpu
+
+    @property
+    def has_real_gpu(self) -> bool:
+        """Whether any device is neither the CPU nor emulated by it."""
+        return any(spec.kind not in ("cpu", "emulated") for spec in self.specs())
 
     def second_plan(self) -> SecondPlan:
         """What may run while queries overlap. Slices stay: they are there for other models."""

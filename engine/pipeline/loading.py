@@ -84,7 +84,11 @@ def load_with(
         try:
             with params.load_limit(path):
                 model = _loaded(path, params, inputs, progress)
-            model.limit_queries(params.query_limit_ns())
+                model.limit_queries(params.query_limit_ns())
+                if params.has_real_gpu:
+                    from engine.pipeline.first_queries import ask_once  # no CPU needs it
+
+                    ask_once(model, path, params, inputs)
             return model
         except EngineError as error:
             is_loss = isinstance(error, DeviceLostError) or params.has_lost()

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import TensorProto
 
 from engine import _core
@@ -18,6 +17,7 @@ from engine.dfg.graph import Graph, Tensor, ValueKind
 from engine.errors import InputError
 from engine.native import open_session
 from engine.profiling.calibration_values import CalibrationValues, failed
+from engine.profiling.random_content import random_content
 from engine.profiling.signature import Observed
 from engine.values import to_value
 
@@ -223,14 +223,7 @@ def _random(tensor: Tensor, dims: Mapping[str, int], rng: np.random.Generator) -
     if tensor.kind is not ValueKind.TENSOR:
         raise InputError(f"input {tensor.name!r} is a {tensor.kind}: example inputs are needed")
     shape = made_up_shape(tensor, dims)
-    if tensor.elem_type == TensorProto.STRING:
-        return np.full(shape, "a", dtype=object)
     try:
-        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-    except KeyError as error:
+        return random_content(tensor.elem_type, shape, rng)
+    except ValueError as error:
         raise InputError(f"input {tensor.name!r}: example inputs are needed") from error
-    if dtype.kind == "b":
-        return np.ones(shape, dtype)
-    if dtype.kind in "iu":
-        return rng.integers(0, 2, shape).astype(dtype)
-    return np.asarray(rng.random(shape), dtype)

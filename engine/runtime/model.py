@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine import _core
 from engine.dfg.graph import Graph
+from engine.profiling.devices import device_kind
 from engine.runtime import after_fork
 from engine.runtime.after_fork import LeftBehind
 from engine.runtime.busy_choice import BusyChoice
@@ -86,18 +87,32 @@ class Model:
     def limit_queries(self, limit_ns: int) -> None:
         """End queries whose kernels take longer from now on, of all its plans; 0 is no limit."""
         self._ports.time_limit_ns = limit_ns
-        for native in self._natives():
-            native.limit_time(limit_ns)
+        for prepared in self._opened():
+            prepared.native.limit_time(limit_ns)
 
-    def _natives(self) -> list[_core.Plan]:
+    def uses(self, kind: str) -> bool:
+        """Whether an opened plan of it has a segment on a device of this kind, say ``cuda``."""
+        return any(
+            device_kind(prepared.plan.devices[segment.device]) == kind
+            for prepared in self._opened()
+            for segment in prepared.plan.segments
+        )
+
+    def ask_each_plan(self, inputs: Mapping[str, Array], timeout: float | None) -> None:
+        """Answer a query with each plan whose sessions are open; raises as ``run``."""
+        for prepared in self._opened():
+            self._direct.answer(prepared, inputs, None, timeout, False)
+
+    def _opened(self) -> list[Prepared]:
         busy = None if self._busy is None else self._busy.prepared
-        return [prepared.native for prepared in (self._prepared, busy) if prepared is not None]
+        return [prepared for prepared in (self._prepared, busy) if prepared is not None]
 
     @property
     def warning(self) -> str:
         """What queries go on without, and why: a lost device, lanes that are held; or empty."""
         lost = self._guard.warning if isinstance(self._guard, LossGuard) else ""
-        return "; ".join(filter(None, (lost, held_by(self._natives()))))
+        held = held_by([prepared.native for prepared in self._opened()])
+        return "; ".join(filter(None, (lost, held)))
 
     @property
     def failure(self) -> str:

@@ -29,6 +29,7 @@ _FORBIDDEN = (
     "engine.cli",
     "engine.dfg.onnx_reader",
     "engine.dfg.optimise",
+    "engine.pipeline.first_queries",
     "engine.pipeline.making",
     "engine.pipeline.stages",
     "engine.pipeline.choice",
