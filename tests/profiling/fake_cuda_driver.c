@@ -1,13 +1,20 @@
-/* A CUDA driver with as many GPUs as FAKE_GPUS says; cuInit fails with FAKE_CUINIT. */
+/* A CUDA driver with as many GPUs as FAKE_GPUS says; cuInit fails with FAKE_CUINIT, never returns
+   where that is -1, and crashes where it is -2. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int number(const char* variable, int otherwise) {
   const char* text = getenv(variable);
   return text ? atoi(text) : otherwise;
 }
 
-int cuInit(unsigned flags) { return number("FAKE_CUINIT", 0); }
+int cuInit(unsigned flags) {
+  const int code = number("FAKE_CUINIT", 0);
+  while (code == -1) pause();
+  if (code == -2) abort();
+  return code;
+}
 int cuDriverGetVersion(int* version) { return *version = 13020, 0; }
 int cuDeviceGetCount(int* count) { return *count = number("FAKE_GPUS", 1), 0; }
 int cuDeviceGet(int* device, int index) { return *device = 40 + index, 0; }
