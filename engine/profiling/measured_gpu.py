@@ -13,11 +13,9 @@ from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfil
 from engine.profiling.link_probe import SIZES, LinkProbe, measured_links
 from engine.profiling.opened_device import OpenMachine, opened_device
 from engine.profiling.profile import DeviceProfile
+from engine.profiling.staging import STAGING_BYTES
 from engine.profiling.store import TimingStore
 from placement.problem import Link
-
-STAGING_BYTES = 64 << 20
-"""Pinned memory that the core takes for copies of a GPU."""
 
 _LEAST_LANES = 2
 """A launch is told from its execution by what another lane starts meanwhile."""

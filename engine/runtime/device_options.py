@@ -9,10 +9,9 @@ from engine.cuda_libraries import preload
 from engine.native import find_cuda_library
 from engine.profiling.devices import DeviceSpec
 from engine.profiling.links import host_links, link_figures
-from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.plugins import PREFIX
 from engine.profiling.presence import check_present
-from engine.profiling.roofline import GPUS, SLOWDOWN
+from engine.profiling.staging import STAGING_BYTES
 from engine.runtime.cpu_options import cpu_options
 from engine.runtime.emulation_params import EmulationParams
 
@@ -53,21 +52,27 @@ def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _co
     if spec.kind == "plugin":
         options.provider = spec.name.removeprefix(PREFIX)
     if spec.kind == "emulated":
-        options.replay = spec.replay
-        submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()
-        options.submit_ns = submit_ns if emulation.submit_ns is None else emulation.submit_ns
-        options.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
-        options.capture_ns = emulation.capture_ns
-        options.fail_capture = emulation.fail_capture
-        options.first_run_ns = emulation.first_run_ns
-        options.memory_bytes = emulation.memory_bytes
-        options.fail_every = emulation.fail_every
-        options.lose_at = emulation.lose_at
-        options.fail_prepare = emulation.fail_prepare
-        link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
-        options.h2d_latency_ns = options.d2h_latency_ns = link.latency_ns
-        options.h2d_bytes_per_s = options.d2h_bytes_per_s = link.bytes_per_s
-        options.h2d_occupancy_ns = options.d2h_occupancy_ns = link.occupancy_ns
-        options.staging_bytes = link.staging_bytes or 0
-        options.pageable = link.pageable
+        _emulate(options, spec, emulation)
     return options
+
+
+def _emulate(options: _core.DeviceOptions, spec: DeviceSpec, emulation: EmulationParams) -> None:
+    from engine.profiling.roofline import GPUS, SLOWDOWN  # with ONNX, which a real GPU does without
+
+    options.replay = spec.replay
+    submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()
+    options.submit_ns = submit_ns if emulation.submit_ns is None else emulation.submit_ns
+    options.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
+    options.capture_ns = emulation.capture_ns
+    options.fail_capture = emulation.fail_capture
+    options.first_run_ns = emulation.first_run_ns
+    options.memory_bytes = emulation.memory_bytes
+    options.fail_every = emulation.fail_every
+    options.lose_at = emulation.lose_at
+    options.fail_prepare = emulation.fail_prepare
+    link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
+    options.h2d_latency_ns = options.d2h_latency_ns = link.latency_ns
+    options.h2d_bytes_per_s = options.d2h_bytes_per_s = link.bytes_per_s
+    options.h2d_occupancy_ns = options.d2h_occupancy_ns = link.occupancy_ns
+    options.staging_bytes = link.staging_bytes or 0
+    options.pageable = link.pageable

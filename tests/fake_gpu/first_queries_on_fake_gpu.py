@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,6 +107,20 @@ def test_a_stored_plan_has_run_once_when_it_is_loaded(
 ) -> None:
     model = load(request.getfixturevalue(name))
     assert executed() == nodes_on_gpu(model) > 0
+
+
+_LOADED = """
+import sys, engine
+engine.load(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_ns=0)
+assert "engine.pipeline.first_queries" in sys.modules
+print(sorted({"onnx", "ml_dtypes", "engine.pipeline.making"} & sys.modules.keys()))
+"""
+
+
+def test_a_stored_plan_is_loaded_and_asked_without_onnx(file: Path) -> None:
+    command = [sys.executable, "-c", _LOADED, str(file), DEVICES, str(file.parent / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_given_inputs_are_asked_with(

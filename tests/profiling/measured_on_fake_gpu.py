@@ -12,9 +12,9 @@ from engine.errors import DeviceError
 from engine.pipeline.stages import costs_of, measure, place, read_model
 from engine.profiling import cuda_driver
 from engine.profiling.devices import parse_devices
-from engine.profiling.measured_gpu import STAGING_BYTES
 from engine.profiling.profile import Profile
 from engine.profiling.profiler import profile_graph
+from engine.profiling.staging import STAGING_BYTES
 
 SPECS = parse_devices("cpu:1,cuda:0:3")
 
