@@ -1,7 +1,9 @@
 """``engine serve`` of fifty models that nothing is known of: until it is ready.
 
 ``python -m bench.repository``, in turns with ONNX Runtime's own package, which loads them one after
-another in a fresh process: 45 multilayer perceptrons of 1 MB and 5 convolutional networks.
+another in a fresh process. Small: 45 multilayer perceptrons of 1 MB and 5 convolutional networks.
+Everyday: 50 convolutional networks of 5 to 47 MB, eight architectures; those of one have the same
+weights, but each file is another by its content, so that nothing is known of it from another.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import onnx
 
 from bench import result_file
 from bench.built_models import built
@@ -22,6 +27,16 @@ from bench.many_models import build
 
 MODELS = 50
 TURNS = 5
+_EVERYDAY = (
+    "squeezenet",
+    "shufflenet_v2",
+    "mobilenet_v2",
+    "mnasnet",
+    "efficientnet_b0",
+    "googlenet",
+    "densenet121",
+    "resnet18",
+)
 _NETWORKS = ("squeezenet", "shufflenet_v2", "mnasnet", "mobilenet_v2", "googlenet")
 _LOADS = """
 import sys, time
@@ -34,14 +49,24 @@ sys.stdin.read()  # what ending takes is not counted
 """
 
 
-def repository(root: Path) -> list[Path]:
-    """A folder of NAME/1/model.onnx; the networks are copies, the perceptrons differ."""
-    sources = [built(name)[0] for name in _NETWORKS]
+def small(index: int) -> bytes:
+    """A file's content; the networks among them are copies, the perceptrons differ."""
+    is_network = index % 5 == 0 and index < 25
+    return (built(_NETWORKS[index // 5])[0] if is_network else build(index)).read_bytes()
+
+
+def everyday(index: int) -> bytes:
+    """An architecture's file with a documentation string of its own, the model's last field."""
+    model = built(_EVERYDAY[index % len(_EVERYDAY)])[0].read_bytes()
+    return model + onnx.ModelProto(doc_string=f"number {index}").SerializeToString()
+
+
+def repository(root: Path, content: Callable[[int], bytes]) -> list[Path]:
+    """A folder of NAME/1/model.onnx."""
     for index in range(MODELS):
-        source = sources[index // 5] if index % 5 == 0 and index < 25 else build(index)
         path = root / f"model{index:02}" / "1" / "model.onnx"
         path.parent.mkdir(parents=True)
-        shutil.copyfile(source, path)
+        path.write_bytes(content(index))
     return sorted(root.glob("*/1/model.onnx"))
 
 
@@ -80,27 +105,35 @@ def serve_s(root: Path, cache: Path) -> float:
     return took
 
 
-def main() -> None:
-    """Measure in turns and store the row."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder) / "repository"
-        paths = repository(root)
-        serve_s(root, Path(folder) / "first")  # byte code and the files' pages
-        turns = []
-        for turn in range(TURNS):
-            loads, with_start = onnxruntime_s(paths)
-            cold = serve_s(root, Path(folder) / f"cold{turn}")
-            turns.append({"loads": loads, "with start": with_start, "cold": cold})
-    row: dict[str, Any] = {
-        "models": MODELS,
+def measured(name: str, content: Callable[[int], bytes], folder: Path) -> dict[str, Any]:
+    """A row, of turns."""
+    root = folder / name
+    paths = repository(root, content)
+    serve_s(root, folder / f"{name} first")  # byte code and the files' pages
+    turns = []
+    for turn in range(TURNS):
+        loads, with_start = onnxruntime_s(paths)
+        cold = serve_s(root, folder / f"{name} cold{turn}")
+        turns.append({"loads": loads, "with start": with_start, "cold": cold})
+    row = {
+        "models": f"{MODELS} {name}",
+        "MB": sum(path.stat().st_size for path in paths) // 10**6,
         "ONNX Runtime's loads s": statistics.median(t["loads"] for t in turns),
         "with its start s": statistics.median(t["with start"] for t in turns),
         "engine serve ready s": statistics.median(t["cold"] for t in turns),
         "ratio to the loads": statistics.median(t["cold"] / t["loads"] for t in turns),
         "ratio with its start": statistics.median(t["cold"] / t["with start"] for t in turns),
     }
-    result_file.show("A repository of fifty models", [row])
-    result_file.write("repository", {"turns": TURNS}, [row])
+    shutil.rmtree(root)
+    return row
+
+
+def main() -> None:
+    """Measure both repositories and store the rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [measured(f.__name__, f, Path(folder)) for f in (small, everyday)]
+    result_file.show("A repository of fifty models", rows)
+    result_file.write("repository", {"turns": TURNS}, rows)
 
 
 if __name__ == "__main__":

