@@ -14,6 +14,7 @@ from engine.pipeline.lazy import LazyExecutor, LazyModel
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.loading import load_with, many_loads
 from engine.profiling.devices import available_cores
+from engine.segmentation.plan import Plan
 from engine.serving.executor import Executor
 from engine.serving.repository import RepositoryEntry
 
@@ -64,11 +65,18 @@ def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
     say(f"loading {entry.name} from {entry.path}")
     with progress_bar() as progress:
         model = load_with(entry.path, params, progress=progress)
-    plan = model.plan
-    say(
-        f"{entry.name}: {len(plan.segments)} segments ({plan.name}), predicted makespan"
-        f" {duration(plan.predicted.makespan_ns)}, lower bound {duration(plan.bound_ns)}"
-    )
+    say(f"{entry.name}: {plan_text(model.plan)}")
     if model.companion is not None:
         say(f"{entry.name}: while queries overlap, {model.companion.text}")
     return ModelExecutor(model)
+
+
+def plan_text(plan: Plan) -> str:
+    """What a plan is and how long it takes, if that was measured."""
+    text = f"{len(plan.segments)} segments ({plan.name})"
+    if plan.predicted.makespan_ns == 0:  # its name says so
+        return text
+    return (
+        f"{text}, predicted makespan {duration(plan.predicted.makespan_ns)},"
+        f" lower bound {duration(plan.bound_ns)}"
+    )
