@@ -327,6 +327,12 @@ class CudaOptions:
     @queue_depth.setter
     def queue_depth(self, arg: int, /) -> None: ...
     @property
+    def lanes_at_once(self) -> int:
+        """On how many lanes a segment is opened with its plan; on others when queries overlap."""
+
+    @lanes_at_once.setter
+    def lanes_at_once(self, arg: int, /) -> None: ...
+    @property
     def resets_when_lost(self) -> bool:
         """Whether closing a lost device resets CUDA, so that the GPU can be opened again."""
 

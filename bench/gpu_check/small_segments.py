@@ -7,7 +7,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from engine import _core
+from engine.native import load_runtime
+from engine.profiling.devices import parse_devices
 from engine.profiling.segment_probe import Probed
+from engine.runtime.device_options import device_options
+from engine.runtime.emulation_params import EmulationParams
 from engine.values import to_value
 
 HOST = 0
@@ -49,8 +53,19 @@ def convolution_and_product() -> Probed:
     return _probed(nodes, [1, 3, 32, 32], [1, 10], "y", weights)
 
 
+def machine_of(gpu: str, lanes: int) -> _core.Machine:
+    """A CPU lane, and a GPU on all lanes of which segments are opened with their plans."""
+    load_runtime()
+    specs = parse_devices(f"cpu:1,{gpu}:{lanes}")
+    every = device_options(specs, EmulationParams(), reopens=False)
+    cuda = every[1].cuda
+    cuda.lanes_at_once = lanes
+    every[1].cuda = cuda
+    return _core.Machine(every)
+
+
 def plan_of(machine: _core.Machine, device: int, segment: Probed, *, captured: bool) -> _core.Plan:
-    """The segment between copies, opened on every lane of the device."""
+    """The segment between copies."""
     builder = _core.PlanBuilder(machine)
     given, moved, back = [], [], []
     for name in segment.inputs:

@@ -36,6 +36,8 @@ nb::dict stats(const PyMachine& self) {
     row["held"] = stats.devices[i].held;
     if (device.has_own_memory()) {
       row["replayed"] = stats.devices[i].replayed;
+      row["opened"] = stats.devices[i].opened;
+      row["refused"] = stats.devices[i].refused;
       row["memory_bytes"] = stats.devices[i].memory_bytes;
       row["used_bytes"] = stats.devices[i].used_bytes;
     }
@@ -67,6 +69,9 @@ void bind_machine(nb::module_& m) {
               "Device memory that is taken at the start.")
       .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
       .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.")
+      .def_rw(
+          "lanes_at_once", &CudaParams::lanes_at_once,
+          "On how many lanes a segment is opened with its plan; on others when queries overlap.")
       .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
               "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
   nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")

@@ -31,6 +31,18 @@ class Backlog {
   [[nodiscard]] bool empty(Queue queue) const noexcept { return waiting_[queue].empty(); }
   [[nodiscard]] const Task& first(Queue queue) const { return waiting_[queue].begin()->task; }
   Task pop(Queue queue);
+  /// Removes and returns the first that `suits`, of so many at most.
+  template <typename Suits>
+  [[nodiscard]] std::optional<Task> pop_suitable(Queue queue, int looks, const Suits& suits) {
+    auto& waiting = waiting_[queue];
+    for (auto at = waiting.begin(); at != waiting.end() && looks > 0; ++at, --looks) {
+      if (!suits(at->task)) continue;
+      const Task task = at->task;
+      waiting.erase(at);
+      return task;
+    }
+    return std::nullopt;
+  }
   /// The first of any queue that has one.
   std::optional<Task> pop_any();
   [[nodiscard]] std::size_t size() const noexcept;

@@ -2,9 +2,19 @@
 
 namespace engine::cuda {
 
-std::unique_lock<std::mutex> capture_turn() {
+namespace {
+
+std::mutex& turns() {
   static std::mutex mutex;
-  return std::unique_lock(mutex);
+  return mutex;
+}
+
+}  // namespace
+
+std::unique_lock<std::mutex> capture_turn() { return std::unique_lock(turns()); }
+
+std::unique_lock<std::mutex> try_capture_turn() {
+  return std::unique_lock(turns(), std::try_to_lock);
 }
 
 void ignore_captures_of_others(const Api& api) {

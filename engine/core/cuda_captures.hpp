@@ -13,6 +13,8 @@ namespace engine::cuda {
 /// device, as opening and ending a session does, may never be made during a capture of the process:
 /// they and captures take turns. Not to be taken twice by a thread.
 [[nodiscard]] std::unique_lock<std::mutex> capture_turn();
+/// The same without waiting: holds nothing where it is not one's turn.
+[[nodiscard]] std::unique_lock<std::mutex> try_capture_turn();
 
 /// From now on captures of other threads forbid the calling thread nothing; its own still do.
 /// Throws Error.

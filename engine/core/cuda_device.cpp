@@ -92,6 +92,8 @@ DeviceStats CudaDevice::stats_of(std::size_t partition) const {
   return {.executed = partitions_[partition].executed.load(std::memory_order_relaxed),
           .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
           .replayed = partitions_[partition].replayed.load(std::memory_order_relaxed),
+          .opened = partitions_[partition].opened.load(std::memory_order_relaxed),
+          .refused = partitions_[partition].refused.load(std::memory_order_relaxed),
           .memory_bytes = memory.device_bytes,
           .used_bytes = memory.used_bytes};
 }
@@ -144,6 +146,7 @@ bool CudaDevice::step() {
       memory_->give_back_idle();
       returns_memory_ = false;
     }
+    moved |= open_further(moved);
   } catch (const std::exception& error) {
     lose(error.what());
     moved = true;
@@ -194,7 +197,8 @@ bool CudaDevice::end_passed() {
 }
 
 void CudaDevice::park() {
-  const bool busy = !runs_in_flight_.empty() || (returns_memory_ && lost_.empty());
+  const bool busy =
+      !runs_in_flight_.empty() || ((returns_memory_ || !wishes_.empty()) && lost_.empty());
   const auto has_news = [this] {
     return !inbox_.empty() || !calls_->empty() ||
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking

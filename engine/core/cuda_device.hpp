@@ -34,6 +34,16 @@ class KernelSlot final : public CudaKernel {
                std::span<ValuePtr> outputs) const override {
     kernel_->enqueue(launch, inputs, outputs);
   }
+  [[nodiscard]] LaneSet lanes() const noexcept override { return kernel_->lanes(); }
+  void open(const DeviceParts& device, std::uint32_t lane) const override {
+    kernel_->open(device, lane);
+  }
+  /// The first time that a lane is asked for.
+  [[nodiscard]] bool ask(std::uint32_t lane) const noexcept {
+    const bool is_first = !has(asked_, lane);
+    asked_ |= LaneSet{1} << lane;
+    return is_first;
+  }
   [[nodiscard]] const std::shared_ptr<const CudaKernel>& kernel() const noexcept { return kernel_; }
   void clear(bool is_lost) noexcept {
     if (is_lost && kernel_ != nullptr) kernel_->abandon();
@@ -42,6 +52,7 @@ class KernelSlot final : public CudaKernel {
 
  private:
   std::shared_ptr<const CudaKernel> kernel_;  ///< the submitting thread's own
+  mutable LaneSet asked_ = 0;                 ///< the same; refused ones stay
 };
 
 /// A node is *submitted* once and *ends* when the event behind its work has passed. Its successors
@@ -57,6 +68,10 @@ class KernelSlot final : public CudaKernel {
 /// with its own lanes, the first of them this object, the others CudaPartitions. They share the
 /// submitting thread, the memory and the copies. Where the driver cannot divide it, their lanes are
 /// streams of the whole GPU, and warning() says so.
+///
+/// A kernel is opened on one lane with its plan, and goes to lanes that it is open on. Where
+/// another would have been less busy, which takes work that overlaps, it is opened there later: see
+/// open_further().
 ///
 /// The submitting thread counts as running in the machine's thread budget while it is awake, which
 /// it is as long as work is on the GPU.
@@ -79,14 +94,14 @@ class CudaDevice final : public Device {
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   [[nodiscard]] bool opens_sessions() const noexcept override { return true; }
   /// Adapts a kernel, on the submitting thread of an idle GPU; that thread will also destroy it.
-  [[nodiscard]] std::shared_ptr<const Kernel> prepare(
-      std::shared_ptr<const Kernel> kernel) override {
-    return prepare_on(0, std::move(kernel));
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
+                                                      std::uint32_t lane) override {
+    return prepare_on(0, std::move(kernel), lane);
   }
-  /// On every lane; waits until the GPU is idle.
-  [[nodiscard]] std::shared_ptr<const Kernel> capture(
-      std::shared_ptr<const Kernel> prepared) override {
-    return capture_on(0, std::move(prepared));
+  /// Waits until the GPU is idle.
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
+                                                      std::uint32_t lane) override {
+    return capture_on(0, std::move(prepared), lane);
   }
   [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
   [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override;
@@ -99,16 +114,18 @@ class CudaDevice final : public Device {
     return backlog_.partition_of(executor);
   }
   [[nodiscard]] std::shared_ptr<const Kernel> prepare_on(std::size_t partition,
-                                                         std::shared_ptr<const Kernel> kernel);
+                                                         std::shared_ptr<const Kernel> kernel,
+                                                         std::uint32_t lane);
   [[nodiscard]] std::shared_ptr<const Kernel> capture_on(std::size_t partition,
-                                                         std::shared_ptr<const Kernel> prepared);
+                                                         std::shared_ptr<const Kernel> prepared,
+                                                         std::uint32_t lane);
   [[nodiscard]] DeviceStats stats_of(std::size_t partition) const;
 
  private:
   struct Partition {
     DeviceParams params;
     std::uint32_t first_lane, lanes;
-    std::atomic<std::uint64_t> executed{0}, replayed{0};
+    std::atomic<std::uint64_t> executed{0}, replayed{0}, opened{0}, refused{0};
   };
   struct Submitted {
     std::uint64_t number = 0;  ///< in order of submission
@@ -131,12 +148,31 @@ class CudaDevice final : public Device {
     NodeValues values;
   };
 
+  /// A lane that would have been less busy than those that the kernel is open on.
+  struct Wish {
+    const KernelSlot* kernel;
+    std::size_t partition;
+    std::uint32_t lane;
+    std::int64_t since_ns;
+  };
+  /// None: all that may be taken are full.
+  struct LaneChoice {
+    std::optional<std::uint32_t> lane, wished = std::nullopt;
+  };
+
   using KernelMaker = std::function<std::shared_ptr<const CudaKernel>()>;
 
   [[nodiscard]] std::shared_ptr<const Kernel> make(const KernelMaker& maker);
   [[nodiscard]] std::shared_ptr<const Kernel> make_when_idle(const KernelMaker& maker);
   void drop(const std::shared_ptr<KernelSlot>& slot);
   void mark_lanes() noexcept;
+  [[nodiscard]] std::shared_ptr<const CudaKernel> opened(std::shared_ptr<const CudaKernel> kernel,
+                                                         std::size_t partition, std::uint32_t lane);
+  template <typename Maker>
+  auto alone(const Maker& maker);
+  void wish(const PlanNode& node, std::size_t partition, std::uint32_t lane);
+  bool open_further(bool moved);
+  void open(const Wish& wish);
   void settle();
   [[nodiscard]] DeviceParts parts(std::size_t partition);
   void divide();
@@ -150,8 +186,7 @@ class CudaDevice final : public Device {
   bool end_passed();
   bool submit_next();
   [[nodiscard]] bool has_room(std::uint32_t stream) const;
-  [[nodiscard]] std::optional<std::uint32_t> choose_lane(const Task& task,
-                                                         const Partition& partition) const;
+  [[nodiscard]] LaneChoice choose_lane(const Task& task, const Partition& partition) const;
   bool submit_kernel(std::size_t partition);
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
   bool submit_copy(Backlog::Queue queue);
@@ -198,7 +233,9 @@ class CudaDevice final : public Device {
   std::shared_ptr<DevicePool> memory_;
   std::shared_ptr<PinnedPool> pinned_;
   std::unordered_set<std::shared_ptr<KernelSlot>> kernels_;
-  bool returns_memory_ = false;  ///< a kernel has gone, and its memory is to go too
+  std::deque<Wish> wishes_;
+  std::int64_t next_opening_ns_ = 0;  ///< beside work, not earlier
+  bool returns_memory_ = false;       ///< a kernel has gone, and its memory is to go too
   Backlog backlog_;
   std::vector<Task> arrivals_;
   std::vector<std::deque<Submitted>> in_flight_;  ///< per stream
@@ -228,13 +265,13 @@ class CudaPartition final : public Device {
   void push_all(std::span<const Task> tasks) override { gpu_.push_all(tasks); }
   [[nodiscard]] bool opens_sessions() const noexcept override { return true; }
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
-  [[nodiscard]] std::shared_ptr<const Kernel> prepare(
-      std::shared_ptr<const Kernel> kernel) override {
-    return gpu_.prepare_on(partition_, std::move(kernel));
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
+                                                      std::uint32_t lane) override {
+    return gpu_.prepare_on(partition_, std::move(kernel), lane);
   }
-  [[nodiscard]] std::shared_ptr<const Kernel> capture(
-      std::shared_ptr<const Kernel> prepared) override {
-    return gpu_.capture_on(partition_, std::move(prepared));
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
+                                                      std::uint32_t lane) override {
+    return gpu_.capture_on(partition_, std::move(prepared), lane);
   }
   [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
   [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override {

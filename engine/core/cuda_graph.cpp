@@ -75,21 +75,21 @@ std::unique_ptr<Replay> CudaKernel::capture(Launch&) const {
   throw std::runtime_error("its kind of kernel has no graphs");
 }
 
-CapturedKernel::CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const DeviceParts& device)
-    : kernel_(std::move(kernel)), first_lane_(device.first_lane) {
-  for (std::uint32_t i = 0; i < device.lanes; ++i) {
-    const std::uint32_t lane = first_lane_ + i;
-    Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
-    launch.use(std::make_shared<PrivatePool>(device.memory, device.streams, lane));
-    replays_.push_back(kernel_->capture(launch));
-    // Behind the warm-up: the next lane captures on an idle GPU.
-    static_cast<void>(device.streams.record(lane));
-    device.streams.settle();
-  }
+void CapturedKernel::open(const DeviceParts& device, std::uint32_t lane) const {
+  if (!has(kernel_->lanes(), lane)) kernel_->open(device, lane);
+  Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
+  launch.use(std::make_shared<PrivatePool>(device.memory, device.streams, lane));
+  device.streams.settle();  // what opening has submitted: a capture begins on an idle GPU
+  replays_[lane - first_lane_] = kernel_->capture(launch);
+  // Behind the warm-up, for the next one.
+  static_cast<void>(device.streams.record(lane));
+  device.streams.settle();
+  lanes_ |= LaneSet{1} << lane;
 }
 
 void CapturedKernel::abandon() const noexcept {
-  for (const auto& replay : replays_) replay->abandon();
+  for (const auto& replay : replays_)
+    if (replay != nullptr) replay->abandon();
   kernel_->abandon();
 }
 

@@ -36,14 +36,18 @@ class Graph {
                                                       std::span<const TensorInfo> inputs,
                                                       std::size_t outputs);
 
-/// A kernel as a graph on every lane of its partition. Inputs are copied to where the graphs read
+/// A kernel as a graph on each lane that it is open on. Inputs are copied to where the graphs read
 /// them, outputs from where they write them, on the lane's stream: within the GPU's memory, so that
 /// nobody waits.
 class CapturedKernel final : public CudaKernel {
  public:
-  /// Captures. On the submitting thread of an idle device. Throws as CudaKernel::capture.
-  CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const DeviceParts& device);
+  /// Open on no lane, where `kernel` may be.
+  CapturedKernel(std::shared_ptr<const CudaKernel> kernel, const DeviceParts& device)
+      : kernel_(std::move(kernel)), first_lane_(device.first_lane), replays_(device.lanes) {}
 
+  [[nodiscard]] LaneSet lanes() const noexcept override { return lanes_; }
+  /// Captures, and opens `kernel` there if it is not.
+  void open(const DeviceParts& device, std::uint32_t lane) const override;
   /// Launches the operators one by one where inputs have other sizes, and for good after a graph
   /// could not be launched.
   void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
@@ -53,7 +57,8 @@ class CapturedKernel final : public CudaKernel {
  private:
   const std::shared_ptr<const CudaKernel> kernel_;
   const std::uint32_t first_lane_;
-  std::vector<std::unique_ptr<Replay>> replays_;  ///< per lane of its partition
+  mutable std::vector<std::unique_ptr<Replay>> replays_;  ///< per lane of its partition, or null
+  mutable LaneSet lanes_ = 0;
   mutable bool is_broken_ = false;
 };
 

@@ -80,9 +80,24 @@ struct DeviceParts {
   std::uint32_t lanes;
 };
 
+/// Lanes of a GPU, a bit each.
+using LaneSet = std::uint32_t;
+inline constexpr LaneSet all_lanes = ~LaneSet{0};
+static_assert(max_streams <= 32);
+[[nodiscard]] constexpr bool has(LaneSet lanes, std::uint32_t lane) noexcept {
+  return (lanes >> lane & 1U) != 0;
+}
+
 /// A segment on a GPU. Called by the device's submitting thread only.
 class CudaKernel : public Kernel {
  public:
+  /// The lanes that it is open on, by which alone it may be submitted.
+  [[nodiscard]] virtual LaneSet lanes() const noexcept { return all_lanes; }
+  /// Opens it on one more. The device is idle, nobody captures. Throws std::exception saying why
+  /// that cannot be; all is as before then.
+  virtual void open(const DeviceParts& device, std::uint32_t lane) const {
+    static_cast<void>(device), static_cast<void>(lane);
+  }
   /// Submits the work to the launch's stream and makes the outputs (CudaValues), whose content is
   /// there when the stream comes that far. Does not wait. `inputs` are CudaValues, or null where an
   /// optional input is absent. Throws std::exception when it fails.

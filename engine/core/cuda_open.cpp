@@ -56,6 +56,7 @@ void check(const DeviceParams& params) {
               std::to_string(params.lanes));
   require(params.cuda.ordinal >= 0, params, "ordinal must be >= 0");
   require(params.cuda.queue_depth >= 1, params, "queue_depth must be >= 1");
+  require(params.cuda.lanes_at_once >= 1, params, "lanes_at_once must be >= 1");
   require(params.cuda.backend != nullptr, params, "a CUDA device needs a backend");
 }
 

@@ -1,6 +1,7 @@
 // How a CUDA device takes nodes from ready to ended.
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 
 #include "cuda_device.hpp"
 
@@ -9,6 +10,7 @@ namespace engine::cuda {
 namespace {
 
 constexpr std::size_t copies_at_once = 16;
+constexpr int looks = 32;  ///< tasks that are looked at for one whose lane has room
 
 const CudaValue* on_device(const ValuePtr& value) {
   return dynamic_cast<const CudaValue*>(value.get());
@@ -29,37 +31,54 @@ bool CudaDevice::has_room(std::uint32_t stream) const {
   return in_flight_[stream].size() < (stream < in_stream_ ? depth : copies_at_once);
 }
 
-/// The lane with the fewest submissions, or the one that ends with a node that this one follows.
-std::optional<std::uint32_t> CudaDevice::choose_lane(const Task& task,
-                                                     const Partition& partition) const {
-  std::optional<std::uint32_t> best;
+/// The lane with the fewest submissions, or the one that ends with a node that this one follows, of
+/// those that the kernel is open on; and another with fewer still.
+CudaDevice::LaneChoice CudaDevice::choose_lane(const Task& task, const Partition& partition) const {
+  const PlanNode& node = task.run->plan().node(task.node);
+  const auto* kernel = static_cast<const CudaKernel*>(node.kernel);  // prepare() made it
+  const LaneSet open = kernel == nullptr ? all_lanes : kernel->lanes();
+  std::optional<std::uint32_t> best, other;
   const std::uint32_t end_lane = partition.first_lane + partition.lanes;
   for (std::uint32_t lane = partition.first_lane; lane < end_lane; ++lane) {
     if (!has_room(lane)) continue;
     const auto& queue = in_flight_[lane];
+    const bool is_open = has(open, lane);
     // The run's own chain goes on where it is: its stream is in order, no event is needed.
-    if (!queue.empty() && queue.back().task.run == task.run) {
+    if (is_open && !queue.empty() && queue.back().task.run == task.run) {
       const Plan& plan = task.run->plan();
       const auto successors = plan.successors(plan.node(queue.back().task.node));
-      if (std::ranges::find(successors, task.node) != successors.end()) return lane;
+      if (std::ranges::find(successors, task.node) != successors.end()) return {lane};
     }
-    if (!best || queue.size() < in_flight_[*best].size()) best = lane;
+    std::optional<std::uint32_t>& least = is_open ? best : other;
+    if (!least || queue.size() < in_flight_[*least].size()) least = lane;
   }
-  return best;
+  if (other && best && in_flight_[*other].size() >= in_flight_[*best].size()) other.reset();
+  return {best, other};
 }
 
+/// The most urgent one that has room on a lane that it is open on. One whose lanes are full holds
+/// back none of other lanes: it may never be opened on these, for lack of memory.
 bool CudaDevice::submit_kernel(std::size_t partition) {
-  const Backlog::Queue kernels = Backlog::kernels_of(partition);
-  if (backlog_.empty(kernels)) return false;
-  const Task task = backlog_.first(kernels);
-  if (task.run->should_skip()) {
-    skip(backlog_.pop(kernels));
-    return true;
-  }
-  const auto lane = choose_lane(task, partitions_[partition]);
-  if (!lane) return false;
-  backlog_.pop(kernels);
-  enqueue(task, task.run->plan().node(task.node), *lane);
+  const Partition& part = partitions_[partition];
+  const auto end_lane = part.first_lane + part.lanes;
+  const auto lanes_of_it = std::views::iota(part.first_lane, end_lane);
+  if (std::ranges::none_of(lanes_of_it, [&](std::uint32_t lane) { return has_room(lane); }))
+    return false;
+  std::optional<std::uint32_t> lane;
+  const auto suits = [&](const Task& task) {
+    if (task.run->should_skip()) return true;
+    const PlanNode& node = task.run->plan().node(task.node);
+    const LaneChoice choice = choose_lane(task, part);
+    if (choice.wished) wish(node, partition, *choice.wished);
+    lane = choice.lane;
+    return lane.has_value();
+  };
+  const auto task = backlog_.pop_suitable(Backlog::kernels_of(partition), looks, suits);
+  if (!task) return false;
+  if (lane)
+    enqueue(*task, task->run->plan().node(task->node), *lane);
+  else
+    skip(*task);
   return true;
 }
 
@@ -246,6 +265,7 @@ void CudaDevice::end_skipped(const Run* run) {
 /// Ends all that is here with an error; what comes later ends the same way in step().
 void CudaDevice::lose(const std::string& why) {
   lost_ = "device '" + name() + "' is lost: " + why;
+  wishes_.clear();
   if (!params_.cuda.resets_when_lost) lost_ += "; only a new process can use it again";
   {
     const std::lock_guard lock(failure_mutex_);

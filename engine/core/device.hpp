@@ -19,6 +19,8 @@ struct DeviceStats {
   int held = 0;                    ///< lanes whose operators outlive their queries (HeldLanes)
   std::uint64_t helper_wakes = 0;  ///< times that a caller who helps was woken from its sleep
   std::uint64_t replayed = 0;      ///< of the executed, those that launched a captured graph
+  std::uint64_t opened = 0;        ///< kernels that were opened on a further lane for overlaps
+  std::uint64_t refused = 0;       ///< those of which that failed: they stay on their other lanes
   std::size_t memory_bytes = 0;    ///< of a GPU's memory, what the device holds
   std::size_t used_bytes = 0;      ///< of these, what values, weights and graphs use
 };
@@ -47,17 +49,19 @@ class Device {
   [[nodiscard]] virtual bool is_timed() const noexcept { return false; }
   /// Whether prepare() wants sessions that are not open yet: it opens them itself.
   [[nodiscard]] virtual bool opens_sessions() const noexcept { return false; }
-  /// Gives the device the chance to wrap or refuse a kernel when a plan is built. Throws
-  /// std::runtime_error when it refuses.
-  [[nodiscard]] virtual std::shared_ptr<const Kernel> prepare(
-      std::shared_ptr<const Kernel> kernel) {
+  /// Gives the device the chance to wrap or refuse a kernel when a plan is built; a device that
+  /// opens it by lane does so on `lane`, below lanes(). Throws std::runtime_error when it refuses.
+  [[nodiscard]] virtual std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
+                                                              std::uint32_t lane) {
+    static_cast<void>(lane);
     return kernel;
   }
-  /// A prepared kernel as one captured graph of its operators. Throws std::runtime_error saying
-  /// why that cannot be: its operators are then launched one by one.
+  /// A prepared kernel as one captured graph of its operators, on the lane that it was prepared
+  /// for. Throws std::runtime_error saying why that cannot be: its operators are then launched one
+  /// by one.
   [[nodiscard]] virtual std::shared_ptr<const Kernel> capture(
-      std::shared_ptr<const Kernel> prepared) {
-    static_cast<void>(prepared);
+      std::shared_ptr<const Kernel> prepared, std::uint32_t lane) {
+    static_cast<void>(prepared), static_cast<void>(lane);
     throw std::runtime_error("device '" + name_ + "' captures no graphs");
   }
   /// The plugin provider on which sessions for it are made; empty: ONNX Runtime's own kernels.

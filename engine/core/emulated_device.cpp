@@ -15,13 +15,15 @@ EmulatedDevice::EmulatedDevice(const DeviceParams& params, std::vector<LinkParam
       links_(links.begin(), links.end()),
       lanes_(static_cast<std::size_t>(params.lanes)) {}
 
-std::shared_ptr<const Kernel> EmulatedDevice::prepare(std::shared_ptr<const Kernel> kernel) {
+std::shared_ptr<const Kernel> EmulatedDevice::prepare(std::shared_ptr<const Kernel> kernel,
+                                                      std::uint32_t) {
   if (params_.fail_prepare)
     throw std::runtime_error("emulated device '" + name() + "' refuses the segment (fail_prepare)");
   return std::make_shared<EmulatedKernel>(std::move(kernel), params_.replay);
 }
 
-std::shared_ptr<const Kernel> EmulatedDevice::capture(std::shared_ptr<const Kernel> prepared) {
+std::shared_ptr<const Kernel> EmulatedDevice::capture(std::shared_ptr<const Kernel> prepared,
+                                                      std::uint32_t) {
   if (params_.fail_capture)
     throw std::runtime_error("emulated device '" + name() + "' captures no graphs (fail_capture)");
   return prepared;

@@ -30,11 +30,11 @@ class EmulatedDevice final : public TimedDevice {
                  Machine& machine);
 
   /// Throws std::runtime_error if fail_prepare is set.
-  [[nodiscard]] std::shared_ptr<const Kernel> prepare(
-      std::shared_ptr<const Kernel> kernel) override;
+  [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
+                                                      std::uint32_t lane) override;
   [[nodiscard]] std::string failure() const override;
-  [[nodiscard]] std::shared_ptr<const Kernel> capture(
-      std::shared_ptr<const Kernel> prepared) override;
+  [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
+                                                      std::uint32_t lane) override;
 
  protected:
   void arrive(const Task& task) override;

@@ -40,6 +40,7 @@ struct CudaParams {
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
   int queue_depth = 4;                    ///< most submissions in a stream at a time
+  int lanes_at_once = 1;                  ///< that a kernel is opened on with its plan
   /// Whether closing a lost device resets CUDA in this process, so that the GPU can perhaps be
   /// opened again, of which NVIDIA promises nothing; the last machine that has it open does.
   /// Answers are then copied out of pinned memory, which a reset frees.

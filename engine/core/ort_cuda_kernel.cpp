@@ -90,28 +90,23 @@ class SessionReplay final : public cuda::Replay {
 
 }  // namespace
 
-CudaSessionKernel::CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device)
-    : segment_(std::move(segment)),
-      first_lane_(device.first_lane),
-      workspaces_(device.memory.count_outside(device.lanes * workspace_bytes())) {
-  try {
-    for (std::uint32_t lane = first_lane_; lane < first_lane_ + device.lanes; ++lane) {
-      cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
-      lanes_.push_back({.session = std::make_unique<CudaSession>(segment_, launch)});
-      // What it has freed again may go to the next one, on another stream.
-      static_cast<void>(device.streams.record(lane));
-    }
-  } catch (const cuda::Error&) {
-    abandon();
-    throw;
+void CudaSessionKernel::open(const cuda::DeviceParts& device, std::uint32_t lane) const {
+  auto workspace = device.memory.count_outside(workspace_bytes());
+  cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
+  auto session = std::make_unique<CudaSession>(segment_, launch);
+  if (lanes_ == 0) {
+    inputs_ = session->input_infos();
+    outputs_ = session->output_infos();
   }
-  inputs_ = lanes_.front().session->input_infos();
-  outputs_ = lanes_.front().session->output_infos();
+  by_lane_[lane - first_lane_] = {.workspace = std::move(workspace), .session = std::move(session)};
+  // What opening has freed again may go to the next session, on another stream.
+  static_cast<void>(device.streams.record(lane));
+  lanes_ |= cuda::LaneSet{1} << lane;
 }
 
 void CudaSessionKernel::enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
                                 std::span<ValuePtr> outputs) const {
-  Lane& lane = lanes_[launch.lane() - first_lane_];
+  Lane& lane = by_lane_[launch.lane() - first_lane_];
   try {
     run(lane, launch, inputs, outputs);
   } catch (const ShapeError&) {
@@ -179,7 +174,7 @@ std::unique_ptr<cuda::Replay> CudaSessionKernel::capture(cuda::Launch& launch) c
 }
 
 void CudaSessionKernel::abandon() const noexcept {
-  for (Lane& lane : lanes_) keep_for_good(std::move(lane.session));
+  for (Lane& lane : by_lane_) keep_for_good(std::move(lane.session));
 }
 
 }  // namespace engine::ort

@@ -1,4 +1,4 @@
-// A segment on a GPU: a session of ONNX Runtime's CUDA provider for each lane.
+// A segment on a GPU: a session of ONNX Runtime's CUDA provider for each lane that it runs on.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,13 @@ class CudaSessionKernel final : public cuda::CudaKernel {
  public:
   static constexpr std::uint32_t drains_after = 256, drains_at_last = 1024;
 
-  /// Opens the sessions, on an idle GPU. Throws std::runtime_error saying why one cannot be.
-  CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device);
+  /// Open on no lane: without a session.
+  CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device)
+      : segment_(std::move(segment)), first_lane_(device.first_lane), by_lane_(device.lanes) {}
 
+  [[nodiscard]] cuda::LaneSet lanes() const noexcept override { return lanes_; }
+  /// Opens a session. Throws std::runtime_error saying why that cannot be.
+  void open(const cuda::DeviceParts& device, std::uint32_t lane) const override;
   void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
                std::span<ValuePtr> outputs) const override;
   /// By ONNX Runtime's own graphs, in a further session: its Run does not bear being captured by
@@ -33,6 +37,7 @@ class CudaSessionKernel final : public cuda::CudaKernel {
 
  private:
   struct Lane {
+    std::shared_ptr<const void> workspace;  ///< of its handles, counted
     std::unique_ptr<CudaSession> session;
     std::uint32_t undrained = 0;  ///< runs since the last that waited
   };
@@ -44,10 +49,10 @@ class CudaSessionKernel final : public cuda::CudaKernel {
 
   const CudaSegment segment_;
   const std::uint32_t first_lane_;
-  const std::shared_ptr<const void> workspaces_;  ///< of its sessions' handles, counted
-  mutable std::vector<Lane> lanes_;
-  std::vector<std::optional<cuda::TensorInfo>> inputs_;  ///< none: of open size; as below
-  mutable std::vector<std::optional<cuda::TensorInfo>> outputs_;
+  mutable std::vector<Lane> by_lane_;  ///< of its partition
+  mutable cuda::LaneSet lanes_ = 0;
+  /// Of the first session; none: of open size.
+  mutable std::vector<std::optional<cuda::TensorInfo>> inputs_, outputs_;
 };
 
 }  // namespace engine::ort

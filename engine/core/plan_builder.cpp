@@ -44,16 +44,35 @@ int PlanBuilder::add_node(NodeSpec spec) {
   check_node(spec);
   Device& device = machine_->device(spec.device);
   claim_outputs(spec, spec.device);
-  if (spec.kernel) spec.kernel = device.prepare(std::move(spec.kernel));
-  const bool is_captured = spec.captured_ns >= 0 && capture(device, spec);
+  const std::uint32_t lane = first_lane(spec);
+  if (spec.kernel) spec.kernel = device.prepare(std::move(spec.kernel), lane);
+  const bool is_captured = spec.captured_ns >= 0 && capture(device, spec, lane);
   const auto executor = static_cast<std::uint32_t>(spec.device);
   return append(std::move(spec), {.executor = executor}, is_captured);
 }
 
+/// The lane on which the node is opened: that of a node before it, if it is the first to go on
+/// there, so that those that may run at a time have different ones.
+std::uint32_t PlanBuilder::first_lane(const NodeSpec& spec) {
+  Chains& chains = chains_[spec.device];
+  std::uint32_t chain = chains.count;
+  for (const int value : spec.inputs) {
+    const int before = value < 0 ? -1 : values_[static_cast<std::size_t>(value)].producer;
+    const auto end = chains.by_last.find(before);
+    if (end == chains.by_last.end()) continue;
+    chain = end->second;
+    chains.by_last.erase(end);
+    break;
+  }
+  if (chain == chains.count) ++chains.count;
+  chains.by_last.emplace(static_cast<int>(specs_.size()), chain);
+  return chain % static_cast<std::uint32_t>(machine_->device(spec.device).lanes());
+}
+
 /// Makes the node one graph of its operators; false, and a note of why, if that cannot be.
-bool PlanBuilder::capture(Device& device, NodeSpec& spec) {
+bool PlanBuilder::capture(Device& device, NodeSpec& spec, std::uint32_t lane) {
   try {
-    spec.kernel = device.capture(spec.kernel);  // a copy: kept if it throws
+    spec.kernel = device.capture(spec.kernel, lane);  // a copy: kept if it throws
   } catch (const std::runtime_error& error) {
     uncaptured_.emplace_back(static_cast<std::uint32_t>(specs_.size()), error.what());
     return false;
@@ -78,7 +97,7 @@ int PlanBuilder::add_copy(std::string name, int source_device, int target_device
   spec.kernel = std::make_shared<PassKernel>();
   const Machine::CopyRoute route = machine_->copy_route(source_device, target_device);
   if (!route.is_linked)
-    spec.kernel = machine_->device(target_device).prepare(std::move(spec.kernel));
+    spec.kernel = machine_->device(target_device).prepare(std::move(spec.kernel), 0);
   return append(std::move(spec), route);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -57,10 +58,16 @@ class PlanBuilder {
     std::uint32_t uses = 0;
     bool is_input = false;
   };
+  /// Nodes of a device, one after another.
+  struct Chains {
+    std::uint32_t count = 0;
+    std::unordered_map<int, std::uint32_t> by_last;  ///< the chain that ends with a node
+  };
 
   void check_node(const NodeSpec& spec) const;
   void check_value(int value, const std::string& where) const;
-  [[nodiscard]] bool capture(Device& device, NodeSpec& spec);
+  [[nodiscard]] std::uint32_t first_lane(const NodeSpec& spec);
+  [[nodiscard]] bool capture(Device& device, NodeSpec& spec, std::uint32_t lane);
   void claim_outputs(const NodeSpec& spec, int memory);
   int append(NodeSpec spec, const Machine::CopyRoute& route, bool is_captured = false);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> predecessors() const;
@@ -81,6 +88,7 @@ class PlanBuilder {
   std::vector<NodeSpec> specs_;
   std::vector<Machine::CopyRoute> routes_;
   std::vector<bool> captured_;
+  std::unordered_map<int, Chains> chains_;  ///< by device
   std::vector<std::pair<std::uint32_t, std::string>> uncaptured_;
   std::vector<int> inputs_, outputs_;
 };

@@ -15,11 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from bench.gpu_check.figures import Figure, Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
-from bench.gpu_check.small_segments import plan_of, sums
+from bench.gpu_check.small_segments import machine_of, plan_of, sums
 from engine import _core
 from engine.native import load_runtime
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import open_machine
 
 OPERATORS = 200
 """Of a segment; each is a launch."""
@@ -63,7 +61,7 @@ def _threads(count: int) -> str:
 
 
 def _machine(setting: Setting, lanes: int) -> _core.Machine:
-    return open_machine(parse_devices(f"cpu:1,{setting.gpu_name}:{lanes}"))
+    return machine_of(setting.gpu_name, lanes)
 
 
 def _rate(

@@ -9,12 +9,10 @@ from dataclasses import asdict, dataclass
 from bench.gpu_check.figures import Figure, Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
-from bench.gpu_check.small_segments import convolution_and_product, plan_of
+from bench.gpu_check.small_segments import convolution_and_product, machine_of, plan_of
 from engine import _core
 from engine.cuda_libraries import WORKSPACE_VARIABLE
 from engine.profiling.cuda_runtime import CudaRuntime
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import open_machine
 
 _PLANS = 4
 _LANES = (1, 2, 4)
@@ -40,7 +38,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
         os.environ[WORKSPACE_VARIABLE] = ""  # as cuBLAS takes it that nobody set it
     rows: list[_Opened] = []
     for lanes in _LANES:
-        machine = open_machine(parse_devices(f"cpu:1,{setting.gpu_name}:{lanes}"))
+        machine = machine_of(setting.gpu_name, lanes)
         runtime = CudaRuntime(setting.ordinal)
         kept: list[_core.Plan] = []
         for number in range(_PLANS):

@@ -205,11 +205,13 @@ class NumbersBackend final : public cuda::Backend {
   }
 };
 
+/// Kernels are opened on all lanes at once.
 inline DeviceParams gpu(int lanes) {
   DeviceParams params{.kind = "cuda", .name = "cuda:0", .lanes = lanes};
   params.cuda.library = params.cuda.driver = FAKE_CUDA_LIBRARY;
   params.cuda.reserve_bytes = std::size_t{lanes + 1U} << 22;
   params.cuda.staging_bytes = 4U << 20;
+  params.cuda.lanes_at_once = lanes;
   params.cuda.backend = std::make_shared<NumbersBackend>();
   return params;
 }

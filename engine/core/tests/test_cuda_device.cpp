@@ -172,6 +172,21 @@ TEST(random_plans_on_cpu_and_gpu_answer_right_and_break_no_rule) {
   CHECK(fake.alive() == 0);
 }
 
+TEST(the_same_where_graphs_are_captured_on_further_lanes_meanwhile) {
+  std::mt19937 random(static_cast<unsigned>(lanes));
+  const FakeCuda fake(random());
+  {
+    DeviceParams params = gpu(lanes);
+    params.cuda.lanes_at_once = 1;
+    MachineOwner machine(machine_of({cpu(1 + lanes % 2), params}));
+    CHECK(run_plans(machine, random, 40, true) == 0);
+    fake.check_clean();
+    CHECK(is_empty(machine));
+  }
+  fake.check_clean();
+  CHECK(fake.alive() == 0);
+}
+
 TEST(cancelled_runs_end_behind_what_they_submitted) {
   std::mt19937 random(static_cast<unsigned>(lanes));
   const FakeCuda fake(random());
