@@ -24,10 +24,13 @@ from engine.errors import ConfigError, EngineError
 from engine.live.live_model import LiveModel
 from engine.live.parts import Part, Place
 from engine.live.stacking import Arrays, apart, stacked
+from engine.segmentation.plan_part import Resting
 from engine.values import from_value, to_value
 
 Inputs = Callable[[Query], Arrays]
 Answer = Callable[[Query, dict[str, Any]], None]
+
+Values = Mapping[Resting, _core.Value | None]
 
 _NS_PER_S = 1e9
 
@@ -37,7 +40,7 @@ class _Kept(NamedTuple):
 
     company: tuple[int, ...]
     at: int
-    values: Mapping[str, _core.Value | None]
+    values: Values
 
 
 class _Step(NamedTuple):
@@ -56,7 +59,7 @@ class _Started(NamedTuple):
     job: _Job
     step: _Step
     part: Part
-    values: Mapping[str, _core.Value | None]
+    values: Values
 
 
 @dataclass
@@ -240,18 +243,15 @@ class EngineBackend:
         self._ended.append(Ended(job.group, job.error))
 
     def _submit(self, job: _Job, step: _Step, slot: _Slot, width: int) -> None:
-        values, step = self._values(step)
         is_cpu = slot.place.spec.kind == "cpu"
-        place = Place(slot.machine, slot.place.spec, slot.place.index, width if is_cpu else 1)
-        items = sum(query.items for query in step.queries)
-        charges = step.model.charges(place, items)
-        part = step.model.parts.part(step.start, step.end, place, charges, step.version)
+        place = replace(slot.place, width=width if is_cpu else 1)
+        step, part, values = self._prepared(step, place)
         self._tags += 1
         self._runs[self._tags] = _Started(job, step, part, values)
         job.running += 1
         try:
             part.native.submit(
-                [values[name] for name in part.reads],
+                [values[key] for key in part.reads],
                 completions=self.completions,
                 tag=self._tags,
             )
@@ -260,40 +260,43 @@ class EngineBackend:
             job.running -= 1
             raise
 
-    def _values(self, step: _Step) -> tuple[Mapping[str, _core.Value | None], _Step]:
-        """What a step reads; one whose queries began otherwise starts again at 0."""
+    def _prepared(self, step: _Step, place: Place) -> tuple[_Step, Part, Values]:
+        """What a step runs and reads; one whose queries began otherwise starts again at 0.
+
+        So does one that goes on on another device.
+        """
+        kept = self._kept.get(step.queries[0].id)
         company = tuple(query.id for query in step.queries)
-        kept = self._kept.get(company[0])
         if step.start and kept is not None and (kept.company, kept.at) == (company, step.start):
-            return kept.values, step
+            part = self._part(step, place)
+            if kept.values.keys() >= set(part.reads):
+                return step, part, kept.values
+        step = step._replace(start=0)
+        part = self._part(step, place)
         arrays = stacked([self._inputs(query) for query in step.queries])
-        specs = {step.model.graph.tensors[i].name: i for i in step.model.graph.inputs}
-        types = {n: step.model.graph.tensors[i].elem_type for n, i in specs.items()}
-        values = {name: to_value(arrays[name], types[name]) for name in specs}
-        return values, step._replace(start=0)
+        types = {t.name: t.elem_type for t in step.model.graph.summary.inputs}
+        return (
+            step,
+            part,
+            {(name, memory): to_value(arrays[name], types[name]) for name, memory in part.reads},
+        )
+
+    def _part(self, step: _Step, place: Place) -> Part:
+        charges = step.model.charges(place, sum(query.items for query in step.queries))
+        return step.model.parts.part(step.start, step.end, place, charges, step.version)
 
     def _finished(self, run: _core.Run, started: _Started) -> None:
-        step = started.step
+        step, part = started.step, started.part
         if run.status != "ok":
             raise EngineError(run.error or run.status)
-        values = {**started.values, **dict(zip(started.part.makes, run.outputs(), strict=True))}
+        made = dict(zip(part.makes, run.outputs(), strict=True))
+        values = {key: made[key] if key in made else started.values[key] for key in part.keeps}
         if step.end == step.model.operators:
-            self._deliver(step, values)
+            self._deliver(step, {name: value for (name, _), value in values.items()})
             return
-        company = tuple(query.id for query in step.queries)
-        kept = _Kept(company, step.end, self._needed(step, values))
+        kept = _Kept(tuple(query.id for query in step.queries), step.end, values)
         for query in step.queries:
             self._kept[query.id] = kept
-
-    def _needed(
-        self, step: _Step, values: Mapping[str, _core.Value | None]
-    ) -> dict[str, _core.Value | None]:
-        """What later groups read, and what the model delivers."""
-        graph, groups = step.model.graph, step.model.parts.groups
-        later = [task for tasks in groups[step.end :] for task in tasks]
-        needed = {*graph.outputs, *(t for task in later for t in graph.tasks[task].inputs)}
-        names = {graph.tensors[i].name for i in needed}
-        return {name: value for name, value in values.items() if name in names}
 
     def _deliver(self, step: _Step, values: Mapping[str, _core.Value | None]) -> None:
         for query in step.queries:

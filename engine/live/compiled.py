@@ -13,6 +13,7 @@ from engine.dfg.extract import boundary_inputs, boundary_outputs
 from engine.dfg.graph import Graph
 from engine.errors import ConfigError
 from engine.live.compiled_file import Artifact, Manifest, read_manifest
+from engine.runtime.compiled_kernel import CompiledKernel
 from engine.values import to_value
 
 
@@ -47,14 +48,25 @@ class Compiled:
     sensitivities: tuple[float, ...]
     _constants: dict[str, _core.Value] = field(default_factory=dict)
 
-    def artifact(self, tasks: Sequence[int], version: int, lanes: int) -> Artifact | None:
+    def kernel(self, tasks: Sequence[int], version: int, lanes: int) -> CompiledKernel | None:
         """What computes a group of tasks in a version; None where its session does."""
         for block in self.blocks:
             if (block.first, block.end) == (tasks[0], tasks[-1] + 1):
-                return block.artifact(version, lanes)
+                artifact = block.artifact(version, lanes)
+                return None if artifact is None else self._kernel(artifact)
         return None
 
-    def constants(self, artifact: Artifact) -> list[_core.Value]:
+    def _kernel(self, artifact: Artifact) -> CompiledKernel:
+        return CompiledKernel(
+            artifact.library,
+            artifact.symbol,
+            artifact.inputs,
+            artifact.outputs,
+            artifact.width,
+            self._constants_of(artifact),
+        )
+
+    def _constants_of(self, artifact: Artifact) -> list[_core.Value]:
         """The constants that an artifact reads; each is in memory once."""
         for name in artifact.constants:
             if name not in self._constants:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 
 from engine import _core
@@ -12,11 +11,12 @@ from engine.live.compiled_file import Artifact
 from engine.live.live_model import LiveModel
 from engine.live.parts import Part, Place
 from engine.runtime.relative_difference import relative_difference
+from engine.segmentation.plan_part import Resting
 from engine.values import from_value, to_value
 
 _log = logging.getLogger(__name__)
 
-Values = dict[str, _core.Value | None]
+Values = dict[Resting, _core.Value | None]
 
 
 def check_compiled(model: LiveModel, place: Place) -> dict[Artifact, float]:
@@ -39,12 +39,12 @@ def check_compiled(model: LiveModel, place: Place) -> dict[Artifact, float]:
     if place.spec.kind != "cpu":
         raise ConfigError(f"model {model.name!r}: compiled versions run on CPUs only")
     found: dict[Artifact, float] = {}
-    values = _inputs(model)
+    values = _inputs(model, place)
     parts, narrow = model.parts, replace(place, width=1)
-    for index, tasks in enumerate(parts.groups):
+    for index, clusters in enumerate(parts.groups):
         plain = parts.part(index, index + 1, narrow, version=None)
         wanted = _answers(plain, values)
-        for block in (b for b in compiled.blocks if b.first == tasks[0]):
+        for block in (b for b in compiled.blocks if b.first == clusters[0].tasks[0]):
             for artifact in block.artifacts:
                 if artifact.width > place.spec.lanes:
                     _log.warning("%s wants %d lanes: it is not used", artifact, artifact.width)
@@ -63,7 +63,7 @@ def _checked(
         own = _answers(model.parts.part(index, index + 1, wide, version=artifact.version), values)
     except (ExecutionError, RuntimeError) as error:
         raise ConfigError(f"{where}: {error}") from error
-    answers = ((from_value(own[n]), from_value(wanted[n])) for n in artifact.outputs)
+    answers = ((from_value(value), from_value(wanted[key])) for key, value in own.items())
     off = max(relative_difference(*pair) for pair in answers)
     if not off <= artifact.tolerance:
         text = f"differs from ONNX Runtime by {off:.3g} of the largest number"
@@ -71,12 +71,14 @@ def _checked(
     return off
 
 
-def _inputs(model: LiveModel) -> Values:
+def _inputs(model: LiveModel, place: Place) -> Values:
     graph = model.graph
     specs = [graph.tensors[i] for i in graph.inputs]
-    return {t.name: to_value(model.example[t.name], t.elem_type) for t in specs}
+    return {
+        (t.name, place.spec.memory): to_value(model.example[t.name], t.elem_type) for t in specs
+    }
 
 
-def _answers(part: Part, values: Mapping[str, _core.Value | None]) -> Values:
-    made = part.native.run([values[name] for name in part.reads])
+def _answers(part: Part, values: Values) -> Values:
+    made = part.native.run([values[key] for key in part.reads])
     return dict(zip(part.makes, made, strict=True))

@@ -1,6 +1,6 @@
 """Cuts a model into groups of about equal time, where few tensors cross.
 
-Groups are stretches of the graph's tasks, which are in topological order, so that they form a
+Groups are stretches of the model's tasks in the order in which they run, so that they form a
 chain. The best of all ways to cut is found by dynamic programming over the places between tasks.
 """
 
@@ -22,19 +22,22 @@ CROSSING_COST = 0.05
 
 def cut(
     graph: Graph,
+    order: Sequence[int],
     times_ns: Sequence[int],
     groups: int,
     blocks: Sequence[tuple[int, int]] = (),
-) -> tuple[tuple[int, ...], ...]:
-    """Tasks of each group, in the order in which the groups run.
+) -> list[tuple[int, int]]:
+    """First place and end of each group, in the order in which the tasks run.
 
     Parameters
     ----------
+    order : sequence of int, (tasks,)
+        Tasks, each behind those that it reads from.
     times_ns : sequence of int, (tasks,)
-        What each task takes.
+        What each takes, in that order.
     groups : int
     blocks : sequence of (int, int)
-        First task and end of groups that there must be; ascending, none overlap.
+        First place and end of groups that there must be; ascending, none overlap.
 
     Raises
     ------
@@ -49,14 +52,14 @@ def cut(
     length = (ends_ns[None, :] - ends_ns[:, None]) / ideal_ns
     step = (length - 1.0) ** 2
     step[np.tril_indices(count + 1)] = np.inf
-    step += CROSSING_COST * np.maximum(0, _crossing(graph) - 1)[None, :]
+    step += CROSSING_COST * np.maximum(0, _crossing(graph, order) - 1)[None, :]
     for first, end in blocks:
         _keep_whole(step, first, end)
     places = _cheapest(step, groups)
     if not places:
         text = f"cannot be cut into {groups} groups of which {len(blocks)} are compiled blocks"
         raise ConfigError(f"{text}: {_possible(count, blocks)}")
-    return tuple(tuple(range(first, last)) for first, last in pairwise(places))
+    return list(pairwise(places))
 
 
 def _keep_whole(step: npt.NDArray[np.float64], first: int, end: int) -> None:
@@ -95,11 +98,12 @@ def _cheapest(step: npt.NDArray[np.float64], groups: int) -> list[int]:
     return places[::-1]
 
 
-def _crossing(graph: Graph) -> npt.NDArray[np.int64]:
+def _crossing(graph: Graph, order: Sequence[int]) -> npt.NDArray[np.int64]:
     """Tensors made before each place among the tasks and read from there on; none at the end."""
-    change = np.zeros(len(graph.tasks) + 1, np.int64)
+    place_of = {task: place for place, task in enumerate(order)}
+    change = np.zeros(len(order) + 1, np.int64)
     for tensor in graph.tensors:
         if tensor.producer >= 0 and tensor.consumers:
-            change[tensor.producer + 1] += 1
-            change[max(tensor.consumers) + 1] -= 1
+            change[place_of[tensor.producer] + 1] += 1
+            change[max(place_of[task] for task in tensor.consumers) + 1] -= 1
     return np.cumsum(change)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from engine.dfg.graph import Graph
 from engine.errors import ConfigError, ModelError
 from engine.live.compiled import find_compiled
 from engine.live.cut import cut
-from engine.live.parts import Charge, Parts, Place
+from engine.live.parts import Charge, Cluster, Parts, Place
 from engine.live.share_times import ShareTimes, device_times, share_times
 from engine.live.stacking import Arrays, is_stackable, repeated
+from engine.live.task_order import TaskOrder, task_order
 from engine.pipeline.stages import example_inputs, read_tried
 from engine.profiling.devices import DeviceSpec
 from engine.segmentation.service import ServiceTimes
@@ -100,7 +100,7 @@ class LiveModel:
         if key not in self._charges:
             times = self._times(replace(spec, share_percent=100), items)
             service = times.on_share(spec.share_percent)
-            self._charges[key] = tuple(_charge(service, tasks) for tasks in self.parts.groups)
+            self._charges[key] = tuple(_charge(service, c) for c in self.parts.clusters)
         return self._charges[key]
 
     def _times(self, whole: DeviceSpec, items: int) -> ShareTimes:
@@ -114,7 +114,7 @@ def load_live_model(
     name: str,
     path: Path,
     operators: int,
-    spec: DeviceSpec,
+    place: Place,
     cache: Path | None = None,
     manifest: Path | None = None,
 ) -> LiveModel:
@@ -141,27 +141,46 @@ def load_live_model(
         example = {key: array[:1] for key, array in example.items()}
     compiled = None if manifest is None else find_compiled(graph, manifest)
     blocks = [(block.first, block.end) for block in compiled.blocks] if compiled else []
-    groups: tuple[tuple[int, ...], ...] = (tuple(range(len(graph.tasks))),)
+    order = task_order(graph, path, place, example, cache)
+    groups: tuple[tuple[Cluster, ...], ...] = (order.clusters,)
     if operators > 1 or blocks:
-        service = device_times(graph, spec, example, cache)
         try:
-            groups = cut(graph, _task_times(graph, service), operators, blocks)
+            times_ns = _task_times(graph, order, place, example, cache)
+            places = cut(graph, order.tasks, times_ns, operators, blocks)
         except ConfigError as error:
             raise ConfigError(f"model {name!r}: {error}") from error
+        groups = tuple(order.cut(first, end) for first, end in places)
     return LiveModel(name, graph, Parts(graph, groups, compiled), stackable, example, cache)
 
 
-def _task_times(graph: Graph, service: ServiceTimes) -> list[int]:
-    captured = service.captured_ns.get(0)
-    row: Sequence[Any] = service.task_ns[0, 1]
-    if captured is not None and all(time is not None for time in captured):
-        row = captured
-    if any(time is None for time in row):
+def _task_times(
+    graph: Graph, order: TaskOrder, place: Place, inputs: Arrays, cache: Path | None
+) -> list[int]:
+    """What each task takes where it runs, in the order in which they run."""
+    own = _row(device_times(graph, place.spec, inputs, cache))
+    host = _row(device_times(graph, place.devices[0], inputs, cache)) if place.with_host else own
+    times = [
+        (host if cluster.is_on_host else own)[task]
+        for cluster in order.clusters
+        for task in cluster.tasks
+    ]
+    if any(time is None for time in times):
         raise ConfigError(f"model {graph.name!r} cannot run whole on that device")
-    return [int(time) for time in row]
+    return [int(time) for time in times if time is not None]
 
 
-def _charge(service: ServiceTimes, tasks: tuple[int, ...]) -> Charge:
+def _row(service: ServiceTimes) -> Sequence[int | None]:
+    """By task: as part of a captured graph where all of them are."""
+    captured = service.captured_ns.get(0)
+    if captured is not None and all(time is not None for time in captured):
+        return captured
+    return service.task_ns[0, 1]
+
+
+def _charge(service: ServiceTimes, cluster: Cluster) -> Charge:
+    tasks = cluster.tasks
+    if cluster.is_on_host:
+        return Charge()
     launch_ns = sum(service.launch_ns[0][task] for task in tasks) if service.launch_ns else 0
     if not service.is_captured(tasks, 0):
         return Charge(service.group_ns(tasks, 0, 1), launch_ns)

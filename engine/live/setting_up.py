@@ -29,6 +29,8 @@ def places(
 ) -> tuple[Place, ...]:
     """The devices that a scenario means: the GPUs of a device string, its CPU if it has none.
 
+    Where the string names a CPU besides, that takes part in the plans of the GPUs.
+
     Parameters
     ----------
     lanes : sequence of int
@@ -57,7 +59,18 @@ def places(
         if any(spec.kind != "emulated" for _, spec in meant):
             raise ConfigError(f"devices {text!r}: only emulated GPUs have shares of processors")
     machine = machine_for(specs, emulation)
-    return tuple(Place(machine, spec, index, by_share=by_share) for index, spec in meant)
+    with_host = any(part.strip().startswith("cpu") for part in text.split(","))
+    return tuple(
+        Place(
+            machine,
+            spec,
+            index,
+            tuple(specs),
+            by_share=by_share,
+            with_host=with_host and spec.kind != "cpu",
+        )
+        for index, spec in meant
+    )
 
 
 def load_models(
@@ -81,7 +94,7 @@ def loaded(
     name: str, path: Path, operators: int, place: Place, cache: Path | None, manifest: Path | None
 ) -> LiveModel:
     """As ``load_live_model``; its compiled versions, if any, answer as ONNX Runtime on a device."""
-    model = load_live_model(name, path, operators, place.spec, cache, manifest)
+    model = load_live_model(name, path, operators, place, cache, manifest)
     check_compiled(model, place)
     return model
 

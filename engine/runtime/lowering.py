@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from engine import _core
 from engine.cache.sealed_file import is_intact
@@ -15,11 +16,13 @@ from engine.dfg.graph import Graph
 from engine.errors import ExecutionError, one_line
 from engine.native import open_session
 from engine.profiling.devices import device_kind
+from engine.runtime.compiled_kernel import CompiledKernel
 from engine.runtime.folder_lock import files_in_use
 from engine.runtime.free_memory import release_free_memory
 from engine.runtime.laid_out import LEVEL, laid_out_file, laid_out_path, refuse
 from engine.runtime.segment_store import stored
 from engine.segmentation.plan import Plan, Segment
+from engine.segmentation.plan_part import PlanPart
 from engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
@@ -27,22 +30,46 @@ _log = logging.getLogger(__name__)
 _SMALL_ACTIVATIONS_BYTES = 4 << 20
 
 
-def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
+def lower(
+    graph: Graph,
+    plan: Plan,
+    machine: _core.Machine,
+    part: PlanPart | None = None,
+    compiled: Mapping[str, CompiledKernel] = MappingProxyType({}),
+    config: Mapping[str, str] | None = None,
+) -> _core.Plan:
     """Build the core's plan: one session a segment, one slot a tensor and memory.
+
+    Parameters
+    ----------
+    part : PlanPart, optional
+        Of the plan: its inputs are what it reads, its outputs what it makes. All of it without.
+    compiled : mapping of str to CompiledKernel
+        Segments that functions compute, by name.
+    config : mapping, optional
+        Entries of the sessions' configuration; by the size of the graph's tensors without.
 
     Raises
     ------
     ExecutionError
-        If ONNX Runtime refuses a segment; the message names it.
+        If ONNX Runtime refuses a segment, or a library cannot be used; the message names it.
     """
-    config = allocation(graph.summary.activations)
+    if config is None:
+        config = allocation(graph.summary.activations)
     graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     slots = _Slots(builder, graph, plan)
+    segments, copies = (
+        (plan.segments, plan.copies) if part is None else (part.segments, part.copies)
+    )
     with files_in_use(graph.folder):
-        for segment in sorted(plan.segments, key=lambda s: s.rank):
-            file = segment_file(graph, segment, whole=len(plan.segments) == 1)
+        for segment in sorted(segments, key=lambda s: s.rank):
+            kernel = compiled.get(segment.name)
             try:
+                if kernel is not None:
+                    _add_compiled(builder, slots, segment, kernel)
+                    continue
+                file = segment_file(graph, segment, whole=len(plan.segments) == 1)
                 _add(
                     builder,
                     slots,
@@ -53,7 +80,7 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
             except RuntimeError as error:
                 name = segment.name
                 raise ExecutionError(f"segment {name!r} cannot be prepared: {error}") from error
-    for copy in plan.copies:
+    for copy in copies:
         builder.add_copy(
             f"copy {copy.tensor}",
             copy.source,
@@ -62,17 +89,21 @@ def lower(graph: Graph, plan: Plan, machine: _core.Machine) -> _core.Plan:
             slots.read(copy.tensor, copy.target),
             rank=copy.rank,
         )
-    builder.set_inputs([slots.made(tensor.name) for tensor in graph.summary.inputs])
-    builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
+    if part is None:
+        builder.set_inputs([slots.made(tensor.name) for tensor in graph.summary.inputs])
+        builder.set_outputs([slots.read(name, 0) for name in computed_outputs(graph)])
+    else:
+        builder.set_inputs([slots.at(*resting) for resting in part.reads])
+        builder.set_outputs([slots.at(*resting) for resting in part.makes])
     release_free_memory()  # ONNX Runtime copies large weights for a moment
     native = builder.build()
-    _report_capture(plan, native)
+    _report_capture(segments, native)
     return native
 
 
-def _report_capture(plan: Plan, native: _core.Plan) -> None:
+def _report_capture(segments: Sequence[Segment], native: _core.Plan) -> None:
     """Say which segments the device failed to capture: they run, launched operator by operator."""
-    ranked = sorted(plan.segments, key=lambda s: s.rank)
+    ranked = sorted(segments, key=lambda s: s.rank)
     failed = [f"{ranked[node].name} ({why})" for node, why in sorted(native.uncaptured.items())]
     if failed:
         _log.warning(
@@ -158,6 +189,22 @@ def _add_session(
     )
 
 
+def _add_compiled(
+    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, kernel: CompiledKernel
+) -> None:
+    builder.add_compiled(
+        segment.name,
+        segment.device,
+        str(kernel.library),
+        kernel.symbol,
+        [slots.read(name, segment.device) for name in kernel.inputs],
+        [(slots.made(name), *slots.declared(name)) for name in kernel.outputs],
+        kernel.constants,
+        width=segment.width,
+        rank=segment.rank,
+    )
+
+
 def lay_out_plan(graph: Graph, plan: Plan) -> None:
     """Make the laid-out files of a plan's segments, for models that are made from now on."""
     graph = planned_graph(graph, plan)
@@ -205,6 +252,7 @@ class _Slots:
 
     def __init__(self, builder: _core.PlanBuilder, graph: Graph, plan: Plan) -> None:
         self._builder = builder
+        self._graph = graph
         self._memories = plan.memories
         self._copied = {(c.tensor, plan.memories[c.target]) for c in plan.copies}
         self._slots: dict[tuple[str, str], int] = {}
@@ -212,14 +260,23 @@ class _Slots:
 
     def made(self, name: str) -> int:
         """The slot where a tensor is produced; inputs start in the memory of device 0."""
-        return self._slot(name, self._home.get(name, self._memories[0]))
+        return self.at(name, self._home.get(name, self._memories[0]))
 
     def read(self, name: str, device: int) -> int:
         """The slot from which a device reads; metadata-only tensors are read where they are."""
         memory = self._memories[device]
-        return self._slot(name, memory) if (name, memory) in self._copied else self.made(name)
+        return self.at(name, memory) if (name, memory) in self._copied else self.made(name)
 
-    def _slot(self, name: str, memory: str) -> int:
+    def declared(self, name: str) -> tuple[int, list[int] | None]:
+        """Element type and shape, -1 where an extent is open; None if its rank may be another."""
+        index = self._graph.tensor_index[name]
+        tensor = self._graph.tensors[index]
+        if tensor.shape is None or index in self._graph.doubtful_ranks:
+            return tensor.elem_type, None
+        return tensor.elem_type, [d if isinstance(d, int) else -1 for d in tensor.shape]
+
+    def at(self, name: str, memory: str) -> int:
+        """The slot of a tensor in a memory."""
         key = (name, memory)
         if key not in self._slots:
             self._slots[key] = self._builder.add_value(f"{name}@{memory}")

@@ -53,7 +53,7 @@ def make_plan(
         devices=tuple(device.name for device in devices),
         memories=memories,
         segments=segments,
-        copies=_copies(graph, segments, memories),
+        copies=copies_of(graph, segments, memories),
         predicted=predicted,
         bound_ns=bound_ns,
     )
@@ -91,11 +91,12 @@ def _submission(graph: Graph, group: Group, service: ServiceTimes) -> dict[str, 
     return {"launch_ns": launch_ns, "not_captured": reason or "no captured time in the profile"}
 
 
-def _copies(
+def copies_of(
     graph: Graph, segments: tuple[Segment, ...], memories: tuple[str, ...]
 ) -> tuple[Copy, ...]:
-    """One copy per tensor and memory that needs it; inputs start and outputs end at device 0.
+    """One copy per tensor and memory that needs it, by rank.
 
+    Inputs start and outputs end at device 0.
     A metadata-only tensor is not copied: its readers look at its shape where it is.
     """
     made_on = {name: s.device for s in segments for name in s.outputs}

@@ -58,7 +58,7 @@ class Stage:
     ) -> None:
         self.devices: tuple[Place, ...] = places(devices, [lanes], emulation, by_share)
         self.models: list[LiveModel] = [
-            load_live_model(f"m{i}", saved(text, folder), n, self.devices[0].spec, folder / "cache")
+            load_live_model(f"m{i}", saved(text, folder), n, self.devices[0], folder / "cache")
             for i, (text, n) in enumerate(zip(texts, operators, strict=True))
         ]
         self.inputs: dict[int, dict[str, Any]] = {}

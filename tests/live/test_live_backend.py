@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from colocation.live_executor import Ended
 from colocation.service import Partition
 from colocation.work import Group
 from engine.errors import ConfigError
+from engine.live.parts import Cluster
 from engine.runtime.machines import EmulationParams
 
 DEVICES = ("cpu:2", "emulated:gpu:2")
@@ -39,6 +41,24 @@ def test_a_query_rests_between_pieces(tmp_path: Path, devices: str, cuts: tuple[
     stage.expect(*batch)
     assert stage.run(piece(other, cuts[-2], 4)) == ""
     stage.expect(*other)
+
+
+@pytest.mark.parametrize("cuts", [(0, 3), (0, 1, 3), (0, 2, 3), (0, 1, 2, 3)])
+def test_a_query_rests_between_groups_over_cpu_and_gpu(
+    tmp_path: Path, cuts: tuple[int, ...]
+) -> None:
+    stage = Stage(tmp_path, [CHAIN], [1], "cpu:1,emulated:gpu:2")
+    host, gpu = partial(Cluster, is_on_host=True), Cluster
+    stage.models[0].parts.groups = [
+        (gpu((0,)), host((1, 2))),
+        (gpu((3,)),),
+        (host((4,)), gpu((5,)), host((6,))),
+    ]
+    batch = [stage.query(0), stage.query(1)]
+    for start, end in pairwise(cuts):
+        assert stage.answers == {}
+        assert stage.run(piece(batch, start, end)) == ""
+    stage.expect(*batch)
 
 
 def test_queries_that_go_on_in_another_company_are_answered(tmp_path: Path) -> None:

@@ -43,12 +43,13 @@ def test_version_0_replaces_the_session_for_everybody(tmp_path: Path) -> None:
 def test_a_whole_model_may_be_cut_around_its_blocks(tmp_path: Path) -> None:
     """Tasks of the block are a group of their own; all groups at once run compiled, too."""
     served = Served(tmp_path, two_versions(tmp_path), groups=4)
-    groups = served.model.parts.groups
-    assert sorted(task for group in groups for task in group) == list(range(groups[-1][-1] + 1))
+    tasks = [task for cluster in served.model.parts.clusters for task in cluster.tasks]
+    assert tasks == list(range(len(served.model.graph.tasks)))
     compiled = served.model.parts.compiled
     assert compiled is not None
     (block,) = compiled.blocks
-    assert tuple(range(block.first, block.end)) in groups
+    own = tuple(range(block.first, block.end))
+    assert own in [cluster.tasks for cluster in served.model.parts.clusters]
     part = served.model.parts.part(0, 4, served.place, version=1)
     assert len(part.native.node_names) == 4
 

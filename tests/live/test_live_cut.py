@@ -17,17 +17,18 @@ from engine.pipeline.stages import read_model
 def test_best_of_all_cuts_of_a_small_model(tmp_path: Path) -> None:
     graph = read_model(saved(CHAIN, tmp_path), tmp_path / "cache")
     times = [1, 5, 2, 8, 3, 1, 4]
-    crossing = _crossing(graph)
+    order = range(7)
+    crossing = _crossing(graph, order)
 
     def cost(places: tuple[int, ...]) -> float:
         sums = [sum(times[a:b]) / (sum(times) / 3) for a, b in pairwise((0, *places, 7))]
         extra = sum(max(0, crossing[place] - 1) for place in places)
         return float(sum((s - 1) ** 2 for s in sums) + CROSSING_COST * extra)
 
-    found = cut(graph, times, 3)
+    found = cut(graph, order, times, 3)
     best = min(cost(places) for places in combinations(range(1, 7), 2))
-    assert cost(tuple(tasks[0] for tasks in found[1:])) == pytest.approx(best)
-    assert [task for tasks in found for task in tasks] == list(range(7))
+    assert cost(tuple(first for first, _ in found[1:])) == pytest.approx(best)
+    assert [found[0][0], *(end for _, end in found)] == [0, *(first for first, _ in found[1:]), 7]
 
 
 @pytest.mark.parametrize("groups", [8, 16])
@@ -35,14 +36,15 @@ def test_a_network_is_cut_between_its_blocks(tmp_path: Path, groups: int) -> Non
     path = tmp_path / "mobilenet.onnx"
     models.save(models.build("mobilenet_v2", image_size=32), path)
     graph = read_model(path, tmp_path / "cache")
-    found = cut(graph, [100] * len(graph.tasks), groups)
-    sizes = [len(tasks) for tasks in found]
+    order = range(len(graph.tasks))
+    found = cut(graph, order, [100] * len(order), groups)
+    sizes = [end - first for first, end in found]
     assert len(found) == groups
     assert max(sizes) <= 2 * len(graph.tasks) / groups
-    assert all(_crossing(graph)[tasks[0]] <= 2 for tasks in found[1:])
+    assert all(_crossing(graph, order)[first] <= 2 for first, _ in found[1:])
 
 
 def test_too_few_operators_are_named(tmp_path: Path) -> None:
     graph = read_model(saved(CHAIN, tmp_path), tmp_path / "cache")
     with pytest.raises(ConfigError, match="7 operators cannot be cut into 8"):
-        cut(graph, [1] * 7, 8)
+        cut(graph, range(7), [1] * 7, 8)
