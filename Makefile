@@ -47,7 +47,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub clean
+.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -128,6 +128,10 @@ bench-check: install  ## whether the ratios to the peers became worse than the s
 # Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
 gpu-check: install  ## all that only a GPU can show (docs/GPU.md)
 	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES)) $(if $(FIRST),--first)
+
+docs: $(STAMPS)/packages  ## the documentation as a site, in build/site; links are checked
+	$(PIP) install --quiet $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['docs'])")
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean:  ## removes what was built; .venv stays
 	rm -rf build
