@@ -40,15 +40,17 @@ CudaDevice::LaneChoice CudaDevice::choose_lane(const Task& task, const Partition
   std::optional<std::uint32_t> best, other;
   const std::uint32_t end_lane = partition.first_lane + partition.lanes;
   for (std::uint32_t lane = partition.first_lane; lane < end_lane; ++lane) {
-    if (!has_room(lane)) continue;
     const auto& queue = in_flight_[lane];
     const bool is_open = has(open, lane);
-    // The run's own chain goes on where it is: its stream is in order, no event is needed.
+    // The run's own chain goes on where it is: its stream is in order, no event is needed. Where
+    // that is full, it waits: no other lane would be sooner.
     if (is_open && !queue.empty() && queue.back().task.run == task.run) {
       const Plan& plan = task.run->plan();
       const auto successors = plan.successors(plan.node(queue.back().task.node));
-      if (std::ranges::find(successors, task.node) != successors.end()) return {lane};
+      if (std::ranges::find(successors, task.node) != successors.end())
+        return {has_room(lane) ? std::optional(lane) : std::nullopt};
     }
+    if (!has_room(lane)) continue;
     std::optional<std::uint32_t>& least = is_open ? best : other;
     if (!least || queue.size() < in_flight_[*least].size()) least = lane;
   }

@@ -90,7 +90,9 @@ TEST(queries_one_at_a_time_leave_each_segment_with_one_session) {
     const FakeCuda fake(static_cast<std::uint64_t>(lanes));
     const FakeOrt ort;
     {
-      MachineOwner machine(machine_of({cpu(1), lazy_gpu(lanes)}));
+      DeviceParams params = lazy_gpu(lanes);
+      params.cuda.queue_depth = 1;  // a chain waits where it is, however full that is
+      MachineOwner machine(machine_of({cpu(1), params}));
       const int wide = std::min(lanes, 5);
       const PlanPtr chain = sums(machine, 5, true, captured),
                     fan = sums(machine, wide, false, captured);
