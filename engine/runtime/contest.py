@@ -18,7 +18,7 @@ here the rounds double.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -167,17 +167,14 @@ class Contest:
         return [row[index] for row in self.rounds if index in row]
 
     def against(self, index: int, other: int) -> Interval:
-        """Time over the other's, from the rounds that both played."""
+        """Time over the other's, from the rounds that decide and that both played.
+
+        Of who dropped out before these, from all that both played.
+        """
         if index == other:
             return Interval(1.0, 1.0, 1.0, len(self.turns(index)))
-        return interval(
-            [
-                row[index].wall_ns / max(1, row[other].wall_ns)
-                for row in self._counted
-                if index in row and other in row
-            ],
-            self._params.confidence,
-        )
+        ratios = _ratios(self._counted, index, other) or _ratios(self.rounds, index, other)
+        return interval(ratios, self._params.confidence)
 
     def verdict(self, index: int, other: int) -> Verdict:
         """Whether a contender is faster than another."""
@@ -279,3 +276,11 @@ class Contest:
             undecided.sort(key=lambda i: self.against(i, best).median)
             lost.update(undecided[(len(undecided) + 1) // 2 :])
         self._active = [i for i in self._active if i not in lost]
+
+
+def _ratios(rounds: Sequence[Mapping[int, Turn]], index: int, other: int) -> list[float]:
+    return [
+        row[index].wall_ns / max(1, row[other].wall_ns)
+        for row in rounds
+        if index in row and other in row
+    ]

@@ -85,3 +85,12 @@ def test_where_there_is_nothing_to_fall_back_to_turns_decide_all_the_same() -> N
     assert contest.is_disturbed
     assert contest.winner == NARROW
     assert len(contest.rounds) == 3
+
+
+def test_who_dropped_out_before_the_quiet_rounds_is_known_by_those_it_played() -> None:
+    """Where no plan is given that would do, disturbed rounds let losers drop out."""
+    times = [[LONG], [LONG], [3 * LONG]]
+    contest = _played(times, [*[0.4] * 3, 0.0], None, rounds=9)
+    assert len(contest.turns(2)) < len(contest.rounds)
+    assert not contest.is_disturbed
+    assert contest.against(2, NARROW).median == pytest.approx(3)
