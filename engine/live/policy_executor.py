@@ -55,6 +55,11 @@ class PolicyExecutor:
         return "; ".join(self._service.lost.values())
 
     @property
+    def held(self) -> str:
+        """Not known under a policy."""
+        return ""
+
+    @property
     def failure(self) -> str:
         """Which devices were lost, and why, if none is left."""
         return self._service.failure

@@ -43,6 +43,11 @@ class ModelExecutor:
         return self.model.warning
 
     @property
+    def held(self) -> str:
+        """Which of its segments hold lanes."""
+        return self.model.held
+
+    @property
     def failure(self) -> str:
         """For which lost device every query fails, and why."""
         return self.model.failure

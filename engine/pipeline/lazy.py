@@ -145,6 +145,11 @@ class LazyExecutor:
         return "" if self._executor is None else self._executor.warning
 
     @property
+    def held(self) -> str:
+        """As of the model, once it is loaded."""
+        return "" if self._executor is None else self._executor.held
+
+    @property
     def failure(self) -> str:
         """As of the model, once it is loaded."""
         return "" if self._executor is None else self._executor.failure

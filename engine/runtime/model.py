@@ -111,8 +111,12 @@ class Model:
     def warning(self) -> str:
         """What queries go on without, and why: a lost device, lanes that are held; or empty."""
         lost = self._guard.warning if isinstance(self._guard, LossGuard) else ""
-        held = held_by([prepared.native for prepared in self._opened()])
-        return "; ".join(filter(None, (lost, held)))
+        return "; ".join(filter(None, (lost, self.held)))
+
+    @property
+    def held(self) -> str:
+        """Which segments hold lanes although their queries have ended; empty if none does."""
+        return held_by([prepared.native for prepared in self._opened()])
 
     @property
     def failure(self) -> str:

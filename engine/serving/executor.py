@@ -61,6 +61,11 @@ class Executor(Protocol):
         ...
 
     @property
+    def held(self) -> str:
+        """Of that, lanes that are held by what does not return; nothing else says it in the log."""
+        ...
+
+    @property
     def failure(self) -> str:
         """Why no query can be answered any more; empty as long as some can."""
         ...

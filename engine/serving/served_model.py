@@ -55,14 +55,16 @@ class ServedModel:
     @property
     def reason(self) -> str:
         """Why it is not ready; of one that is, what it goes on without."""
-        return self.notice if self._state is ModelState.READY else self._reason
+        if self._state is not ModelState.READY or self._loaded is None:
+            return self._reason
+        return self.failure or self._loaded[0].warning
 
     @property
     def notice(self) -> str:
-        """What its executor goes on without, or why it can answer nothing any more."""
+        """What is to be said of it that nobody has said: lanes are held, or it answers no more."""
         if self._state is not ModelState.READY or self._loaded is None:
             return ""
-        return self.failure or self._loaded[0].warning
+        return self.failure or self._loaded[0].held
 
     @property
     def failure(self) -> str:

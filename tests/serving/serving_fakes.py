@@ -29,6 +29,7 @@ class Function:
         self.closed = False
         self.queued_ns = 0
         self.warning = ""
+        self.held = ""
         self.failure = ""
 
     async def infer(self, inputs, outputs, deadline_ns, priority=0):
