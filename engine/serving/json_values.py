@@ -54,7 +54,8 @@ def encode_json(name: str, array: Array) -> list[Any]:
     if array.dtype.kind in "OSU":
         return [_text(name, value) for value in array.reshape(-1).tolist()]
     if array.dtype.kind not in "biu":
-        array = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN is one all the same
+            array = array.astype(np.float64)
         if not np.isfinite(array).all():
             raise InputError(f"output {name!r}: JSON has no infinity or NaN, ask for binary_data")
     values: list[Any] = array.reshape(-1).tolist()

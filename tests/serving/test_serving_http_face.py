@@ -315,6 +315,13 @@ def test_what_json_cannot_carry_must_be_asked_for_as_bytes(served, client, value
     np.testing.assert_array_equal(client.infer("identity", _vector(sent)).as_numpy("y"), sent)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_signalling_nan_is_refused_as_json_without_a_warning():
+    signalling = np.array([0x7F800001], np.uint32).view(np.float32)
+    with pytest.raises(InputError, match="ask for binary_data"):
+        encode_json("y", signalling)
+
+
 def test_a_models_strings_that_are_no_text_are_refused_as_json():
     with pytest.raises(InputError, match="not UTF-8"):
         encode_json("y", np.array(["a", "\udcff"], object))
