@@ -138,6 +138,9 @@ def expect_wide_sessions(sessions: int, width: int) -> None:
     Where these are many, they are opened on the shared pool and need not move there later.
     """
 
+def socket_pair() -> tuple[int, int]:
+    """Two connected sockets, for `Session.stand_in` and `WholeModel`; close them with os.close."""
+
 class Session:
     """
     One ONNX Runtime session outside any plan: profiling, reference, calibration.
@@ -229,6 +232,13 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
+    def stand_in(self, socket: int) -> None:
+        """
+        Answer the queries of another process, which has no session yet, until it has one.
+
+        Takes the socket over. `WholeModel` is its other end.
+        """
+
 class WholeModel:
     """
     A model that was opened before anything is known of it.
@@ -244,8 +254,18 @@ class WholeModel:
         level: str = "all",
         config: Mapping[str, str] = ...,
         when_read: Callable[[], object] | None = None,
+        stand_in: int = -1,
     ) -> None:
-        """Load and optimise a model's file, as `Session` does."""
+        """
+        Load and optimise a model's file, as `Session` does.
+
+        Parameters
+        ----------
+        stand_in
+            A socket to a process that is in `Session.stand_in` for the same model, opened the same
+            way; taken over. It answers the first queries. The model is opened here soon after, and
+            ``when_read`` is not called.
+        """
 
     @property
     def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:

@@ -40,6 +40,12 @@ class Scratch {
   T* data_;
 };
 
+std::vector<std::string> names_of(const std::vector<ort::ValueInfo>& infos) {
+  std::vector<std::string> names;
+  for (const ort::ValueInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
 class OrtKernel final : public Kernel {
  public:
   OrtKernel(const ort::SessionParams& params, const std::vector<std::string>& input_names,
@@ -101,12 +107,6 @@ class OrtKernel final : public Kernel {
       optional_.push_back(info.kind == "optional");
       plain_ = plain_ && info.kind == "tensor";
     }
-  }
-
-  static std::vector<std::string> names_of(const std::vector<ort::ValueInfo>& infos) {
-    std::vector<std::string> names;
-    for (const ort::ValueInfo& info : infos) names.push_back(info.name);
-    return names;
   }
 
   /// Names and values of the inputs that are there; returns how many.
@@ -259,7 +259,18 @@ WholeModel open_whole_model(const ort::SessionParams& params) {
   auto kernel = std::make_shared<const OrtKernel>(params);
   const std::string key = key_of(params, kernel->input_names(), kernel->output_names());
   if (!key.empty()) keep_kernel(key, kernel);
-  return {kernel, kernel->session()};
+  return {kernel, ort::declared_by(*kernel->session())};
+}
+
+WholeModel open_whole_model_later(ort::SessionParams params, int stand_in) {
+  params.when_read = {};  // the caller is long gone then
+  ort::StandIn other(stand_in);
+  ort::Declared declared = other.declared();
+  const auto kernel =
+      other.kernel([params]() { return std::make_shared<const OrtKernel>(params); });
+  const std::string key = key_of(params, names_of(declared.inputs), names_of(declared.outputs));
+  if (!key.empty()) keep_kernel(key, kernel);
+  return {kernel, std::move(declared)};
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "kernel.hpp"
+#include "ort_stand_in.hpp"
 
 namespace engine {
 
 namespace ort {
-class InferenceSession;
 class Plugin;
 struct SessionParams;
 }  // namespace ort
@@ -36,13 +36,17 @@ struct SessionParams;
 /// A model whose inputs and outputs are not known before it is open. Immutable.
 struct WholeModel {
   std::shared_ptr<const Kernel> kernel;
-  std::shared_ptr<const ort::InferenceSession> session;  ///< says what the model takes and gives
+  ort::Declared declared;
 };
 
 /// Opens a model's file on the CPU; as long as it lives, make_ort_kernel() with all of its inputs
 /// and outputs, in its order, the same width, level and config returns its kernel. Takes as long as
 /// the session takes to create; throws as make_ort_kernel() does.
 [[nodiscard]] WholeModel open_whole_model(const ort::SessionParams& params);
+
+/// The same at once, where another process has it open, which answers its first queries
+/// (ort_stand_in.hpp). Takes ownership of the socket; throws if that process has ended.
+[[nodiscard]] WholeModel open_whole_model_later(ort::SessionParams params, int stand_in);
 
 /// A token that ends runs at their next operator boundary.
 [[nodiscard]] std::unique_ptr<CancelToken> make_ort_cancel_token();

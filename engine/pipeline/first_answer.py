@@ -41,8 +41,8 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         return read_model(path, params.cache or cache_folder()).content
 
     try:
-        with harmless_at_first(path) as when_read:
-            unread = Unread(path, params.specs(), read, when_read)
+        with harmless_at_first(path, params.specs()[0].lanes) as opening:
+            unread = Unread(path, params.specs(), read, opening)
     except (RuntimeError, ValueError, MemoryError) as error:
         _log.info("%s is read before it answers: %s", path, one_line(error))
         return None

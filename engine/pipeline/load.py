@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import _core
 from engine.cache_folder import cache_folder
 from engine.dfg.file_hashes import hashes_in
 from engine.native import load_runtime
@@ -57,7 +58,7 @@ def load(
     """
     _require_path(path)
     beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
-    with _tried_ahead(Path(path).absolute(), options):
+    with _tried_ahead(Path(path).absolute(), devices, options):
         from engine.pipeline.loading import load_with, params_of
 
         return load_with(path, params_of(devices, policy, options), inputs, progress)
@@ -71,7 +72,9 @@ def _require_path(path: object) -> None:
     raise TypeError(f"load takes the path of an ONNX file, not {kind}{hint}")
 
 
-def _tried_ahead(path: Path, options: Mapping[str, Any]) -> AbstractContextManager[None]:
+def _tried_ahead(
+    path: Path, devices: str, options: Mapping[str, Any]
+) -> AbstractContextManager[None]:
     """Begin to try a file that looks new; where that is not needed after all, it is ended."""
     answers_first = options.get("tune", tune_by_default()) == "background"
     cache = Path(options.get("cache") or cache_folder())
@@ -79,4 +82,4 @@ def _tried_ahead(path: Path, options: Mapping[str, Any]) -> AbstractContextManag
         return nullcontext()
     from engine.trial.first_run import begun_ahead  # starts processes
 
-    return begun_ahead(path)
+    return begun_ahead(path, 0 if devices else _core.available_cores())

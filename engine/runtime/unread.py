@@ -17,6 +17,7 @@ from engine.dfg.summary import Summary
 from engine.profiling.devices import DeviceSpec
 from engine.runtime.lowering import allocation
 from engine.segmentation.plan import Plan, Segment
+from engine.trial.first_run import Opening
 from placement.timeline import Timeline
 
 _Info = tuple[str, str, int, list[int | str] | None]
@@ -38,8 +39,9 @@ class Unread:
         The first one, a CPU, runs it on all of its lanes.
     read : callable
         Reads the graph's content, for who looks at more than its summary.
-    when_read : callable, optional
-        Called when the file is read, before it is opened; what it raises ends that.
+    opening : Opening, optional
+        What is waited for when the file is read, before it is opened, or who answers the first
+        queries instead, so that it is opened after them.
 
     Raises
     ------
@@ -55,14 +57,16 @@ class Unread:
         path: Path,
         specs: Sequence[DeviceSpec],
         read: Callable[[], Content],
-        when_read: Callable[[], None] | None = None,
+        opening: Opening | None = None,
     ) -> None:
         cpu, folder = specs[0], path.parent
+        stand_in = None if opening is None else opening.stand_in
         self._session = _core.WholeModel(
             str(path),
             cpu.lanes,
             config=allocation(_summary([], []).activations),
-            when_read=when_read,
+            when_read=None if opening is None else opening.when_read,
+            stand_in=-1 if stand_in is None else stand_in,
         )
         inputs, outputs = self._session.input_info, self._session.output_info
         _check_plain(inputs, outputs, self._session.has_defaults)

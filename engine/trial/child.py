@@ -27,7 +27,7 @@ _LARGE_KB = 256 << 10
 """A process that has been larger is not kept for the next trial."""
 
 _NO_MORE = 3
-"""Exit status of a process that was not asked again."""
+"""Exit status of a process that was not asked again, or answered queries until none came."""
 
 
 def main() -> None:
@@ -43,28 +43,32 @@ def main() -> None:
     _try(_loaded(question["core"], question["library"]), question)
 
 
-def _serve(lifeline: int, core_path: str, library: str) -> None:
+def _serve(lifeline: int, core_path: str, library: str, socket: str) -> None:
     """Answer in a fork, one question after another, and say how each ended (servers.py).
 
-    Forking and what is then copied takes longer than most models' first runs.
+    Forking and what is then copied takes longer than most models' first runs. It ends when a fork
+    has crashed: who waits for that fork's answer to a query hears so when nobody holds the socket.
     """
     core = _loaded(core_path, library)
     code = 0
-    while code != _NO_MORE and (question := _next_question()) is not None:
+    while code == 0 and (question := _next_question()) is not None:
         child = os.fork()
         if child == 0:
             _end_with(lifeline)
-            _answer(core, question)
+            _answer(core, question, int(socket))
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code != _NO_MORE:
             _say_ended(code)
 
 
-def _answer(core: Any, question: dict[str, Any] | None) -> NoReturn:
+def _answer(core: Any, question: dict[str, Any] | None, socket: int) -> NoReturn:
     """In a fork: this question and those that follow, while the process is small."""
     while question is not None:
-        _try(core, question)
+        session = _try(core, question)
+        if session is not None and question["stands_in"]:
+            session.stand_in(socket)
+            break
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE_KB:
             os._exit(0)
         _say_ended(0)
@@ -97,7 +101,8 @@ def _loaded(core_path: str, library: str) -> Any:
     return core
 
 
-def _try(core: Any, question: dict[str, Any]) -> None:
+def _try(core: Any, question: dict[str, Any]) -> Any:
+    """The session, if it ran."""
     try:
         session = core.Session(
             question["model"], **question["session"], when_read=lambda: _say("read", "")
@@ -107,8 +112,10 @@ def _try(core: Any, question: dict[str, Any]) -> None:
         if values is not None:
             session.run(values)
         _say("ok", "")
+        return session
     except (RuntimeError, MemoryError) as error:
         _say("error", str(error))
+        return None
 
 
 def _say(step: str, text: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.cache.notes import read_note, write_note
@@ -66,13 +68,18 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
 
 
 @contextmanager
-def begun_ahead(path: Path) -> Iterator[None]:
+def begun_ahead(path: Path, width: int = 0) -> Iterator[None]:
     """Begin to try a file now that ``harmless_at_first`` asks for within, in the same thread.
 
     If nobody does, it is ended.
+
+    Parameters
+    ----------
+    width : int
+        Threads of a session on the CPU that the child stands in for; 0 for none.
     """
     SERVERS.start()  # while the file is looked at
-    trial, size = _begun(path)
+    trial, size = _begun(path, width)
     _thread.ahead = path, (trial, size)
     try:
         yield
@@ -81,18 +88,36 @@ def begun_ahead(path: Path) -> Iterator[None]:
         trial.end()
 
 
+@dataclass(frozen=True)
+class Opening:
+    """How a model is opened whose file is tried.
+
+    Parameters
+    ----------
+    when_read : callable
+        To be called between reading the file and opening the model: waits until the child has.
+    stand_in : int, optional
+        Instead: a socket to the child, which has run the model and goes on to answer queries
+        (``_core.WholeModel``). Whoever is given it closes it.
+    """
+
+    when_read: Callable[[], None]
+    stand_in: int | None = None
+
+
 @contextmanager
-def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
+def harmless_at_first(path: Path, width: int = 0) -> Iterator[Opening]:
     """The same of a file whose hash nobody has taken yet, around what opens it; nothing is kept.
 
     The block is one step behind the child: it is entered when that has read the file, and goes on
     beside the child's run. It must not run the model. What it raises is raised where the model is
-    harmless. Of a large graph it is entered when the child has ended: two would hold it.
+    harmless. Of a large graph it is entered when the child has ended: two would hold it. Where the
+    child stands in, it is entered when that has run the model.
 
-    Yields
-    ------
-    callable
-        To be called between reading the file and opening the model: waits until the child has.
+    Parameters
+    ----------
+    width : int
+        Threads of the session that is opened: one that was begun ahead stands in for the like.
 
     Raises
     ------
@@ -102,9 +127,16 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
     trial, size = _taken(path) or _begun(path)
     trial.limit(left_s() or 0)
     try:
+        stand_in = trial.stand_in() if trial.params.stands_in else None
+        if stand_in is not None:
+            if trial.params.width != width:
+                os.close(stand_in)
+                stand_in = None
+            yield Opening(_go_on, stand_in)
+            return
         if size.nodes + size.constants >= _LARGE_GRAPH:
             _refuse(path, trial.verdict())
-            yield lambda: None
+            yield Opening(_go_on)
             return
         if not trial.read():
             _refuse(path, trial.verdict())
@@ -115,7 +147,7 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
 
         failure = None
         try:
-            yield wait
+            yield Opening(wait)
         except Exception as error:  # of a model that is refused, the reason is the verdict
             failure = error
         _refuse(path, trial.verdict())
@@ -125,9 +157,15 @@ def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
         trial.end()
 
 
-def _begun(path: Path) -> _Begun:
+def _go_on() -> None:
+    """There is nothing to wait for."""
+
+
+def _begun(path: Path, width: int = 0) -> _Begun:
+    """A trial of a session so wide that then answers queries, or a quick one."""
     size = graph_size(path)
-    return ForkedTrial(path, _quick(size)), size
+    stands_in = width > 0 and size.nodes + size.constants < _LARGE_GRAPH
+    return ForkedTrial(path, _standing_in(width) if stands_in else _quick(size)), size
 
 
 def _taken(path: Path) -> _Begun | None:
@@ -144,6 +182,11 @@ def _tried(path: Path) -> Verdict:
         return trial.verdict()
     finally:
         trial.end()
+
+
+def _standing_in(width: int) -> TrialParams:
+    """Opened as the session that it stands in for: its bits are the same."""
+    return TrialParams(width=width, config=_ONE_RUN, stands_in=True)
 
 
 def _quick(size: GraphSize) -> TrialParams:

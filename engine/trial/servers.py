@@ -29,6 +29,7 @@ ENDED = re.compile(rb"^ended (-?[0-9]+)\n\Z", re.MULTILINE)
 
 READ_OR_ENDED = re.compile(rb'^\["read"|' + ENDED.pattern, re.MULTILINE)
 OPENED_OR_ENDED = re.compile(rb'^\["opened"|' + ENDED.pattern, re.MULTILINE)
+OK_OR_ENDED = re.compile(rb'^\["ok"|' + ENDED.pattern, re.MULTILINE)
 
 
 class ServerEndedError(Exception):
@@ -41,21 +42,24 @@ class Server:
     def __init__(self) -> None:
         self._said = b""
         held, self._lifeline = os.pipe()
+        self._socket, socket = _core.socket_pair()
         command = (sys.executable, "-I", "-S", str(_CHILD))
         try:
             self._process = subprocess.Popen(
-                [*command, str(held), _core.__file__, str(find_library())],
+                [*command, str(held), _core.__file__, str(find_library()), str(socket)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                pass_fds=(held,),
+                pass_fds=(held, socket),
                 process_group=0,
             )
         except BaseException:
             os.close(self._lifeline)
+            os.close(self._socket)
             raise
         finally:
             os.close(held)
+            os.close(socket)
 
     @property
     def is_alive(self) -> bool:
@@ -110,12 +114,19 @@ class Server:
             self._said += part
         return found
 
+    def take_socket(self) -> int:
+        """The socket to its trial that stands in (child.py); when it is closed, both end."""
+        socket, self._socket = self._socket, -1
+        return socket
+
     def end(self) -> None:
         """End it and the trial that it forked for."""
         if self.is_alive:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
         os.close(self._lifeline)
+        if self._socket >= 0:
+            os.close(self._socket)
 
 
 class Servers:
@@ -124,6 +135,7 @@ class Servers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[Server] = []
+        self._lent: list[Server] = []
 
     def start(self, count: int = 1) -> None:
         """Have so many load their library already: trials are coming."""
@@ -158,8 +170,21 @@ class Servers:
                 return
         server.end()
 
+    def lend(self, server: Server) -> int:
+        """Let the trial answer queries of a model that it has open, until its socket is closed.
+
+        Returns
+        -------
+        int
+            The socket, which is the caller's now.
+        """
+        with self._lock:
+            self._lent.append(server)
+        return server.take_socket()
+
     def _taken(self) -> Server | None:
         with self._lock:
+            self._forget_ended()
             while self._idle:
                 server = self._idle.pop()
                 if server.is_alive:
@@ -167,11 +192,16 @@ class Servers:
                 server.end()
         return None
 
+    def _forget_ended(self) -> None:
+        for server in [server for server in self._lent if not server.is_alive]:
+            self._lent.remove(server)
+            server.end()
+
     def end(self) -> None:
-        """End all that are idle."""
+        """End all that are idle or lent."""
         with self._lock:
-            idle, self._idle = self._idle, []
-        for server in idle:
+            ended, self._idle, self._lent = [*self._idle, *self._lent], [], []
+        for server in ended:
             server.end()
 
     def leave_behind(self) -> None:

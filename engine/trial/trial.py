@@ -24,6 +24,7 @@ from engine import _core
 from engine.native import find_library
 from engine.trial.servers import (
     ENDED,
+    OK_OR_ENDED,
     OPENED_OR_ENDED,
     READ_OR_ENDED,
     SERVERS,
@@ -96,6 +97,9 @@ class TrialParams:
         ONNX Runtime's session configuration entries.
     save : str
         Where to keep the model as ONNX Runtime has optimised it; empty for nowhere.
+    stands_in : bool
+        Whether the child goes on to answer queries, where the model's first run went well
+        (``ForkedTrial.stand_in``).
     """
 
     limit_s: float = 0.0
@@ -103,6 +107,7 @@ class TrialParams:
     level: str = "all"
     config: Mapping[str, str] = field(default_factory=dict)
     save: str = ""
+    stands_in: bool = False
 
 
 class ForkedTrial:
@@ -112,6 +117,7 @@ class ForkedTrial:
     """
 
     def __init__(self, model: Path, params: TrialParams) -> None:
+        self.params = params
         self.limit(params.limit_s)
         self._question = _question(model, None, params)
         self._server: Server | None = None
@@ -131,6 +137,18 @@ class ForkedTrial:
         """The same of opening the model."""
         return self._has_come_to(OPENED_OR_ENDED)
 
+    def stand_in(self) -> int | None:
+        """Wait until the model ran, and have the child answer queries: the socket for that.
+
+        None where it did not run, of which there is a verdict then. Of a trial that was made to
+        stand in.
+        """
+        if not self._has_come_to(OK_OR_ENDED):
+            return None
+        assert self._server is not None, "it has said so"
+        server, self._server = self._server, None
+        return SERVERS.lend(server)
+
     def _has_come_to(self, step: re.Pattern[bytes]) -> bool:
         if self._server is None:
             return False
@@ -146,7 +164,8 @@ class ForkedTrial:
         try:
             verdict, was_used = self._ended()
             if verdict.end is End.SIGNAL and was_used:  # by a model that may have spoilt it
-                self._server.begin(self._question)
+                self._server.end()
+                self._server = SERVERS.begun(self._question)
                 verdict, _ = self._ended()
             server, self._server = self._server, None
             SERVERS.give_back(server)
@@ -286,6 +305,7 @@ def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams
         "model": str(model),
         "session": session,
         "inputs": None if inputs is None else pickle.dumps(dict(inputs)),
+        "stands_in": params.stands_in,
     }
     return marshal.dumps(question)
 

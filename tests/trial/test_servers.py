@@ -46,12 +46,22 @@ def test_one_process_forks_for_all_trials(servers: Servers, harmless: Path, tmp_
     first = _idle(servers)
     status = Path(f"/proc/{first._process.pid}/status").read_text()
     assert "\nThreads:\t1\n" in status, "else its forks would not be sound"
-    fatal = tried(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"), TrialParams())
-    assert (fatal.end, fatal.opened) == (End.SIGNAL, True)
     (tmp_path / "ended 5").write_bytes(b"")
     assert tried(tmp_path / "ended 5", TrialParams()).end is End.ERROR
+    assert tried(large(tmp_path / "large.onnx"), TrialParams()).end is End.OK
     assert tried(harmless, TrialParams()).end is End.OK
     assert _idle(servers) is first
+
+
+def test_a_process_ends_with_a_fork_that_crashed(
+    servers: Servers, harmless: Path, tmp_path: Path
+) -> None:
+    assert tried(harmless, TrialParams()).end is End.OK
+    first = _idle(servers)
+    fatal = tried(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"), TrialParams())
+    assert (fatal.end, fatal.opened) == (End.SIGNAL, True)
+    assert tried(harmless, TrialParams()).end is End.OK
+    assert _idle(servers) is not first
 
 
 def test_a_server_that_ended_is_replaced(servers: Servers, harmless: Path) -> None:
@@ -93,13 +103,16 @@ def large(path: Path) -> Path:
 
 
 class Scripted(Server):
-    """Says what it was told to, a text for each question."""
+    """Says what it was told to."""
 
-    def __init__(self, *texts: bytes) -> None:
-        self._texts = list(texts)
+    def __init__(self, text: bytes) -> None:
+        self._text = text
 
     def begin(self, question: bytes) -> None:
-        self._said = self._texts.pop(0)
+        self._said = self._text
+
+    def end(self) -> None:
+        self._said = b""
 
     def hear(self, until: re.Pattern[bytes], end_s: float | None) -> re.Match[bytes]:
         found = until.search(self._said)
@@ -115,7 +128,8 @@ def test_a_model_pays_for_no_other_one(
     used, alone = b'["used", ""]\nended -11\n', b"ended -11\n"
     if then is End.OK:
         alone = b'["opened", ""]\n["ok", ""]\nended 0\n'
-    monkeypatch.setattr(servers, "_taken", lambda: Scripted(used, alone))
+    texts = iter((used, alone))
+    monkeypatch.setattr(servers, "_taken", lambda: Scripted(next(texts)))
     monkeypatch.setattr(servers, "give_back", lambda server: None)
     assert tried(harmless, TrialParams()).end is then
 
