@@ -18,6 +18,7 @@ from engine.errors import ConfigError, DeviceLostError, EngineError, one_line
 from engine.native import load_runtime
 from engine.pipeline.load_params import LoadParams
 from engine.pipeline.progress import ProgressCallback, no_progress
+from engine.runtime.free_memory import released_at_the_end
 from engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
@@ -54,10 +55,14 @@ def check_spelling(names: Iterable[str]) -> None:
 
 @contextmanager
 def many_loads(count: int, params: LoadParams) -> Iterator[None]:
-    """Load so many models: where that is many, their sessions share threads from the start."""
+    """Load so many models: where that is many, their sessions share threads from the start.
+
+    Memory that loads free is given back at the end.
+    """
     _core.expect_wide_sessions(count, params.specs()[0].lanes)
     try:
-        yield
+        with released_at_the_end():
+            yield
     finally:
         _core.expect_wide_sessions(0, 1)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 def release_free_memory() -> None:
@@ -14,8 +16,41 @@ def release_free_memory() -> None:
     for as long as the process lives. Other C libraries have no such call and need none.
     """
     trim = _trim()
-    if trim is not None:
+    if trim is not None and not _BATCHES.are_open:
         trim(0)
+
+
+@contextmanager
+def released_at_the_end() -> Iterator[None]:
+    """Do that once for all that is loaded within: what one load frees, the next one takes.
+
+    To give pages back and to have them zeroed anew took longer than to open the sessions.
+    """
+    _BATCHES.add(1)
+    try:
+        yield
+    finally:
+        _BATCHES.add(-1)
+        release_free_memory()
+
+
+class _Batches:
+    """How many such blocks are open. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+
+    @property
+    def are_open(self) -> bool:
+        return self._open > 0
+
+    def add(self, count: int) -> None:
+        with self._lock:
+            self._open += count
+
+
+_BATCHES = _Batches()
 
 
 @functools.cache
