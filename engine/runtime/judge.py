@@ -113,7 +113,9 @@ class Judge:
         self._is_due = judgement.provisional
         self._queue: list[Plan] = []
         self._trial: Trial | None = None
+        self._resting: tuple[Trial, int] | None = None
         self._trial_began_ns = 0
+        self._density = 1.0
         self._looked_ns = clock()
         self._patience_ns = self._params.patience_ns
         self._rests_until_ns = 0
@@ -121,38 +123,43 @@ class Judge:
 
     def step(self, model: Judged) -> None:
         """Do what is due: about once a second, and when ``ended`` was called."""
-        if self._trial is None or self._may_open(model):
+        trial = self._trial
+        if trial is None:
             self._begin(model)
             return
-        self._trial.collect()
+        trial.collect()
         is_late = self._clock() - self._trial_began_ns > self._params.longest_ns
-        if self._trial.is_over or is_late:
-            trial, self._trial = self._trial, None
-            model.end_trial()
-            if trial.runner_up is None:
-                self._looked(trial, model)
-            else:
-                self._tried(trial, model)
-
-    def _may_open(self, model: Judged) -> bool:
-        """Whether queries were counted for long enough to open the next runner-up's sessions."""
-        assert self._trial is not None, "it goes on"
-        if self._trial.runner_up is not None or not self._queue:
-            return False
-        return self.share.affords(self._params.opening_ns if model.is_answering else 0)
+        if not (trial.is_over or trial.is_resting or is_late):
+            return
+        self._trial = None
+        model.end_trial()
+        if trial.runner_up is None:
+            self._looked(trial, model)
+        elif trial.is_resting and not is_late:
+            self._resting, self._looked_ns = (trial, self._trial_began_ns), self._clock()
+        else:
+            self._tried(trial, model)
 
     def _begin(self, model: Judged) -> None:
-        """Try the next runner-up, count queries until it can be afforded, or look at some."""
-        runner_up, look = None, self._params.look
-        if self._queue:
-            is_due = self._trial is not None and self._may_open(model)
-            runner_up = self._opened(model, self._queue.pop(0)) if is_due else None
-            look = _ALL
-        elif self._clock() - self._looked_ns < self._params.look_every_ns:
+        """Go on with a trial, begin the next one, or look at some queries."""
+        if self._resting is not None and self._resting[0].may_go_on:
+            (trial, began_ns), self._resting = self._resting, None
+            if model.go_on(trial):
+                self._trial, self._trial_began_ns = trial, began_ns
             return
-        self._trial_began_ns = self._clock()
-        self._watch = self._new_watch() if runner_up else self._watch
-        self._trial = model.try_beside(runner_up, self.share, self._ended, look)
+        if self._resting is None and self._queue and self._may_open(model):
+            runner_up = self._opened(model, self._queue.pop(0))
+            if runner_up is not None:
+                self._trial_began_ns, self._watch = self._clock(), self._new_watch()
+                self._trial = model.try_beside(runner_up, self.share, self._ended, _ALL)
+            return
+        if self._clock() - self._looked_ns >= self._params.look_every_ns:
+            self._trial_began_ns = self._clock()
+            self._trial = model.try_beside(None, self.share, self._ended, self._params.look)
+
+    def _may_open(self, model: Judged) -> bool:
+        """Whether there were queries enough to open the next runner-up's sessions beside them."""
+        return self.share.affords(self._params.opening_ns if model.is_answering else 0)
 
     def _opened(self, model: Judged, plan: Plan) -> Prepared | None:
         """Its sessions; what they took of a core is charged where queries went on beside it."""
@@ -171,8 +178,9 @@ class Judge:
         """Whether what was seen is reason to try the runners-up."""
         now_ns = self._clock()
         seen = self._watch.lately(self._looked_ns)
+        self._count_since_last(trial, now_ns)
         self._looked_ns = now_ns
-        if self._queue or not trial.plan_ns:
+        if self._queue or self._resting is not None or not trial.plan_ns:
             return
         ratio = trial.plan_ns / max(1, self._reference_ns)
         is_quieter = self._reference.share - seen.share > self._params.quieter
@@ -183,6 +191,16 @@ class Judge:
             self._is_due, self._changed = False, False
             self._queue = self._runners_up(model)
             self._rest(trial.plan_ns, seen)
+
+    def _count_since_last(self, look: Trial, now_ns: int) -> None:
+        """Queries between two looks were as dense as in the one with fewer of them.
+
+        To count each of them would take a third of one of 30 µs.
+        """
+        density = min(1.0, look.queries_ns / max(1, now_ns - self._trial_began_ns))
+        between_ns = max(0, self._trial_began_ns - self._looked_ns)
+        self.share.earn(round(min(density, self._density) * between_ns))
+        self._density = density
 
     def _runners_up(self, model: Judged) -> list[Plan]:
         """Plans that may take over here and now."""

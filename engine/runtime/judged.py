@@ -37,6 +37,9 @@ class Judged(Protocol):
     ) -> Trial:
         """Begin a trial."""
 
+    def go_on(self, trial: Trial) -> bool:
+        """Go on with a trial that rested; False where another plan answers now."""
+
     def end_trial(self) -> None:
         """Go on without."""
 

@@ -281,6 +281,14 @@ class Model:
         self._trial = Trial(self._prepared, runner_up, self._busy, share, ended, look=look)
         return self._trial
 
+    def go_on(self, trial: Trial) -> bool:
+        """Go on with a trial that rested; False where its plan does not answer any more."""
+        with self._swap:
+            if trial.plan.native is not self._prepared.native:
+                return False
+            self._trial = trial
+            return True
+
     def end_trial(self) -> None:
         """Have its plan answer all of its queries again."""
         self._trial = None

@@ -71,7 +71,11 @@ class PairedTurns:
         self._size = self._turn_size(own_ns)
         if self._plan_begins and len(self._own) < self._size:
             return False
-        return not self.is_over and affords(round(self._excess * own_ns * self._size))
+        return not self.is_over and affords(self.next_turn_ns(own_ns))
+
+    def next_turn_ns(self, own_ns: int) -> int:
+        """What the runner-up's next turn will probably lose; nothing within one."""
+        return 0 if self._other else round(self._excess * own_ns * self._turn_size(own_ns))
 
     def note(self, took_ns: int, *, of_runner_up: bool) -> None:
         """A query that nothing overlapped was answered."""

@@ -1,8 +1,10 @@
 """A runner-up answers some of a model's queries beside the plan, to see which is faster now.
 
 Only queries that nothing overlaps go to the runner-up, and only these count. What its queries took
-longer than the plan's is charged to a share of the queries' time (share.py), which ends the trial's
-turns for a while where it is used up. Without a runner-up a trial only notes what queries take.
+longer than the plan's is charged to a share of the queries' time (share.py), and so is what the
+trial itself takes of each query, a third of one of 30 µs. Where the share is used up the trial's
+turns end for a while; where taking part costs more than the share, the trial rests: nobody should
+ask it until it can be afforded. Without a runner-up a trial only notes what queries take.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from engine.runtime.busy_plan import BusyPlan
 from engine.runtime.intervals import Interval, Verdict, median
 from engine.runtime.paired_turns import PairedTurns, PairParams
 from engine.runtime.prepared import Prepared
-from engine.runtime.share import Share
+from engine.runtime.share import REGRET, Share
 
 _REMEMBERED = 33
 """Queries of each plan whose median is its time now."""
@@ -61,7 +63,8 @@ class Trial:
     Attributes
     ----------
     queries_ns, lost_ns : int
-        Time of all queries meanwhile, and of it what the runner-up's took longer than the plan's.
+        Time of all queries meanwhile, and of it what the runner-up's took longer than the plan's
+        and what the trial took.
     """
 
     def __init__(
@@ -89,11 +92,13 @@ class Trial:
         self._own: deque[int] = deque(maxlen=_REMEMBERED)
         self._others: deque[int] = deque(maxlen=_REMEMBERED)
         self._noted = 0
+        self._own_ns = 0
         self.queries_ns = 0
         self.lost_ns = 0
 
     def begin(self) -> Ask:
         """Begin a query."""
+        came_ns = self._clock()
         with self._lock:
             self._collect()
             overlapping = None if self._busy is None else self._busy.now()
@@ -104,6 +109,7 @@ class Trial:
             chosen = (self.runner_up if of_runner_up else overlapping) or self.plan
             ask = Ask(chosen, of_runner_up, is_alone, self._clock())
             self._open.append(ask)
+            self._take(ask.began_ns - came_ns)
             return ask
 
     @contextmanager
@@ -132,8 +138,9 @@ class Trial:
             self._open.remove(ask)
             self._note(ask, now_ns - ask.began_ns if took_ns is None else took_ns)
             self._collect()
-            is_over = self.is_over
-        if is_over:
+            self._take(self._clock() - now_ns)
+            ends = self.is_over or self.is_resting
+        if ends:
             self._ended()
 
     def failed(self, ask: Ask) -> None:
@@ -151,6 +158,18 @@ class Trial:
     def is_over(self) -> bool:
         """Whether there is nothing more to be learnt."""
         return self._noted >= self._look if self.runner_up is None else self._turns.is_over
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether it should not be asked now: it waits for its share, and that costs too much."""
+        if self.runner_up is None or self._own_ns <= REGRET * self.queries_ns:
+            return False
+        return not self.is_over and not self.may_go_on
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether its next turn can be afforded."""
+        return self._share.affords(self._turns.next_turn_ns(_median(self._own)))
 
     @property
     def ratio(self) -> Interval | None:
@@ -200,6 +219,10 @@ class Trial:
         self._noted += 1
         if self.runner_up is not None:
             self._turns.note(took_ns, of_runner_up=ask.of_runner_up)
+
+    def _take(self, own_ns: int) -> None:
+        self._own_ns += own_ns
+        self._charge(own_ns)
 
     def _charge(self, lost_ns: int) -> None:
         self.lost_ns += lost_ns

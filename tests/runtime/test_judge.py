@@ -64,6 +64,10 @@ class World:
         self.trial = Trial(own, runner_up, None, share, ended, look=look, clock=self.clock)
         return self.trial
 
+    def go_on(self, trial: Trial) -> bool:
+        self.trial = trial
+        return True
+
     def end_trial(self) -> None:
         self.trial = None
 
@@ -94,6 +98,18 @@ class World:
                 stepped_ns, self.is_due = self.clock.now_ns, False
                 judge.step(self)
             self.query()
+
+
+class Costly(Clock):
+    """A look at it takes time."""
+
+    def __init__(self, look_ns: int) -> None:
+        super().__init__()
+        self._look_ns = look_ns
+
+    def __call__(self) -> int:
+        self.now_ns += self._look_ns
+        return self.now_ns
 
 
 def _judgement(taken: float, measured_ns: int, *runners_up: Plan) -> Judgement:
@@ -198,7 +214,32 @@ def test_trials_that_change_nothing_grow_rare(narrow: Plan, wide: Plan) -> None:
     assert 3 <= len(world.opened) <= 9
 
 
-def test_short_queries_all_count_until_a_trial_can_be_afforded(
+@pytest.mark.parametrize("times_slower", [1.02, 1.5])
+def test_taking_part_in_trials_is_charged(
+    narrow: Plan, wide: Plan, monkeypatch: pytest.MonkeyPatch, times_slower: float
+) -> None:
+    """Of queries of 30 µs that routing makes a third slower; all are counted here."""
+    plain_ns, own_ns = 30_000, 2_500
+    monkeypatch.setitem(QUIET_NS, "whole x2", plain_ns)
+    monkeypatch.setitem(QUIET_NS, "whole x1", round(plain_ns * times_slower))
+    world = World(wide, clock=Costly(own_ns))
+    judge = _judge(world, _judgement(0.4, 2 * plain_ns, narrow))
+    queries = 0
+    ask = world.query
+
+    def counted() -> None:
+        nonlocal queries
+        queries += 1
+        ask()
+
+    monkeypatch.setattr(world, "query", counted)
+    world.serve(judge, 6)
+    assert world.opened
+    assert judge.judgement.trials, "one was decided"
+    assert world.clock.now_ns <= 1.01 * queries * plain_ns
+
+
+def test_queries_between_looks_count_until_a_trial_can_be_afforded(
     narrow: Plan, wide: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(QUIET_NS, "whole x1", MS)
