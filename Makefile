@@ -35,7 +35,7 @@ export REQUIREMENTS
 
 # The typing stub of the native module, formatted as the rest.
 define STUB
-	$(BIN)/python -m nanobind.stubgen -q -p engine/core/stub_patterns.txt -m engine._core -o $(1)
+	$(BIN)/python -m nanobind.stubgen -q -p engine/core/stub_patterns.txt -m surplus.engine._core -o $(1)
 	$(BIN)/ruff check --quiet --config pyproject.toml --select I,UP,D200 --fix --unsafe-fixes $(1)
 	$(BIN)/ruff format --quiet --config pyproject.toml $(1)
 endef

@@ -18,7 +18,7 @@ from bench import result_file
 from bench.abacus_runs import FIGURES, abacus, figures, perfect, scenario_files
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import PolicySpec, policy_spec, read_scenario
+from surplus.colocation import PolicySpec, policy_spec, read_scenario
 
 SECONDS, SEEDS, LOAD = 20.0, (1,), 100.0
 BASELINES = ("fcfs", "fcfs_expired", "fcfs_rounds", "sjf", "sjf_expired", "sjf_rounds", "clockwork")

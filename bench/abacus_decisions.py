@@ -16,12 +16,12 @@ from functools import partial
 from bench import result_file
 from bench.abacus_models import FOLDER, FOUR
 from bench.resumable import Row
-from colocation.abacus.search import Candidate, GroupSearch
-from colocation.overlap.latency_model import load_latency_model
-from colocation.predictors.overlap import Overlap
-from colocation.profiles.affine import Affine
-from colocation.query import Query
-from colocation.service import Service
+from surplus.colocation.abacus.search import Candidate, GroupSearch
+from surplus.colocation.overlap.latency_model import load_latency_model
+from surplus.colocation.predictors.overlap import Overlap
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.query import Query
+from surplus.colocation.service import Service
 
 REPEATS = 2000
 NS_PER_US = 1_000

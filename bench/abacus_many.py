@@ -16,7 +16,7 @@ from bench import result_file
 from bench.abacus_runs import abacus, figures, perfect, scenario_files
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import policy_spec, read_scenario
+from surplus.colocation import policy_spec, read_scenario
 
 SECONDS, SEEDS = 20.0, (1, 2, 3, 4, 5)
 LOADS = ("50", "100")

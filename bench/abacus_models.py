@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from colocation.overlap.group_times import load_group_times
-from colocation.overlap.training.fit_times import fit_times
-from colocation.overlap.training.instances import instance_groups, samples_of
-from colocation.overlap.training.samples import Samples, read_samples
-from colocation.overlap.training.trainer import TRAINERS
-from engine.atomic_file import write_atomic
+from surplus.colocation.overlap.group_times import load_group_times
+from surplus.colocation.overlap.training.fit_times import fit_times
+from surplus.colocation.overlap.training.instances import instance_groups, samples_of
+from surplus.colocation.overlap.training.samples import Samples, read_samples
+from surplus.colocation.overlap.training.trainer import TRAINERS
+from surplus.engine.atomic_file import write_atomic
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "abacus_models"
 MODELS = ("resnet50", "resnet101", "resnet152", "inception_v3", "vgg16", "vgg19", "bert")

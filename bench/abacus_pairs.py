@@ -18,7 +18,7 @@ from bench.abacus_bars import PERFECT, bars, by_policy
 from bench.abacus_runs import Figures, abacus, figures, perfect, scenario_files
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import PolicySpec, policy_spec, read_scenario
+from surplus.colocation import PolicySpec, policy_spec, read_scenario
 
 SECONDS = 30.0
 SEEDS = (1, 2, 3, 4, 5)

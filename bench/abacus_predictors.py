@@ -20,8 +20,8 @@ from bench import result_file
 from bench.abacus_models import MODELS, SEED, SHARE, four_samples
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation.overlap.training.samples import Samples, read_samples
-from colocation.overlap.training.trainer import TRAINERS, mean_error
+from surplus.colocation.overlap.training.samples import Samples, read_samples
+from surplus.colocation.overlap.training.trainer import TRAINERS, mean_error
 
 KINDS = ("linear", "svm", "mlp")
 MEAN, MEDIAN, ALL, FOUR = "mean of the pairs", "median of the pairs", "all pairs", "up to four"

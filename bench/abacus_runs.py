@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.abacus_models import FOLDER
-from colocation import PolicySpec, Scenario, check_run, policy_spec, simulate, summarise
-from colocation.arrivals.steady import Poisson
-from colocation.clock import NS_PER_S
+from surplus.colocation import PolicySpec, Scenario, check_run, policy_spec, simulate, summarise
+from surplus.colocation.arrivals.steady import Poisson
+from surplus.colocation.clock import NS_PER_S
 
 FIGURES = ("p99_of_target", "violations", "served_per_s", "goodput_per_s", "offered_per_s")
 

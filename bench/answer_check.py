@@ -1,6 +1,6 @@
 """``python -m bench.answer_check``: how much of a load goes to comparing plans' answers.
 
-Each load is a process of its own with an empty cache, from ``engine.load`` with ``tune="now"`` to
+Each load is a process of its own with an empty cache, from ``surplus.load`` with ``tune="now"`` to
 the model. Within it the calls are timed that compare a plan with the whole model in one session.
 """
 
@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import models
 from bench.fresh_load import load_figures
+from surplus import models
 
 _TIME = """
-import engine.pipeline.making
-from engine.pipeline.answer_check import AnswerCheck
+import surplus.engine.pipeline.making
+from surplus.engine.pipeline.answer_check import AnswerCheck
 spent, accepts = [], AnswerCheck.accepts
 def timed(check, model):
     begin = time.perf_counter_ns()

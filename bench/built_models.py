@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import models
+from surplus import models
 
 FOLDER = Path(__file__).parent.parent / "build" / "models"
 

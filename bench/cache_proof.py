@@ -1,6 +1,6 @@
 """``python -m bench.cache_proof``: what proving the cache's files adds to a warm load.
 
-Each load is a process of its own, from ``engine.load`` to the first answer, in turns: with
+Each load is a process of its own, from ``surplus.load`` to the first answer, in turns: with
 the proof, without it, and with it where nothing was noted yet, as after a start of the machine.
 """
 
@@ -12,13 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import models
 from bench.fresh_load import load_figures
+from surplus import models
 
 _IMPORTS = """
-import engine.pipeline.opening, engine.dfg.known_graph as known
-import engine.runtime.laid_out as laid_out, engine.runtime.lowering as lowering
-import engine.runtime.segment_store as store
+import surplus.engine.pipeline.opening, surplus.engine.dfg.known_graph as known
+import surplus.engine.runtime.laid_out as laid_out, surplus.engine.runtime.lowering as lowering
+import surplus.engine.runtime.segment_store as store
 """
 _UNPROVEN = """
 for module in (known, laid_out, lowering, store):

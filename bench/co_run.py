@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-import engine
+import surplus
 from bench import peer, result_file
 from bench.built_models import FOLDER, built
 from bench.timing import SETTLE_S
-from loadgen.arrivals import poisson
-from loadgen.client import Client
-from loadgen.clients.in_process import InProcessClient
-from loadgen.clock import MonotonicClock
-from loadgen.open_loop import OpenLoopParams, run_open_loop
-from loadgen.params import LoadParams
-from loadgen.record import Recorder
-from loadgen.stats import summarise
+from surplus.loadgen.arrivals import poisson
+from surplus.loadgen.client import Client
+from surplus.loadgen.clients.in_process import InProcessClient
+from surplus.loadgen.clock import MonotonicClock
+from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder
+from surplus.loadgen.stats import summarise
 
 PAIRS = (("resnet50", "squeezenet"), ("ssd", "dlrm"))
 SHARE = 0.4
@@ -44,7 +44,7 @@ SLICE_MS = 2.0
 class EngineClient:
     """Queries of one model on the engine, all of them on the event loop."""
 
-    model: engine.Model
+    model: surplus.Model
     inputs: Mapping[str, Any]
     priority: int
 
@@ -92,7 +92,7 @@ def one_slice(clients: Sequence[Client], rates: Sequence[float], seed: int) -> l
     return found
 
 
-def capacity_per_s(model: engine.Model, inputs: Mapping[str, Any]) -> float:
+def capacity_per_s(model: surplus.Model, inputs: Mapping[str, Any]) -> float:
     """Queries a second of one model alone, one after another."""
     model.run(inputs)
     times = []
@@ -108,7 +108,7 @@ def row(heavy: str, tiny: str) -> dict[str, object]:
     cores = len(os.sched_getaffinity(0))
     built_ones = [built(name) for name in (heavy, tiny)]
     loaded = [
-        engine.load(path, cache=FOLDER / "cache", slice_ms=SLICE_MS) for path, _ in built_ones
+        surplus.load(path, cache=FOLDER / "cache", slice_ms=SLICE_MS) for path, _ in built_ones
     ]
     feeds = [inputs for _, inputs in built_ones]
     rates = [SHARE * capacity_per_s(m, f) for m, f in zip(loaded, feeds, strict=True)]

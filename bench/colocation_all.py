@@ -20,11 +20,11 @@ from typing import Any
 from bench import result_file
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import Scenario, policy_names, read_scenario
-from colocation.capacity import BOUND
-from colocation.clairvoyant import scenario_bound
-from colocation.clock import NS_PER_S
-from colocation.comparison import check_targets, compare_able
+from surplus.colocation import Scenario, policy_names, read_scenario
+from surplus.colocation.capacity import BOUND
+from surplus.colocation.clairvoyant import scenario_bound
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.comparison import check_targets, compare_able
 
 CONFIGS = Path(__file__).parent / "configs" / "colocation"
 QUERIES = 3000

@@ -25,17 +25,25 @@ import numpy as np
 from bench import result_file
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import Run, Setting, check_run, policy_names, policy_spec, simulate, summarise
-from colocation.arrivals.bursty import Bursty
-from colocation.arrivals.steady import Poisson
-from colocation.change import Change, ChangeKind
-from colocation.clock import NS_PER_S
-from colocation.interference.pairwise import Pairwise
-from colocation.noise import NOISES
-from colocation.profiles.affine import Affine
-from colocation.reorganiser import ReorganisationParams
-from colocation.scenario import Scenario, Tenant
-from colocation.service import Device, Service
+from surplus.colocation import (
+    Run,
+    Setting,
+    check_run,
+    policy_names,
+    policy_spec,
+    simulate,
+    summarise,
+)
+from surplus.colocation.arrivals.bursty import Bursty
+from surplus.colocation.arrivals.steady import Poisson
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.noise import NOISES
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.scenario import Scenario, Tenant
+from surplus.colocation.service import Device, Service
 
 QUERIES = 1_100_000
 OF_A_RUN = 100_000

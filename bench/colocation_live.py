@@ -37,18 +37,18 @@ from bench.budget import add_budget, fill_within
 from bench.bystanders import Bystanders
 from bench.pace import WINDOW_NS, pace_of
 from bench.resumable import Key, Row, Table
-from colocation import Scenario, compare, policy_names, read_scenario
-from colocation.comparison import Compared
-from colocation.live_file import read_to_measure
-from colocation.load import Load
-from colocation.policies import PolicySpec
-from colocation.simulator import Run, Setting, simulate
-from colocation.starvation import longest_waits_ns
-from colocation.truth import HostedTruth, Pace, PacedTruth
-from engine.errors import ConfigError
-from engine.live.backend import EngineBackend
-from engine.live.measure import MeasureParams, query_times_ns
-from engine.live.replay import backend_of, compare_live, measure_scenario
+from surplus.colocation import Scenario, compare, policy_names, read_scenario
+from surplus.colocation.comparison import Compared
+from surplus.colocation.live_file import read_to_measure
+from surplus.colocation.load import Load
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.simulator import Run, Setting, simulate
+from surplus.colocation.starvation import longest_waits_ns
+from surplus.colocation.truth import HostedTruth, Pace, PacedTruth
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.measure import MeasureParams, query_times_ns
+from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "live"
 CACHE = Path(__file__).parent.parent / "build" / "models" / "cache"

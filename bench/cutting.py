@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import parse_devices
-from engine.runtime.lowering import lay_out_plan
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.service import ServiceTimes
-from placement import Device, Problem, Task, Tensor
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement import Device, Problem, Task, Tensor
 
 
 def cut_plan(graph: Graph, bounds: Sequence[int]) -> Plan:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import result_file
-from colocation import Summary, compare, read_scenario
+from surplus.colocation import Summary, compare, read_scenario
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "dstack"
 SCENARIOS = ("c2", "c3", "c4", "c7", "saturated", "cluster")

@@ -11,10 +11,10 @@ from typing import Any
 
 from bench import result_file
 from bench.dstack_saturated import saturated_utilisation
-from colocation.dstack.kernel_ideal import KernelChain, ideal_schedule
-from colocation.dstack.kernel_model import KernelModel
-from colocation.dstack.knee import knee_by_derivative
-from colocation.dstack.session_plan import Runner, plan_session
+from surplus.colocation.dstack.kernel_ideal import KernelChain, ideal_schedule
+from surplus.colocation.dstack.kernel_model import KernelModel
+from surplus.colocation.dstack.knee import knee_by_derivative
+from surplus.colocation.dstack.session_plan import Runner, plan_session
 
 MS = 1_000_000
 SLOTS_PER_MS = 10

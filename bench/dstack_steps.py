@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import result_file
-from colocation import Run, compare, read_scenario
-from colocation.clock import NS_PER_S
-from colocation.load import Load
-from colocation.query import Outcome
+from surplus.colocation import Run, compare, read_scenario
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.load import Load
+from surplus.colocation.query import Outcome
 
 SCENARIO = Path(__file__).parent / "configs" / "colocation" / "dstack" / "fig11b.toml"
 SEEDS = (1, 2, 3, 4, 5)

@@ -5,7 +5,7 @@ The case of the paper in miniature: width that ONNX Runtime leaves unused.
 
 from __future__ import annotations
 
-import engine
+import surplus
 from bench import peer, result_file
 from bench.built_models import FOLDER, built
 from bench.timing import interleaved
@@ -21,7 +21,7 @@ VARIANTS = (
 def row(parameters: dict[str, object]) -> dict[str, object]:
     """Measure one variant."""
     path, inputs = built("fork_join", branches=80, depth=6, **parameters)
-    model = engine.load(path, devices="cpu:2", cache=FOLDER / "cache", tune_s=TUNE_S)
+    model = surplus.load(path, devices="cpu:2", cache=FOLDER / "cache", tune_s=TUNE_S)
     contenders = {"engine": lambda: model.run(inputs), **peer.runners(path, inputs, peer.ALL)}
     times = interleaved(contenders, rounds=60)
     best = max(

@@ -8,8 +8,8 @@ import sys  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-import engine  # noqa: E402
+import surplus  # noqa: E402
 
-model = engine.load(sys.argv[1], cache=sys.argv[2])
+model = surplus.load(sys.argv[1], cache=sys.argv[2])
 model.run(dict(np.load(sys.argv[1].replace(".onnx", ".npz"))))
 print(time.perf_counter_ns() - began_ns)

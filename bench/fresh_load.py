@@ -8,12 +8,12 @@ from pathlib import Path
 
 _LOAD = """
 import sys, time
-import engine, models
+import surplus, models
 path, cache, name = sys.argv[1:]
 inputs = dict(models.example_inputs(name))
 {prepare}
 before = time.perf_counter_ns()
-model = engine.load(path, "cpu:2", cache=cache, tune="now", inputs=inputs)
+model = surplus.load(path, "cpu:2", cache=cache, tune="now", inputs=inputs)
 loaded = time.perf_counter_ns()
 {report}
 """

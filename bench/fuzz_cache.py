@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import engine.pipeline.load as loading
-import engine.pipeline.making  # noqa: F401 (once, not in every child)
-import models
+import surplus.engine.pipeline.load as loading
+import surplus.engine.pipeline.making  # noqa: F401 (once, not in every child)
+from surplus import models
 
 _OPTIONS: dict[str, Any] = {"devices": "cpu:1", "selection_ns": 0, "finalists": 1}
 _LIMIT_S = 60

@@ -16,12 +16,12 @@ import numpy as np
 
 from bench import result_file
 from bench.resumable import Row, Table, fill
-from colocation import Scenario, policy_spec, read_scenario, simulate, summarise
-from colocation.arrivals.steady import Poisson
-from colocation.clock import NS_PER_S
-from colocation.noise import NOISES
-from colocation.planner import PLANNERS
-from colocation.policies import PolicySpec
+from surplus.colocation import Scenario, policy_spec, read_scenario, simulate, summarise
+from surplus.colocation.arrivals.steady import Poisson
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.noise import NOISES
+from surplus.colocation.planner import PLANNERS
+from surplus.colocation.policies import PolicySpec
 
 FOLDER = Path(__file__).parent / "configs/colocation/gpulet"
 SCENARIOS = ("scen1", "scen2", "scen3", "scen4", "scen5", "game", "traffic")

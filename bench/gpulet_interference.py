@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import result_file
-from colocation import read_scenario
-from colocation.gpulets.belief import LinearParams
-from colocation.interference.contention import Contention
+from surplus.colocation import read_scenario
+from surplus.colocation.gpulets.belief import LinearParams
+from surplus.colocation.interference.contention import Contention
 
 MODELS = Path(__file__).parent / "configs/colocation/gpulet/models.toml"
 CHOSEN = ("goo", "le", "res", "ssd", "vgg")

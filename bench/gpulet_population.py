@@ -20,8 +20,8 @@ import numpy as np
 
 from bench import result_file
 from bench.resumable import Row, Table, fill
-from colocation import read_scenario
-from colocation.planner import PLANNERS, Demand
+from surplus.colocation import read_scenario
+from surplus.colocation.planner import PLANNERS, Demand
 
 MODELS = Path(__file__).parent / "configs/colocation/gpulet/models.toml"
 RATES_PER_S = (0.0, 100.0, 200.0)

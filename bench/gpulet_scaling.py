@@ -17,14 +17,22 @@ import numpy as np
 
 from bench import result_file
 from bench.resumable import Row, Table, fill
-from colocation import Run, Scenario, check_run, policy_spec, read_scenario, simulate, summarise
-from colocation.arrivals.diurnal import Diurnal
-from colocation.arrivals.steady import Poisson
-from colocation.change import Change, ChangeKind
-from colocation.clock import NS_PER_S
-from colocation.metrics import Summary
-from colocation.reorganiser import ReorganisationParams
-from colocation.service import Device
+from surplus.colocation import (
+    Run,
+    Scenario,
+    check_run,
+    policy_spec,
+    read_scenario,
+    simulate,
+    summarise,
+)
+from surplus.colocation.arrivals.diurnal import Diurnal
+from surplus.colocation.arrivals.steady import Poisson
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.metrics import Summary
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.service import Device
 
 SCEN3 = Path(__file__).parent / "configs/colocation/gpulet/scen3.toml"
 GPUS = 8

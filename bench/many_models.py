@@ -22,12 +22,12 @@ from onnx import helper, numpy_helper
 
 from bench import result_file
 from bench.built_models import FOLDER
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.profiling.devices import available_cores
-from engine.runtime.machines import machine_for
-from engine.runtime.memory import MappedFiles, ProcessMemory, thread_count
-from engine.runtime.model import Model
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.profiling.devices import available_cores
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.memory import MappedFiles, ProcessMemory, thread_count
+from surplus.engine.runtime.model import Model
 
 MIB = 2**20
 MODELS = 1000

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import models
 from bench import result_file
 from bench.resumable import Key, Row, Table, fill
+from surplus import models
 
 ALL = "all"
 

@@ -16,7 +16,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
-import engine
+import surplus
 from bench import peer
 from bench.built_models import FOLDER, built
 from bench.model_table import ALL, add_options, run_table
@@ -39,7 +39,7 @@ def row(
     """Measure one model for about ``budget_s`` seconds, after tuning it."""
     cores = len(os.sched_getaffinity(0))
     path, inputs = built(name)
-    model = engine.load(path, devices=f"cpu:{cores}", cache=FOLDER / "cache", tune_s=tune_s)
+    model = surplus.load(path, devices=f"cpu:{cores}", cache=FOLDER / "cache", tune_s=tune_s)
     soon_ns = _median_ns(lambda: model.run(inputs))
     wide = len(model.plan.segments) >= _WIDE_PLANS
     settings = peer.ALL if wide else peer.BOTH

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-import engine
+import surplus
 from bench import peer, result_file
 from bench.built_models import FOLDER
 from bench.timing import interleaved
@@ -140,7 +140,7 @@ def rows(name: str) -> list[dict[str, object]]:
     path = FOLDER / f"not_tensors-{model.graph.name}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, path)
-    loaded = engine.load(path, devices="cpu:1", cache=FOLDER / "cache", tune="now")
+    loaded = surplus.load(path, devices="cpu:1", cache=FOLDER / "cache", tune="now")
     return [_row(name, path, loaded, queries(count), count) for count in ROWS]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from bench import result_file
 from bench.resumable import Key, Row, Table, fill
-from milp import SolveParams, solve
-from placement import Problem, validate
-from placement.random_graphs import DetectorParams, MachineParams, detector, inception
+from surplus.milp import SolveParams, solve
+from surplus.placement import Problem, validate
+from surplus.placement.random_graphs import DetectorParams, MachineParams, detector, inception
 
 TIME_LIMIT_S = 60.0
 SOLVERS = "cpsat,highs"

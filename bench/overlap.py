@@ -10,7 +10,7 @@ import statistics
 import time
 
 from bench import result_file
-from engine import _core
+from surplus.engine import _core
 
 BRANCHES_MS = ((20, 20), (10, 20), (20, 10))
 REPEATS = 15

@@ -7,13 +7,13 @@ from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
-from colocation import Scenario
-from colocation.clock import NS_PER_S
-from colocation.query import Query
-from colocation.record import NEVER_NS, Record
-from colocation.simulator import Run
-from colocation.truth import Pace
-from colocation.work import Group, Piece
+from surplus.colocation import Scenario
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.query import Query
+from surplus.colocation.record import NEVER_NS, Record
+from surplus.colocation.simulator import Run
+from surplus.colocation.truth import Pace
+from surplus.colocation.work import Group, Piece
 
 WINDOW_NS = NS_PER_S
 

@@ -23,19 +23,19 @@ from typing import Any
 
 import onnx
 
-import engine
+import surplus
 from bench import peer, result_file
 from bench.budget import add_budget, fill_within
 from bench.built_models import built
 from bench.resumable import Key, Row, Table
 from bench.timing import Times, interleaved
-from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.judgement import Judgement, Outcome
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
+from surplus.engine.pipeline.example_inputs import example_inputs
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.judgement import Judgement, Outcome
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 MODELS = ("densenet121", "shufflenet", "squeezenet", "inception_v1", "resnet50", "bert_base")
@@ -83,7 +83,7 @@ def subject(name: str) -> tuple[Path, dict[str, Any] | None]:
 def loaded(name: str, cache: Path) -> tuple[Model, dict[str, Any]]:
     """The model and inputs for it."""
     path, inputs = subject(name)
-    model = engine.load(path, devices=_devices(), cache=cache, inputs=inputs, tune="now")
+    model = surplus.load(path, devices=_devices(), cache=cache, inputs=inputs, tune="now")
     if inputs is None:
         inputs = example_inputs(read_model(path, cache), path)
     return model, inputs

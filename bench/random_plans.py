@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 from random import Random
 
-from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.pipeline.stages import Costs
-from engine.profiling.devices import DeviceSpec
-from engine.segmentation.clusters import clusters
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.packing import pack
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.segmenter import per_task
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.widths import choose_widths
-from placement import problem as p
-from placement.placement import Placement
+from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.segmentation.clusters import clusters
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.packing import pack
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.widths import choose_widths
+from surplus.placement import problem as p
+from surplus.placement.placement import Placement
 
 DEVICES = (
     "cpu:2",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.columns import text, to_columns, to_rows
-from engine.atomic_file import write_atomic
-from engine.native import load_runtime
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.native import load_runtime
 
 RESULTS = Path(__file__).parent / "results"
 LONG_BYTES = 8192

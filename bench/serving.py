@@ -16,14 +16,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import engine
+import surplus
 from bench import result_file
 from bench.built_models import FOLDER, built
-from loadgen.clock import MonotonicClock
-from loadgen.closed_loop import ClosedLoopParams
-from loadgen.params import LoadParams
-from loadgen.stats import summarise
-from loadgen.threaded_loop import run_threaded_loop
+from surplus.loadgen.clock import MonotonicClock
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.stats import summarise
+from surplus.loadgen.threaded_loop import run_threaded_loop
 
 BIN = Path(sys.executable).parent
 SECONDS = 4
@@ -31,7 +31,7 @@ SECONDS = 4
 
 def in_process(path: Path, inputs: dict[str, Any], users: int) -> float:
     """Queries a second of direct calls."""
-    model = engine.load(path, cache=FOLDER / "cache")
+    model = surplus.load(path, cache=FOLDER / "cache")
     load = LoadParams(min_duration_ns=SECONDS * 1_000_000_000)
     records = run_threaded_loop(
         lambda _: model.run(inputs), ClosedLoopParams(load, users=users), MonotonicClock()

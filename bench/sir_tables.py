@@ -10,12 +10,12 @@ import dataclasses
 
 from bench import result_file
 from bench.built_models import FOLDER, built
-from engine.cli.placement_tables import common_rows, cost_rows, move_rows
-from engine.pipeline.stages import example_inputs, measure, read_model
-from engine.profiling.costs import problem_of
-from engine.profiling.devices import parse_devices
-from placement import SimulatorParams, make_policy, placement_table
-from placement.table import common_table
+from surplus.engine.cli.placement_tables import common_rows, cost_rows, move_rows
+from surplus.engine.pipeline.stages import example_inputs, measure, read_model
+from surplus.engine.profiling.costs import problem_of
+from surplus.engine.profiling.devices import parse_devices
+from surplus.placement import SimulatorParams, make_policy, placement_table
+from surplus.placement.table import common_table
 
 POLICIES = ("single", "qd_all", "qd", "sd", "comm_sd", "comm_sd_best", "heft")
 PAPER_MS = {"single": 69.94, "qd_all": 213.46, "qd": 80.6, "sd": 83.6, "comm_sd": 63.3}

@@ -24,17 +24,17 @@ def _onnxruntime() -> Load:
 
 
 def _default() -> Load:
-    """``engine.load`` as a new user has it; bench/__init__.py asks for plans at once."""
-    import engine
+    """``surplus.load`` as a new user has it; bench/__init__.py asks for plans at once."""
+    import surplus
 
-    return lambda path, cache: engine.load(path, cache=cache, tune="background")
+    return lambda path, cache: surplus.load(path, cache=cache, tune="background")
 
 
 def _planned() -> Load:
     """The same, until a plan was chosen by measurement."""
-    import engine
+    import surplus
 
-    return lambda path, cache: engine.load(path, cache=cache, tune="now")
+    return lambda path, cache: surplus.load(path, cache=cache, tune="now")
 
 
 LOADS: Mapping[str, Callable[[], Load]] = MappingProxyType(

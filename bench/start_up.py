@@ -30,8 +30,8 @@ _OURS = Path(__file__).with_name("first_answer.py")
 _IMPORTS = {
     "numpy ms": "import numpy",
     "onnxruntime ms": "import onnxruntime",
-    "engine ms": "import numpy, engine.pipeline.load",
-    "library ms": "from engine.native import load_runtime; load_runtime()",
+    "engine ms": "import numpy, surplus.engine.pipeline.load",
+    "library ms": "from surplus.engine.native import load_runtime; load_runtime()",
 }
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import engine
+import surplus
 from bench import peer
 from bench.built_models import FOLDER, built
 from bench.model_table import add_options, run_table
@@ -49,7 +49,7 @@ class Slice:
     latency_ns: list[int]
 
 
-def engine_slice(model: engine.Model, inputs: Mapping[str, Any], seconds: float) -> Slice:
+def engine_slice(model: surplus.Model, inputs: Mapping[str, Any], seconds: float) -> Slice:
     """Keep ``IN_FLIGHT`` submitted queries; one thread submits and collects."""
     flying: deque[tuple[int, Any]] = deque()
     latency_ns: list[int] = []
@@ -93,7 +93,7 @@ def sessions_slice(runners: Sequence[Callable[[], object]], seconds: float) -> S
 
 
 def contenders(
-    path: Path, inputs: Mapping[str, Any], model: engine.Model, cores: int
+    path: Path, inputs: Mapping[str, Any], model: surplus.Model, cores: int
 ) -> dict[str, Callable[[float], Slice]]:
     """The engine and the ways to run sessions side by side."""
     one = peer.runners(path, inputs, (peer.Setting(1),))[peer.Setting(1).name]
@@ -111,7 +111,7 @@ def row(name: str, budget_s: float = BUDGET_S) -> dict[str, object]:
     """Measure one model for about ``budget_s`` seconds."""
     cores = len(os.sched_getaffinity(0))
     path, inputs = built(name)
-    model = engine.load(path, f"cpu:{cores}", cache=FOLDER / "cache", same_bits=False)
+    model = surplus.load(path, f"cpu:{cores}", cache=FOLDER / "cache", same_bits=False)
     start = time.perf_counter()
     for _ in range(2):
         model.run(inputs)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-import engine
+import surplus
 from bench import result_file
 from bench.built_models import FOLDER, built
 from bench.timing import interleaved
-from engine.values import to_value
+from surplus.engine.values import to_value
 
 NAMES = ("lenet", "fork_join", "random_dag", "dlrm", "mobilenet_v2", "inception_v3")
 BUDGET_NS = 7_000_000_000
@@ -17,7 +17,9 @@ BUDGET_NS = 7_000_000_000
 def row(name: str) -> dict[str, object]:
     """Measure one model: the core's part, and ``Model.run`` as a whole."""
     path, inputs = built(name)
-    model = engine.load(path, devices=f"cpu:{len(os.sched_getaffinity(0))}", cache=FOLDER / "cache")
+    model = surplus.load(
+        path, devices=f"cpu:{len(os.sched_getaffinity(0))}", cache=FOLDER / "cache"
+    )
     values = [to_value(inputs[spec.name], spec.elem_type) for spec in model.inputs]
     times = interleaved(
         {

@@ -21,12 +21,12 @@ import numpy as np
 from bench import result_file
 from bench.budget import add_budget, fill_within
 from bench.resumable import Key, Row, Table
-from colocation import Run, Scenario, compare, read_scenario
-from colocation.capacity import CapacityParams, capacity_of, scaled
-from colocation.capacity_search import SearchParams
-from colocation.clock import NS_PER_MS, NS_PER_S
-from colocation.query import Outcome
-from colocation.record import NEVER_NS
+from surplus.colocation import Run, Scenario, compare, read_scenario
+from surplus.colocation.capacity import CapacityParams, capacity_of, scaled
+from surplus.colocation.capacity_search import SearchParams
+from surplus.colocation.clock import NS_PER_MS, NS_PER_S
+from surplus.colocation.query import Outcome
+from surplus.colocation.record import NEVER_NS
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "veltair"
 SCENARIOS = ("resnet50", "medium", "heavy", "mix", "light")

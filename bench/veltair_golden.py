@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import result_file
-from colocation.veltair.core_needs import layer_needs, layer_targets_ns, model_need
-from colocation.veltair.layer_blocks import LayerBlock, form_blocks, mean_cores, thresholds
-from colocation.veltair.layer_profile import LayerProfile, read_layer_profile
-from colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation.veltair.core_needs import layer_needs, layer_targets_ns, model_need
+from surplus.colocation.veltair.layer_blocks import LayerBlock, form_blocks, mean_cores, thresholds
+from surplus.colocation.veltair.layer_profile import LayerProfile, read_layer_profile
+from surplus.colocation.veltair.resnet50 import resnet50_operations
 
 MS = 1_000_000
 CORES = tuple(range(8, 65, 8))

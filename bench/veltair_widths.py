@@ -21,16 +21,16 @@ from itertools import count
 from typing import Any
 
 from bench import result_file
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.veltair.versions import VersionChoice, pruned
-from colocation.work import Group, piece_of
-from engine.errors import ExecutionError
-from engine.live.backend import EngineBackend
-from engine.live.host_pressure import PressureSource, ProxyFit, fit_proxy, pressure_source
-from engine.live.live_model import load_live_model
-from engine.live.setting_up import model_file, places, replay_backend
-from engine.native import load_runtime
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.veltair.versions import VersionChoice, pruned
+from surplus.colocation.work import Group, piece_of
+from surplus.engine.errors import ExecutionError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.host_pressure import PressureSource, ProxyFit, fit_proxy, pressure_source
+from surplus.engine.live.live_model import load_live_model
+from surplus.engine.live.setting_up import model_file, places, replay_backend
+from surplus.engine.native import load_runtime
 
 LOADS = (0.0, 0.25, 0.5, 1.0)
 WARM_UP = 5

@@ -4,25 +4,25 @@
 the package fills its registries.
 """
 
-from colocation import arrivals as arrivals
-from colocation import dispatchers as dispatchers
-from colocation import interference as interference
-from colocation import planners as planners
-from colocation import predictors as predictors
-from colocation import profiles as profiles
-from colocation.comparison import Compared as Compared
-from colocation.comparison import compare as compare
-from colocation.controller import PolicyError as PolicyError
-from colocation.metrics import Summary as Summary
-from colocation.metrics import Tally as Tally
-from colocation.metrics import summarise as summarise
-from colocation.policies import PolicySpec as PolicySpec
-from colocation.policies import policy_names as policy_names
-from colocation.policies import policy_spec as policy_spec
-from colocation.scenario import Scenario as Scenario
-from colocation.scenario_file import read_scenario as read_scenario
-from colocation.simulator import Run as Run
-from colocation.simulator import Setting as Setting
-from colocation.simulator import simulate as simulate
-from colocation.validate import check_run as check_run
-from colocation.validate import validate_run as validate_run
+from surplus.colocation import arrivals as arrivals
+from surplus.colocation import dispatchers as dispatchers
+from surplus.colocation import interference as interference
+from surplus.colocation import planners as planners
+from surplus.colocation import predictors as predictors
+from surplus.colocation import profiles as profiles
+from surplus.colocation.comparison import Compared as Compared
+from surplus.colocation.comparison import compare as compare
+from surplus.colocation.controller import PolicyError as PolicyError
+from surplus.colocation.metrics import Summary as Summary
+from surplus.colocation.metrics import Tally as Tally
+from surplus.colocation.metrics import summarise as summarise
+from surplus.colocation.policies import PolicySpec as PolicySpec
+from surplus.colocation.policies import policy_names as policy_names
+from surplus.colocation.policies import policy_spec as policy_spec
+from surplus.colocation.scenario import Scenario as Scenario
+from surplus.colocation.scenario_file import read_scenario as read_scenario
+from surplus.colocation.simulator import Run as Run
+from surplus.colocation.simulator import Setting as Setting
+from surplus.colocation.simulator import simulate as simulate
+from surplus.colocation.validate import check_run as check_run
+from surplus.colocation.validate import validate_run as validate_run

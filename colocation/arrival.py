@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from colocation.registry import Registry
+from surplus.colocation.registry import Registry
 
 Times = npt.NDArray[np.int64]
 

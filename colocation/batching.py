@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.deployment import Assignment
-from colocation.dispatcher import Context
-from colocation.query import Query
-from colocation.state import State, Waiting
-from colocation.work import piece_of
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.deployment import Assignment
+from surplus.colocation.dispatcher import Context
+from surplus.colocation.query import Query
+from surplus.colocation.state import State, Waiting
+from surplus.colocation.work import piece_of
 
 
 class Batches:

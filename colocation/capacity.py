@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from colocation.capacity_search import Found, Probe, SearchParams, search_capacity
-from colocation.clairvoyant import scenario_bound
-from colocation.comparison import check_targets, compare
-from colocation.scenario import Scenario
+from surplus.colocation.capacity_search import Found, Probe, SearchParams, search_capacity
+from surplus.colocation.clairvoyant import scenario_bound
+from surplus.colocation.comparison import check_targets, compare
+from surplus.colocation.scenario import Scenario
 
 BOUND = "clairvoyant bound"
 """Stands for a policy: the load above which no policy can hold the target."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from colocation.change import Change, ChangeKind
-from colocation.clock import NS_PER_MS, NS_PER_S
-from colocation.reorganiser import ReorganisationParams
-from colocation.toml_table import Table
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.clock import NS_PER_MS, NS_PER_S
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.toml_table import Table
 
 Changes = tuple[tuple[int, Change], ...]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from colocation.clock import NS_PER_MS
-from colocation.load import Load
-from colocation.metrics import Summary, summarise
-from colocation.policies import PolicySpec, policy_spec, with_options
-from colocation.scenario import Scenario
-from colocation.simulator import Run, Setting, simulate
-from colocation.validate import check_run
+from surplus.colocation.clock import NS_PER_MS
+from surplus.colocation.load import Load
+from surplus.colocation.metrics import Summary, summarise
+from surplus.colocation.policies import PolicySpec, policy_spec, with_options
+from surplus.colocation.scenario import Scenario
+from surplus.colocation.simulator import Run, Setting, simulate
+from surplus.colocation.validate import check_run
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from colocation.change import Change, ChangeKind
-from colocation.decision import Decision, Drop, Resize, Start
-from colocation.deployment import Deployment
-from colocation.dispatcher import Dispatcher
-from colocation.event import Event, EventKind
-from colocation.executor import Executor, ResizingExecutor
-from colocation.query import Outcome, Query
-from colocation.record import Record
-from colocation.reorganiser import Reorganiser
-from colocation.service import WHOLE_PPM, Service
-from colocation.stage import Stage
-from colocation.state import Queue, State
-from colocation.work import Group, Piece
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.decision import Decision, Drop, Resize, Start
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.dispatcher import Dispatcher
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.executor import Executor, ResizingExecutor
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.record import Record
+from surplus.colocation.reorganiser import Reorganiser
+from surplus.colocation.service import WHOLE_PPM, Service
+from surplus.colocation.stage import Stage
+from surplus.colocation.state import Queue, State
+from surplus.colocation.work import Group, Piece
 
 
 class PolicyError(RuntimeError):

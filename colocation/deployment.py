@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from colocation.service import Device, Partition, Service
+from surplus.colocation.service import Device, Partition, Service
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from colocation.decision import Decision
-from colocation.event import Event
-from colocation.predictor import Predictor
-from colocation.registry import Registry
-from colocation.service import Device, Service
-from colocation.state import State
+from surplus.colocation.decision import Decision
+from surplus.colocation.event import Event
+from surplus.colocation.predictor import Predictor
+from surplus.colocation.registry import Registry
+from surplus.colocation.service import Device, Service
+from surplus.colocation.state import State
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from colocation.change import Change
-from colocation.query import Query
-from colocation.work import Group
+from surplus.colocation.change import Change
+from surplus.colocation.query import Query
+from surplus.colocation.work import Group
 
 
 class EventKind(IntEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from colocation.event import Event
-from colocation.service import Partition
-from colocation.work import Group
+from surplus.colocation.event import Event
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group
 
 
 class Executor(Protocol):

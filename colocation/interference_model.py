@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from colocation.registry import Registry
-from colocation.work import Group
+from surplus.colocation.registry import Registry
+from surplus.colocation.work import Group
 
 UNIT_PPM = 1_000_000
 """Full speed."""

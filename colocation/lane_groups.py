@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from colocation.interference_model import UNIT_PPM
-from colocation.work import Piece
+from surplus.colocation.interference_model import UNIT_PPM
+from surplus.colocation.work import Piece
 
 Alone = Callable[[Piece, int], int]
 """Piece, number of lanes -> its time on them with the other lanes idle, in ns."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colocation import lane_groups
-from colocation.interference_model import Interference
-from colocation.truth import Truth
-from colocation.work import Group, Piece
+from surplus.colocation import lane_groups
+from surplus.colocation.interference_model import Interference
+from surplus.colocation.truth import Truth
+from surplus.colocation.work import Group, Piece
 
 
 class LanesTruth:

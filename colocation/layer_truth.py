@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from colocation.draws import stream_of, uniform
-from colocation.noise import Noise
-from colocation.profile import LayeredProfile, Profile
-from colocation.service import Service
-from colocation.truth import ProfileTruth
-from colocation.veltair.layer_profile import LayerProfile
-from colocation.work import Group, Piece
+from surplus.colocation.draws import stream_of, uniform
+from surplus.colocation.noise import Noise
+from surplus.colocation.profile import LayeredProfile, Profile
+from surplus.colocation.service import Service
+from surplus.colocation.truth import ProfileTruth
+from surplus.colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.work import Group, Piece
 
 
 class LayerTruth:

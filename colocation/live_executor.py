@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from colocation.clock import Clock
-from colocation.event import Event, EventKind
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group
+from surplus.colocation.clock import Clock
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group
 
 _log = logging.getLogger(__name__)
 

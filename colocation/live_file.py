@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from colocation.scenario import LiveSettings
-from colocation.service import Device, Service
-from colocation.toml_table import Table, read_table
+from surplus.colocation.scenario import LiveSettings
+from surplus.colocation.service import Device, Service
+from surplus.colocation.toml_table import Table, read_table
 
 
 @dataclass(frozen=True)

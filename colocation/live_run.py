@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from colocation.clock import Clock, WallClock
-from colocation.controller import Controller
-from colocation.live_executor import Backend, LiveExecutor
-from colocation.policies import PolicySpec
-from colocation.policy_setup import set_up
-from colocation.record import Record
-from colocation.reorganiser import Reorganiser
-from colocation.simulator import Run, Setting
+from surplus.colocation.clock import Clock, WallClock
+from surplus.colocation.controller import Controller
+from surplus.colocation.live_executor import Backend, LiveExecutor
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.policy_setup import set_up
+from surplus.colocation.record import Record
+from surplus.colocation.reorganiser import Reorganiser
+from surplus.colocation.simulator import Run, Setting
 
 
 def serve_live(

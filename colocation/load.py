@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from colocation.query import Query
+from surplus.colocation.query import Query
 
 Column = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from colocation.typed_options import check_options
+from surplus.colocation.typed_options import check_options
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from colocation.clock import NS_PER_S
-from colocation.load import Load
-from colocation.query import Outcome
-from colocation.record import NEVER_NS
-from colocation.service import Service
-from colocation.simulator import Run
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.load import Load
+from surplus.colocation.query import Outcome
+from surplus.colocation.record import NEVER_NS
+from surplus.colocation.service import Service
+from surplus.colocation.simulator import Run
 
 _NAMES = {outcome: outcome.name.lower() for outcome in Outcome}
 

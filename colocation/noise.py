@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import exp, log, log1p, sqrt
 from statistics import NormalDist
 
-from colocation.profile import checked_deviation
-from colocation.registry import Registry
+from surplus.colocation.profile import checked_deviation
+from surplus.colocation.registry import Registry
 
 Noise = Callable[[float, float], float]
 """Draw (0 < u < 1) and relative standard deviation of the profile -> factor > 0."""

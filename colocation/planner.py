@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from colocation.deployment import Deployment
-from colocation.profile import Profile
-from colocation.registry import Registry
-from colocation.service import Device, Service
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.profile import Profile
+from surplus.colocation.registry import Registry
+from surplus.colocation.service import Device, Service
 
 
 @dataclass(frozen=True)

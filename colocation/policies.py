@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from colocation.registry import Registry
+from surplus.colocation.registry import Registry
 
 Options = Mapping[str, Any]
 

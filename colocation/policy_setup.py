@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from colocation.deployment import Deployment, check_deployment
-from colocation.dispatcher import DISPATCHERS, Context, Dispatcher
-from colocation.planner import PLANNERS, Demand, Planner
-from colocation.policies import PolicySpec
-from colocation.predictor import PREDICTORS
+from surplus.colocation.deployment import Deployment, check_deployment
+from surplus.colocation.dispatcher import DISPATCHERS, Context, Dispatcher
+from surplus.colocation.planner import PLANNERS, Demand, Planner
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.predictor import PREDICTORS
 
 
 class PolicySetup(NamedTuple):

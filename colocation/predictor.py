@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from colocation.profile import Profile
-from colocation.registry import Registry
-from colocation.service import Service
-from colocation.work import Piece
+from surplus.colocation.profile import Profile
+from surplus.colocation.registry import Registry
+from surplus.colocation.service import Service
+from surplus.colocation.work import Piece
 
 
 class Predictor(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from colocation.registry import Registry
+from surplus.colocation.registry import Registry
 
 
 class Profile(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colocation.clock import NS_PER_S
+from surplus.colocation.clock import NS_PER_S
 
 
 class RateMonitor:

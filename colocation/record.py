@@ -6,10 +6,10 @@ import time
 from array import array
 from collections.abc import Callable
 
-from colocation.change import Change
-from colocation.deployment import Deployment
-from colocation.query import Outcome, Query
-from colocation.work import Group
+from surplus.colocation.change import Change
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.work import Group
 
 NEVER_NS = -1
 """An end that did not come, a prediction that was not made."""

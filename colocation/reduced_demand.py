@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from colocation.deployment import Deployment, Shortfall
-from colocation.planner import Demand, Planner
+from surplus.colocation.deployment import Deployment, Shortfall
+from surplus.colocation.planner import Demand, Planner
 
 T = TypeVar("T")
 

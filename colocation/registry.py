@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from colocation.typed_options import check_options
+from surplus.colocation.typed_options import check_options
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])

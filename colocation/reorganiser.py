@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from colocation.change import Change, ChangeKind
-from colocation.clock import NS_PER_S
-from colocation.deployment import Deployment, check_deployment
-from colocation.planner import Demand, Planner
-from colocation.query import Query
-from colocation.rate_monitor import RateMonitor
-from colocation.record import Record
-from colocation.reduced_demand import plan_without
-from colocation.service import Partition
-from colocation.stage import Stage
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.deployment import Deployment, check_deployment
+from surplus.colocation.planner import Demand, Planner
+from surplus.colocation.query import Query
+from surplus.colocation.rate_monitor import RateMonitor
+from surplus.colocation.record import Record
+from surplus.colocation.reduced_demand import plan_without
+from surplus.colocation.service import Partition
+from surplus.colocation.stage import Stage
 
 Prepare = Callable[[Sequence[Partition]], None]
 """Told of all partitions so far, each at its index, when new ones are to be prepared."""

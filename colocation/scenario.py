@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from colocation.arrival import Arrivals
-from colocation.change import Change
-from colocation.draws import stream_of
-from colocation.interference_model import Interference
-from colocation.lanes_truth import LanesTruth
-from colocation.layer_truth import LayerTruth
-from colocation.load import Load, Stream, merge
-from colocation.noise import Noise
-from colocation.overlap.group_times import GroupTimes
-from colocation.overlap.measured_truth import MeasuredTruth
-from colocation.planner import Demand
-from colocation.profile import LayeredProfile, Profile
-from colocation.reorganiser import ReorganisationParams
-from colocation.service import Device, Service
-from colocation.simulator import Setting
-from colocation.truth import ProfileTruth, Truth
+from surplus.colocation.arrival import Arrivals
+from surplus.colocation.change import Change
+from surplus.colocation.draws import stream_of
+from surplus.colocation.interference_model import Interference
+from surplus.colocation.lanes_truth import LanesTruth
+from surplus.colocation.layer_truth import LayerTruth
+from surplus.colocation.load import Load, Stream, merge
+from surplus.colocation.noise import Noise
+from surplus.colocation.overlap.group_times import GroupTimes
+from surplus.colocation.overlap.measured_truth import MeasuredTruth
+from surplus.colocation.planner import Demand
+from surplus.colocation.profile import LayeredProfile, Profile
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.service import Device, Service
+from surplus.colocation.simulator import Setting
+from surplus.colocation.truth import ProfileTruth, Truth
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from colocation.arrival import ARRIVALS
-from colocation.change_file import Changes, read_changes, read_reorganisation
-from colocation.clock import NS_PER_MS, NS_PER_S, NS_PER_US
-from colocation.interference_model import INTERFERENCES, Interference
-from colocation.live_file import live_settings
-from colocation.noise import NOISES, Noise
-from colocation.overlap.group_times import GroupTimes, load_group_times
-from colocation.policies import policy_names
-from colocation.profile import PROFILES
-from colocation.scenario import Scenario, Tenant
-from colocation.service import Device, Service
-from colocation.toml_table import Table, read_table
-from colocation.typed_options import shown
+from surplus.colocation.arrival import ARRIVALS
+from surplus.colocation.change_file import Changes, read_changes, read_reorganisation
+from surplus.colocation.clock import NS_PER_MS, NS_PER_S, NS_PER_US
+from surplus.colocation.interference_model import INTERFERENCES, Interference
+from surplus.colocation.live_file import live_settings
+from surplus.colocation.noise import NOISES, Noise
+from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
+from surplus.colocation.policies import policy_names
+from surplus.colocation.profile import PROFILES
+from surplus.colocation.scenario import Scenario, Tenant
+from surplus.colocation.service import Device, Service
+from surplus.colocation.toml_table import Table, read_table
+from surplus.colocation.typed_options import shown
 
 
 def read_scenario(path: Path, data: Path | None = None) -> Scenario:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.dispatcher import Context
-from colocation.predictor import Predictor
-from colocation.query import Query
-from colocation.state import State, Waiting
-from colocation.work import piece_of
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.dispatcher import Context
+from surplus.colocation.predictor import Predictor
+from surplus.colocation.query import Query
+from surplus.colocation.state import State, Waiting
+from surplus.colocation.work import piece_of
 
 Candidates = Callable[[Waiting], Iterable[Query]]
 """The queries of a service's queue that may be its next, never none."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from colocation.batching import Batches, give_up
-from colocation.decision import NOTHING, Decision
-from colocation.deployment import Assignment, Deployment
-from colocation.dispatcher import Context
-from colocation.query import Query
-from colocation.state import State
-from colocation.work import Group
+from surplus.colocation.batching import Batches, give_up
+from surplus.colocation.decision import NOTHING, Decision
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.dispatcher import Context
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.work import Group
 
 
 @dataclass(frozen=True)

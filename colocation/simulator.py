@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colocation.change import Change
-from colocation.controller import Controller
-from colocation.deployment import Deployment
-from colocation.interference_model import Interference
-from colocation.load import Load
-from colocation.planner import Demand
-from colocation.policies import PolicySpec
-from colocation.policy_setup import set_up
-from colocation.record import Record
-from colocation.reorganiser import ReorganisationParams, Reorganiser
-from colocation.truth import Truth
-from colocation.virtual_executor import VirtualExecutor
+from surplus.colocation.change import Change
+from surplus.colocation.controller import Controller
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.interference_model import Interference
+from surplus.colocation.load import Load
+from surplus.colocation.planner import Demand
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.policy_setup import set_up
+from surplus.colocation.record import Record
+from surplus.colocation.reorganiser import ReorganisationParams, Reorganiser
+from surplus.colocation.truth import Truth
+from surplus.colocation.virtual_executor import VirtualExecutor
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from colocation.change import Change
-from colocation.deployment import Assignment, Deployment
-from colocation.service import Partition
-from colocation.work import Group
+from surplus.colocation.change import Change
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group
 
 
 class Stage:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from colocation.load import Load
-from colocation.record import NEVER_NS, Record
-from colocation.service import Service
+from surplus.colocation.load import Load
+from surplus.colocation.record import NEVER_NS, Record
+from surplus.colocation.service import Service
 
 _ARRIVES, _BEGINS, _LEAVES = range(3)
 """Order of what happens to a service at one instant."""

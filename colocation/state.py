@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from colocation.deployment import Deployment
-from colocation.query import Query
-from colocation.work import Group
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.query import Query
+from surplus.colocation.work import Group
 
 
 class Waiting:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colocation.load import Load
-from colocation.record import NEVER_NS
-from colocation.service import Device, Service
-from colocation.simulator import Run
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.colocation.load import Load
+from surplus.colocation.record import NEVER_NS
+from surplus.colocation.service import Device, Service
+from surplus.colocation.simulator import Run
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 def timeline_of(

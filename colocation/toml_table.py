@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from colocation.typed_options import LARGEST, WORDS, fits, shown
+from surplus.colocation.typed_options import LARGEST, WORDS, fits, shown
 
 T = TypeVar("T")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
-from colocation.draws import stream_of, uniform
-from colocation.noise import Noise
-from colocation.profile import Profile, part_ns
-from colocation.service import Service
-from colocation.work import Group, Piece
+from surplus.colocation.draws import stream_of, uniform
+from surplus.colocation.noise import Noise
+from surplus.colocation.profile import Profile, part_ns
+from surplus.colocation.service import Service
+from surplus.colocation.work import Group, Piece
 
 
 class Truth(Protocol):

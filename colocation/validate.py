@@ -14,12 +14,12 @@ from enum import StrEnum
 from itertools import islice
 from math import inf, lcm
 
-from colocation.change import ChangeKind
-from colocation.deployment import Deployment
-from colocation.load import Load
-from colocation.query import Outcome
-from colocation.record import NEVER_NS, Record
-from colocation.service import Partition, Service
+from surplus.colocation.change import ChangeKind
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.load import Load
+from surplus.colocation.query import Outcome
+from surplus.colocation.record import NEVER_NS, Record
+from surplus.colocation.service import Partition, Service
 
 Places = set[tuple[int, int]]
 """Services and the partitions that they may start in."""

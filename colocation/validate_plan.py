@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from colocation.clock import NS_PER_S
-from colocation.deployment import Assignment, Deployment
-from colocation.planner import Demand
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.planner import Demand
 
 Slowdown = Callable[[int, Sequence[int]], float]
 """Service and those on the rest of its device -> what its times are multiplied with."""

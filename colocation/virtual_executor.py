@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from colocation.change import Change, ChangeKind
-from colocation.event import Event, EventKind
-from colocation.interference_model import UNIT_PPM, Interference
-from colocation.load import Load
-from colocation.service import Partition
-from colocation.truth import Truth
-from colocation.work import Group
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.interference_model import UNIT_PPM, Interference
+from surplus.colocation.load import Load
+from surplus.colocation.service import Partition
+from surplus.colocation.truth import Truth
+from surplus.colocation.work import Group
 
 _ARRIVAL = int(EventKind.ARRIVAL)
 _CHANGE = int(EventKind.CHANGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from colocation.query import Query
+from surplus.colocation.query import Query
 
 
 class Piece(NamedTuple):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 PUBLIC = 0o644
-"""Mode of what a user asks for; what is the user's alone is ``engine.cache.private``'s."""
+"""Mode of what a user asks for; what is the user's alone is ``surplus.engine.cache.private``'s."""
 
 
 def write_atomic(path: Path, data: bytes, mode: int = PUBLIC) -> None:

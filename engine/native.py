@@ -7,8 +7,8 @@ import os
 import pkgutil
 from pathlib import Path
 
-from engine import _core
-from engine.errors import RuntimeLibraryError
+from surplus.engine import _core
+from surplus.engine.errors import RuntimeLibraryError
 
 LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 """Environment variable that names the library file to load instead of the wheel's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.errors import InputError
+from surplus.engine.errors import InputError
 
 MAX_RANK = 32
 """Most dimensions of an input; numpy 1 has no more, and no ONNX operator needs as many."""

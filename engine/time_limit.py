@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine import _core
-from engine.errors import EngineError
+from surplus.engine import _core
+from surplus.engine.errors import EngineError
 
 _thread = threading.local()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from engine._core import Value
-from engine.element_type import ElementType
+from surplus.engine._core import Value
+from surplus.engine.element_type import ElementType
 
 if TYPE_CHECKING:
     import numpy.typing as npt

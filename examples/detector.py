@@ -6,8 +6,8 @@ boxes, not objects.
 
 from __future__ import annotations
 
-import engine
-import models
+import surplus
+from surplus import models
 
 # A network that comes with the package; any ONNX file will do.
 models.save(models.build("ssd_mobilenet_v1"), "detector.onnx")
@@ -15,7 +15,7 @@ inputs = models.example_inputs("ssd_mobilenet_v1")
 
 # Operators are measured, candidate plans run in turns, the fastest is kept for the next start.
 # Without tune="now" the model would answer at once, and be measured beside its first queries.
-model = engine.load("detector.onnx", inputs=inputs, tune="now")
+model = surplus.load("detector.onnx", inputs=inputs, tune="now")
 print(f"plan: {model.plan.name}, {len(model.plan.segments)} segments")
 
 outputs = model.run(inputs)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import models
-from engine.pipeline.stages import read_model
-from engine.profiling.costs import problem_of
-from engine.profiling.profile import Profile
-from engine.report.gantt import write_gantt
-from placement import lower_bounds, make_policy, simulate
+from surplus import models
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.costs import problem_of
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.report.gantt import write_gantt
+from surplus.placement import lower_bounds, make_policy, simulate
 
 profile = Profile.load(sys.argv[1])  # bench/profiles/ssd.json.gz
 models.save(models.build("ssd"), "ssd.onnx")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from models.images import street
+from surplus.models.images import street
 
 SIZE_PIXELS = 480
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import colocation
+from surplus import colocation
 
 SCENARIO = """
 name = "a light and a heavy model"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.report.gantt import write_gantt
-from milp import SolveParams, solve
-from placement import lower_bounds, make_policy, policy_names, simulate
-from placement.random_graphs import DetectorParams, detector
+from surplus.engine.report.gantt import write_gantt
+from surplus.milp import SolveParams, solve
+from surplus.placement import lower_bounds, make_policy, policy_names, simulate
+from surplus.placement.random_graphs import DetectorParams, detector
 
 problem = detector(3, DetectorParams(backbone=5, level_tasks=1, branches=6, branch_tasks=2))
 bound_ns = lower_bounds(problem).makespan_ns

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 
-import engine
-import models
+import surplus
+from surplus import models
 
 QUERIES = 200
 
 models.save(models.build("deepfm"), "recommender.onnx")
 inputs = models.example_inputs("deepfm")
-model = engine.load("recommender.onnx", inputs=inputs, tune="now")
+model = surplus.load("recommender.onnx", inputs=inputs, tune="now")
 model.run(inputs)
 
 began = time.perf_counter()

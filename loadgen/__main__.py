@@ -1,7 +1,7 @@
-"""``python -m loadgen``."""
+"""``python -m surplus.loadgen``."""
 
 import sys
 
-from loadgen.cli import main
+from surplus.loadgen.cli import main
 
 sys.exit(main())

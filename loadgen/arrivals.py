@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from loadgen.clock import NS_PER_S
+from surplus.loadgen.clock import NS_PER_S
 
 _BLOCK = 4096
 

@@ -11,18 +11,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadgen.arrivals import ARRIVALS
-from loadgen.clients.inputs import InputParams, InputSpec, parse_shape
-from loadgen.clock import NS_PER_S, precise_loop
-from loadgen.closed_loop import ClosedLoopParams
-from loadgen.duration import parse_duration_ns
-from loadgen.errors import LoadgenError
-from loadgen.measure import ArrivalParams, MeasureParams, measure
-from loadgen.open_loop import OpenLoopParams
-from loadgen.params import LoadParams
-from loadgen.result import to_json
-from loadgen.stats import Summary
-from loadgen.table import render
+from surplus.loadgen.arrivals import ARRIVALS
+from surplus.loadgen.clients.inputs import InputParams, InputSpec, parse_shape
+from surplus.loadgen.clock import NS_PER_S, precise_loop
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.duration import parse_duration_ns
+from surplus.loadgen.errors import LoadgenError
+from surplus.loadgen.measure import ArrivalParams, MeasureParams, measure
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.result import to_json
+from surplus.loadgen.stats import Summary
+from surplus.loadgen.table import render
 
 
 def main(argv: Sequence[str] | None = None) -> int:

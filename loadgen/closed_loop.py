@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from loadgen.client import Client
-from loadgen.clock import Clock
-from loadgen.flight import fly
-from loadgen.params import LoadParams
-from loadgen.record import Recorder
+from surplus.loadgen.client import Client
+from surplus.loadgen.clock import Clock
+from surplus.loadgen.flight import fly
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder
 
 
 @dataclass(frozen=True)

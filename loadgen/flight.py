@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loadgen.client import Client
-from loadgen.clock import Clock
-from loadgen.errors import ClientError
-from loadgen.record import Recorder
+from surplus.loadgen.client import Client
+from surplus.loadgen.clock import Clock
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.record import Recorder
 
 
 async def fly(client: Client, row: int, recorder: Recorder, clock: Clock) -> None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from rich.console import Console
 
-from loadgen.arrivals import ARRIVALS
-from loadgen.client import Client
-from loadgen.clients.grpc_client import GrpcClient
-from loadgen.clients.inputs import InputParams, make_inputs
-from loadgen.clock import MonotonicClock
-from loadgen.closed_loop import ClosedLoopParams, run_closed_loop
-from loadgen.open_loop import OpenLoopParams, run_open_loop
-from loadgen.progress import show_progress
-from loadgen.record import Recorder
-from loadgen.stats import Summary, summarise
+from surplus.loadgen.arrivals import ARRIVALS
+from surplus.loadgen.client import Client
+from surplus.loadgen.clients.grpc_client import GrpcClient
+from surplus.loadgen.clients.inputs import InputParams, make_inputs
+from surplus.loadgen.clock import MonotonicClock
+from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
+from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
+from surplus.loadgen.progress import show_progress
+from surplus.loadgen.record import Recorder
+from surplus.loadgen.stats import Summary, summarise
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from loadgen.client import Client
-from loadgen.clock import Clock
-from loadgen.flight import fly
-from loadgen.params import LoadParams
-from loadgen.record import OVERFLOW, Recorder
+from surplus.loadgen.client import Client
+from surplus.loadgen.clock import Clock
+from surplus.loadgen.flight import fly
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import OVERFLOW, Recorder
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ async def run_open_loop(
     client : Client
         Where queries go; an exception other than ClientError ends the run.
     offsets_ns : iterator of int
-        Intended send times (see ``loadgen.arrivals``).
+        Intended send times (see ``surplus.loadgen.arrivals``).
     recorder : Recorder
         Receives a row per query.
     """

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from rich.console import Console
 from rich.progress import Progress
 
-from loadgen.clock import Clock
-from loadgen.params import LoadParams
-from loadgen.record import Recorder
+from surplus.loadgen.clock import Clock
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder
 
 _PERIOD_S = 0.25
 

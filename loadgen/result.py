@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from loadgen.measure import MeasureParams
-from loadgen.open_loop import OpenLoopParams
-from loadgen.stats import Summary
+from surplus.loadgen.measure import MeasureParams
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.stats import Summary
 
 FORMAT = "loadgen-result/1"
 

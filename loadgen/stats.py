@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from loadgen.clock import NS_PER_S
-from loadgen.record import OVERFLOW, Records
+from surplus.loadgen.clock import NS_PER_S
+from surplus.loadgen.record import OVERFLOW, Records
 
 _LATE_NS = 500_000
 _LATE_SHARE = 0.1

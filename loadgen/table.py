@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from loadgen.stats import Summary
+from surplus.loadgen.stats import Summary
 
 
 def render(summary: Summary, title: str) -> Table:

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from loadgen.clock import Clock
-from loadgen.closed_loop import ClosedLoopParams
-from loadgen.errors import ClientError
-from loadgen.params import LoadParams
-from loadgen.record import Recorder, Records, merge
+from surplus.loadgen.clock import Clock
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder, Records, merge
 
 
 def run_threaded_loop(

@@ -1,8 +1,8 @@
-"""``python -m milp``."""
+"""``python -m surplus.milp``."""
 
 import sys
 
-from milp.cli import main
+from surplus.milp.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 
-from milp.copies import Copy
-from milp.incumbent import make_incumbent
-from milp.params import SolveParams
-from milp.result import Result, Status
-from milp.search import Search, combinatorial_bound_ns
-from milp.series import Block, block_problem
-from milp.windows import eligible_devices
-from placement import Problem, SpanKind
+from surplus.milp.copies import Copy
+from surplus.milp.incumbent import make_incumbent
+from surplus.milp.params import SolveParams
+from surplus.milp.result import Result, Status
+from surplus.milp.search import Search, combinatorial_bound_ns
+from surplus.milp.series import Block, block_problem
+from surplus.milp.windows import eligible_devices
+from surplus.placement import Problem, SpanKind
 
 Edge = tuple[int, int | None, int | None]
 """Number of the block, and the devices of its first and its last cut."""

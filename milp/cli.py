@@ -1,4 +1,4 @@
-"""``python -m milp problem.json``: the optimum of a placement problem, without any ONNX."""
+"""``python -m surplus.milp problem.json``: the optimum of a placement problem, without any ONNX."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from milp.errors import SolverUnavailableError
-from milp.params import Progress, SolveParams
-from milp.result import Result, Status
-from milp.solve import solve
-from milp.solvers import solver_names
-from milp.table import result_table
-from placement import Problem
+from surplus.milp.errors import SolverUnavailableError
+from surplus.milp.params import Progress, SolveParams
+from surplus.milp.result import Result, Status
+from surplus.milp.solve import solve
+from surplus.milp.solvers import solver_names
+from surplus.milp.table import result_table
+from surplus.placement import Problem
 
 NS_PER_US = 1_000
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m milp",
+        prog="python -m surplus.milp",
         description="Find the best placement and order of a task graph, and prove how good it is."
         " The problem format is described in docs/FORMATS.md.",
     )

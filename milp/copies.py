@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from placement.problem import Link, Problem
+from surplus.placement.problem import Link, Problem
 
 
 @dataclass(frozen=True, order=True)

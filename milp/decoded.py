@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from milp.copies import Copy
+from surplus.milp.copies import Copy
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from milp.copies import CopyPair
-from milp.decoded import Decoded
-from milp.memory import Room
-from milp.reductions import Reduced
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import Timeline
+from surplus.milp.copies import CopyPair
+from surplus.milp.decoded import Decoded
+from surplus.milp.memory import Room
+from surplus.milp.reductions import Reduced
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Timeline
 
 
 class Formulation(Protocol):
@@ -60,9 +60,9 @@ def formulate(
     """
     # The modelling layer of integer programs is an optional dependency.
     if solver == "cpsat":
-        from milp.cpsat.formulation import CpFormulation
+        from surplus.milp.cpsat.formulation import CpFormulation
 
         return CpFormulation(problem, reduced, room)
-    from milp.mip.formulation import MipFormulation
+    from surplus.milp.mip.formulation import MipFormulation
 
     return MipFormulation(problem, reduced, copy_pairs, room)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-import placement
-from milp.copies import Copy
-from milp.schedule import placement_of, schedule_in_order
-from placement import Placement, Problem, SpanKind, Timeline
-from placement.memory import binding_capacities
-from placement.streams import has_streams
+from surplus import placement
+from surplus.milp.copies import Copy
+from surplus.milp.schedule import placement_of, schedule_in_order
+from surplus.placement import Placement, Problem, SpanKind, Timeline
+from surplus.placement.memory import binding_capacities
+from surplus.placement.streams import has_streams
 
 
 @dataclass(frozen=True)

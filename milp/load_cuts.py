@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from milp.windows import Windows, ancestors, descendants
-from placement.problem import Problem
+from surplus.milp.windows import Windows, ancestors, descendants
+from surplus.placement.problem import Problem
 
 PAIRWISE_TASKS_MAX = 120
 """Above this, loads between pairs of tasks (quadratically many) are left out."""

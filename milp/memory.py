@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placement.memory import binding_capacities, own_bytes, working_bytes
-from placement.problem import Problem
+from surplus.placement.memory import binding_capacities, own_bytes, working_bytes
+from surplus.placement.problem import Problem
 
 
 class Room(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from placement import Placement
+from surplus.placement import Placement
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from milp.windows import (
+from surplus.milp.windows import (
     Windows,
     ancestors,
     eligible_devices,
     service_ns,
     time_windows,
 )
-from placement.problem import Problem
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import Timeline
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Timeline
 
 
 class Status(StrEnum):

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from milp.copies import Copy, link_of
-from milp.windows import service_ns
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.milp.copies import Copy, link_of
+from surplus.milp.windows import service_ns
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 def placement_of(
@@ -59,7 +59,7 @@ def schedule_in_order(
     Returns
     -------
     Timeline
-        Passes ``placement.validator``.
+        Passes ``surplus.placement.validator``.
     """
     plan = _Plan(problem, placement, copy_starts or {})
     for task in sorted(range(len(problem.tasks)), key=placement.priority.__getitem__):

@@ -7,21 +7,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from milp.copies import CopyPair, overlaps
-from milp.decoded import Decoded
-from milp.formulation import Formulation, formulate
-from milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
-from milp.memory import Room
-from milp.params import Listener, Progress, SolveParams
-from milp.reductions import reduce_problem
-from milp.result import Result, Status
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from milp.solvers.process import run_job
-from milp.windows import eligible_devices, time_windows
-from placement import Problem, lower_bounds
-from placement.fit_memory import least_bytes
-from placement.memory import binding_capacities
-from placement.memory_words import bytes_in_words
+from surplus.milp.copies import CopyPair, overlaps
+from surplus.milp.decoded import Decoded
+from surplus.milp.formulation import Formulation, formulate
+from surplus.milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
+from surplus.milp.memory import Room
+from surplus.milp.params import Listener, Progress, SolveParams
+from surplus.milp.reductions import reduce_problem
+from surplus.milp.result import Result, Status
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers.process import run_job
+from surplus.milp.windows import eligible_devices, time_windows
+from surplus.placement import Problem, lower_bounds
+from surplus.placement.fit_memory import least_bytes
+from surplus.placement.memory import binding_capacities
+from surplus.placement.memory_words import bytes_in_words
 
 PROVEN_GAP = 2e-6
 """Relative gap that counts as none: twice what the bounds of integer programs are lowered by for

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from milp.windows import ancestors, descendants
-from placement.memory import binding_capacities
-from placement.problem import Problem, Task, Tensor
+from surplus.milp.windows import ancestors, descendants
+from surplus.placement.memory import binding_capacities
+from surplus.placement.problem import Problem, Task, Tensor
 
 
 @dataclass(frozen=True)

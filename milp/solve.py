@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milp.chain import Chain
-from milp.params import Listener, SolveParams
-from milp.result import Result
-from milp.search import Search
-from milp.series import series_blocks
-from milp.solvers import choose_solver
-from placement import Problem
+from surplus.milp.chain import Chain
+from surplus.milp.params import Listener, SolveParams
+from surplus.milp.result import Result
+from surplus.milp.search import Search
+from surplus.milp.series import series_blocks
+from surplus.milp.solvers import choose_solver
+from surplus.placement import Problem
 
 
 def solve(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from milp.result import Result
-from placement import Problem, SpanKind
+from surplus.milp.result import Result
+from surplus.placement import Problem, SpanKind
 
 NS_PER_US = 1_000
 

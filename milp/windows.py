@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from placement.load_bounds import load_bound_ns
-from placement.problem import Problem
+from surplus.placement.load_bounds import load_bound_ns
+from surplus.placement.problem import Problem
 
 LOAD_TASKS_MAX = 200
 """Above this, ancestor loads (quadratic in the tasks) are left out; paths alone stay valid."""

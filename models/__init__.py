@@ -2,7 +2,7 @@
 
 ::
 
-    import models
+    from surplus import models
 
     model = models.build("faster_rcnn", image_size=320)
     inputs = models.example_inputs("faster_rcnn", image_size=320)
@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.registry import (
+from surplus.models.registry import (
     ModelInfo,
     build,
     example_inputs,
@@ -30,8 +30,8 @@ __all__ = ["ModelInfo", "build", "example_inputs", "info", "model_names", "regis
 
 
 def save(model: onnx.ModelProto, path: str | Path, *, external_data: bool | None = None) -> Path:
-    """Write a model to disk; see `models.storage.save`."""
+    """Write a model to disk; see `surplus.models.storage.save`."""
     # Imported here because it needs onnx, and a listing of the models does not.
-    from models import storage
+    from surplus.models import storage
 
     return storage.save(model, path, external_data=external_data)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from models.builder import GraphBuilder
-from models.layers import Conv, conv
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import Conv, conv
 
 Activation = Callable[[GraphBuilder, str, str], str]
 """Takes the builder, the value and the convolution's name; returns the activated value."""

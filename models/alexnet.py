@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import check_sizes, finish, image_input, street_input
-from models.layers import ZERO_MEAN, Conv, conv_relu, gemm, max_pool
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import check_sizes, finish, image_input, street_input
+from surplus.models.layers import ZERO_MEAN, Conv, conv_relu, gemm, max_pool
+from surplus.models.registry import register
 
 _SMALLEST_IMAGE = 63
 

@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from models.builder import Array, GraphBuilder
-from models.layers import Init, dense, embedding, gemm
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import Init, dense, embedding, gemm
+from surplus.models.registry import register
 
 # The last opset at which basic optimisation leaves the layer normalisations unfused is 16;
 # exporters of the time wrote 14.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from models.room import Room
+from surplus.models.room import Room
 
 OPSET = 17
 IR_VERSION = 8

@@ -1,4 +1,6 @@
-"""Measures the two numbers of `models.detectors.calibration` anew: ``python -m models.calibrate``.
+"""Measures the two numbers of `surplus.models.detectors.calibration` anew.
+
+``python -m surplus.models.calibrate``
 
 Needs onnxruntime, which nothing else in this package does.
 """
@@ -15,15 +17,15 @@ import onnx
 import onnxruntime
 from onnx import helper
 
-from models.builder import Array
-from models.detectors.calibration import (
+from surplus.models.builder import Array
+from surplus.models.detectors.calibration import (
     Calibration,
     rcnn_calibration,
     ssd_calibration,
     ssd_mobilenet_calibration,
 )
-from models.detectors.per_class import SCORE_THRESHOLD
-from models.registry import info
+from surplus.models.detectors.per_class import SCORE_THRESHOLD
+from surplus.models.registry import info
 
 LOGIT_STD = 3.0
 PAIRS = 80

@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from models.builder import Array, GraphBuilder
-from models.layers import ZERO_MEAN, Init, embedding, gemm, he_normal
-from models.perceptron import perceptron
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import ZERO_MEAN, Init, embedding, gemm, he_normal
+from surplus.models.perceptron import perceptron
+from surplus.models.registry import register
 
 # Section 3.1: what the paper found best on Criteo.
 _DEEP = (400, 400, 400)

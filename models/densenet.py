@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import check_sizes, finish, image_input, street_input
-from models.layers import Conv, classifier, conv, conv_relu, max_pool
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import check_sizes, finish, image_input, street_input
+from surplus.models.layers import Conv, classifier, conv, conv_relu, max_pool
+from surplus.models.registry import register
 
 _BLOCKS_121 = (6, 12, 24, 16)
 _BLOCKS_161 = (6, 12, 36, 24)

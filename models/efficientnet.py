@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import onnx
 
-from models.activations import conv_activation, swish
-from models.builder import GraphBuilder
-from models.image_classifier import ClassifierParams, finish, image_input, street_input
-from models.inverted_residual import MobileStyle, Row, add_rows
-from models.layers import Conv, Init, classifier
-from models.registry import register
+from surplus.models.activations import conv_activation, swish
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import ClassifierParams, finish, image_input, street_input
+from surplus.models.inverted_residual import MobileStyle, Row, add_rows
+from surplus.models.layers import Conv, Init, classifier
+from surplus.models.registry import register
 
 _ROWS = (
     Row(1, 16, 1, 1),

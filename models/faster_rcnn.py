@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import onnx
 from onnx import TensorProto
 
-from models.builder import Array, GraphBuilder
-from models.detectors.boxes import Detections
-from models.detectors.calibration import RCNN_DEFAULT_SIZE, Calibration, rcnn_calibration
-from models.detectors.proposals import propose_regions
-from models.detectors.pyramid import Level, feature_pyramid
-from models.detectors.rcnn_heads import BOX_RESOLUTION, box_logits, detect
-from models.detectors.roi_features import roi_features
-from models.images import rcnn_input, street
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.detectors.boxes import Detections
+from surplus.models.detectors.calibration import RCNN_DEFAULT_SIZE, Calibration, rcnn_calibration
+from surplus.models.detectors.proposals import propose_regions
+from surplus.models.detectors.pyramid import Level, feature_pyramid
+from surplus.models.detectors.rcnn_heads import BOX_RESOLUTION, box_logits, detect
+from surplus.models.detectors.roi_features import roi_features
+from surplus.models.images import rcnn_input, street
+from surplus.models.registry import register
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.images import normalized_input, street
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.images import normalized_input, street
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from models.builder import Array
+from surplus.models.builder import Array
 
 # Means that the zoo's detectors subtract, in the order blue, green, red.
 _BGR_MEAN = np.array([102.9801, 115.9465, 122.7717], np.float32)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import check_sizes, finish, image_input, street_input
-from models.layers import Conv, classifier, conv_relu, max_pool
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import check_sizes, finish, image_input, street_input
+from surplus.models.layers import Conv, classifier, conv_relu, max_pool
+from surplus.models.registry import register
 
 _Layer = tuple[int, int | tuple[int, int]]
 """Output channels and kernel of a convolution of stride 1 that keeps the size."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.activations import Activation, conv_activation
-from models.builder import GraphBuilder
-from models.layers import HE, Conv, Init, conv
+from surplus.models.activations import Activation, conv_activation
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import HE, Conv, Init, conv
 
 # Small and without mean, so that the gates stay away from 0 and 1.
 _GATE = Init(gain=0.3, zero_mean=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.builder import Array, GraphBuilder
+from surplus.models.builder import Array, GraphBuilder
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.layers import Conv, conv_relu, gemm, max_pool
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import Conv, conv_relu, gemm, max_pool
+from surplus.models.registry import register
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
 """Mask R-CNN: Faster R-CNN and a mask head, same weights where they agree.
 
-What is said of the zoo's export in `models.faster_rcnn` holds here, too (178 MB).
+What is said of the zoo's export in `surplus.models.faster_rcnn` holds here, too (178 MB).
 """
 
 from __future__ import annotations
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.detectors.calibration import rcnn_calibration
-from models.detectors.rcnn_heads import MASK_PIXELS, predict_masks
-from models.faster_rcnn import RcnnParams, add_detector, add_outputs, rcnn_inputs
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.calibration import rcnn_calibration
+from surplus.models.detectors.rcnn_heads import MASK_PIXELS, predict_masks
+from surplus.models.faster_rcnn import RcnnParams, add_detector, add_outputs, rcnn_inputs
+from surplus.models.registry import register
 
 
 def build_mask_rcnn(params: RcnnParams) -> onnx.ModelProto:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import onnx
 
-from models.activations import conv_activation, relu
-from models.builder import GraphBuilder
-from models.image_classifier import ClassifierParams, finish, image_input, street_input
-from models.inverted_residual import MobileStyle, Row, add_rows
-from models.layers import Conv, classifier
-from models.registry import register
+from surplus.models.activations import conv_activation, relu
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import ClassifierParams, finish, image_input, street_input
+from surplus.models.inverted_residual import MobileStyle, Row, add_rows
+from surplus.models.layers import Conv, classifier
+from surplus.models.registry import register
 
 # The first row is the paper's separable convolution: a block without expansion.
 _ROWS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.layers import Init, gemm
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import Init, gemm
+from surplus.models.registry import register
 
 ROUTINGS = ("dense", "gather")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.layers import ZERO_MEAN, Init, gemm, he_normal
-from models.perceptron import perceptron
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import ZERO_MEAN, Init, gemm, he_normal
+from surplus.models.perceptron import perceptron
+from surplus.models.registry import register
 
 
 @dataclass(frozen=True)

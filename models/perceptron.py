@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from models.builder import GraphBuilder
-from models.layers import gemm
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import gemm
 
 
 def perceptron(b: GraphBuilder, x: str, widths: Sequence[int]) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.registry import register
-from models.tiny_operators import TinyOperators, check_kind
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.registry import register
+from surplus.models.tiny_operators import TinyOperators, check_kind
 
 JOINS = ("concat", "sum", "tree")
 
@@ -28,7 +28,7 @@ class RandomWideParams:
         Work of an operator: elements of every tensor, (1, grain); for 'matmul' also the side
         of the square weight.
     kind : str
-        'elementwise' or 'matmul', see `models.tiny_operators`.
+        'elementwise' or 'matmul', see `surplus.models.tiny_operators`.
     skew : float
         Zipf exponent of the branch lengths: the branch of rank r has a length proportional to
         ``r ** -skew``. 0 makes them equal, 1 gives the longest a large share of the work. The

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.builder import GraphBuilder
-from models.layers import Conv, Init, conv, conv_relu, max_pool
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import Conv, Init, conv, conv_relu, max_pool
 
 # Without batch norm each block would double the variance; a small last convolution keeps it.
 RESIDUAL = Init(gain=0.25)

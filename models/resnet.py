@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import check_sizes, finish, image_input, street_input
-from models.layers import classifier
-from models.registry import register
-from models.residual import (
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import check_sizes, finish, image_input, street_input
+from surplus.models.layers import classifier
+from surplus.models.registry import register
+from surplus.models.residual import (
     RESNET_18,
     RESNET_50,
     RESNET_101,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import ClassifierParams, finish, image_input, street_input
-from models.layers import Conv, Init, classifier, conv, conv_relu, max_pool
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import ClassifierParams, finish, image_input, street_input
+from surplus.models.layers import Conv, Init, classifier, conv, conv_relu, max_pool
+from surplus.models.registry import register
 
 _STEM_CHANNELS = 24
 # Channels and units of the three stages, for the width 1.

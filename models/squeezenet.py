@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.image_classifier import ClassifierParams, finish, image_input, street_input
-from models.layers import ZERO_MEAN, Conv, conv_relu, max_pool
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import ClassifierParams, finish, image_input, street_input
+from surplus.models.layers import ZERO_MEAN, Conv, conv_relu, max_pool
+from surplus.models.registry import register
 
 # Squeezed and expanded channels of the fire modules between two poolings.
 _FIRES = (

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.detectors.all_classes import detect_all_classes, finish
-from models.detectors.boxes import join, keep_best
-from models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_calibration
-from models.detectors.per_class import shared_boxes_branch
-from models.detectors.ssd_network import map_sizes, ssd_boxes, ssd_network
-from models.image_classifier import street_input
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.all_classes import detect_all_classes, finish
+from surplus.models.detectors.boxes import join, keep_best
+from surplus.models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_calibration
+from surplus.models.detectors.per_class import shared_boxes_branch
+from surplus.models.detectors.ssd_network import map_sizes, ssd_boxes, ssd_network
+from surplus.models.image_classifier import street_input
+from surplus.models.registry import register
 
 MAX_DETECTIONS = 200
 

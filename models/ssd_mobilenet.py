@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.builder import GraphBuilder
-from models.detectors.all_classes import detect_all_classes, finish
-from models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_mobilenet_calibration
-from models.detectors.ssd_mobilenet_network import ssd_mobilenet
-from models.image_classifier import check_sizes, street_input
-from models.registry import register
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.all_classes import detect_all_classes, finish
+from surplus.models.detectors.calibration import SSD_DEFAULT_SIZE, ssd_mobilenet_calibration
+from surplus.models.detectors.ssd_mobilenet_network import ssd_mobilenet
+from surplus.models.image_classifier import check_sizes, street_input
+from surplus.models.registry import register
 
 MAX_DETECTIONS = 100
 

@@ -1,6 +1,6 @@
 """Graphs of tiny operators: what dispatch, placement and segmentation are measured on.
 
-No two nodes compute the same value, see `models.tiny_operators`.
+No two nodes compute the same value, see `surplus.models.tiny_operators`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from models.builder import Array, GraphBuilder
-from models.registry import register
-from models.tiny_operators import TinyOperators, check_kind, random_scalar
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.registry import register
+from surplus.models.tiny_operators import TinyOperators, check_kind, random_scalar
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.builder import GraphBuilder
-from models.layers import Init, he_normal
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import Init, he_normal
 
 KINDS = ("elementwise", "matmul")
 

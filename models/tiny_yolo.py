@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import onnx
 
-from models.activations import conv_activation, leaky_relu
-from models.builder import GraphBuilder
-from models.image_classifier import image_input, street_input
-from models.layers import ZERO_MEAN, Conv, conv, max_pool
-from models.registry import register
+from surplus.models.activations import conv_activation, leaky_relu
+from surplus.models.builder import GraphBuilder
+from surplus.models.image_classifier import image_input, street_input
+from surplus.models.layers import ZERO_MEAN, Conv, conv, max_pool
+from surplus.models.registry import register
 
 # Channels of the six pooled layers and of the two behind them, over those of the first.
 _POOLED_WIDTHS = (1, 2, 4, 8, 16, 32)

@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from models.builder import Array, GraphBuilder
-from models.layers import Init, gemm
-from models.perceptron import perceptron
-from models.registry import register
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.layers import Init, gemm
+from surplus.models.perceptron import perceptron
+from surplus.models.registry import register
 
 _LINEAR = Init(gain=0.7)
 _TEMPERATURE = 0.05

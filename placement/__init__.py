@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from placement import balance, baseline, best, comm_sd, heft, qd, sd
-    from placement.bounds import Bounds, lower_bounds
-    from placement.fit_memory import InfeasibleError
-    from placement.memory import MemoryUse, memory_use
-    from placement.placement import Placement
-    from placement.policy import (
+    from surplus.placement import balance, baseline, best, comm_sd, heft, qd, sd
+    from surplus.placement.bounds import Bounds, lower_bounds
+    from surplus.placement.fit_memory import InfeasibleError
+    from surplus.placement.memory import MemoryUse, memory_use
+    from surplus.placement.placement import Placement
+    from surplus.placement.policy import (
         Policy,
         keeps_devices,
         make_policy,
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
         policy_options,
         register,
     )
-    from placement.problem import Blob, Device, Link, Problem, Task, Tensor
-    from placement.simulator import SimulatorParams, simulate
-    from placement.table import CommonRow, DeviceColumn, PlacementRow, common_table, placement_table
-    from placement.timeline import Span, SpanKind, Timeline
-    from placement.validator import Rule, Violation, check, validate
+    from surplus.placement.problem import Blob, Device, Link, Problem, Task, Tensor
+    from surplus.placement.simulator import SimulatorParams, simulate
+    from surplus.placement.table import (
+        CommonRow,
+        DeviceColumn,
+        PlacementRow,
+        common_table,
+        placement_table,
+    )
+    from surplus.placement.timeline import Span, SpanKind, Timeline
+    from surplus.placement.validator import Rule, Violation, check, validate
 
 __all__ = [
     "Blob",

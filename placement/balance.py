@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placement.occupancy import Occupancy
-from placement.ordering import planned
-from placement.placement import Placement
-from placement.policy import register
-from placement.problem import Problem
+from surplus.placement.occupancy import Occupancy
+from surplus.placement.ordering import planned
+from surplus.placement.placement import Placement
+from surplus.placement.policy import register
+from surplus.placement.problem import Problem
 
 _NAME = "balance"
 

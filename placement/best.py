@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placement.fit_memory import InfeasibleError
-from placement.placement import Placement
-from placement.policy import make_policy, register
-from placement.problem import Problem
-from placement.simulator import simulate
+from surplus.placement.fit_memory import InfeasibleError
+from surplus.placement.placement import Placement
+from surplus.placement.policy import make_policy, register
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
 
 _NAME = "best"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placement.load_bounds import load_bound_ns, window_bound_ns
-from placement.path_bounds import path_bound_ns
-from placement.problem import Problem
+from surplus.placement.load_bounds import load_bound_ns, window_bound_ns
+from surplus.placement.path_bounds import path_bound_ns
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

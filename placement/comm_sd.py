@@ -18,13 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from placement.communication import communication_ns
-from placement.ordering import Order, check_alpha, check_order, planned
-from placement.overflow import slowdown_overflow
-from placement.placement import Placement
-from placement.policy import register
-from placement.problem import Problem
-from placement.simulator import simulate
+from surplus.placement.communication import communication_ns
+from surplus.placement.ordering import Order, check_alpha, check_order, planned
+from surplus.placement.overflow import slowdown_overflow
+from surplus.placement.placement import Placement
+from surplus.placement.policy import register
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from placement.overflow import HOST
-from placement.problem import Problem
+from surplus.placement.overflow import HOST
+from surplus.placement.problem import Problem
 
 
 def communication_ns(problem: Problem, devices: Sequence[int], task: int) -> int:

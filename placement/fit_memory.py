@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
-from placement.communication import communication_ns
-from placement.memory import (
+from surplus.placement.communication import communication_ns
+from surplus.placement.memory import (
     MemoryUse,
     binding_capacities,
     constant_bytes,
@@ -22,10 +22,10 @@ from placement.memory import (
     own_bytes,
     working_bytes,
 )
-from placement.memory_words import bytes_in_words, excess_in_words
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.simulator import simulate
+from surplus.placement.memory_words import bytes_in_words, excess_in_words
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
 
 _ROUNDS = 32
 """Where no move frees anything, this share of them is made at once: each round is a simulation."""

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from placement.fit_memory import Banned, InfeasibleError, fit, fits
-from placement.memory import binding_capacities
-from placement.ordering import planned
-from placement.placement import Placement
-from placement.problem import Problem, Task
-from placement.simulator import simulate
+from surplus.placement.fit_memory import Banned, InfeasibleError, fit, fits
+from surplus.placement.memory import binding_capacities
+from surplus.placement.ordering import planned
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem, Task
+from surplus.placement.simulator import simulate
 
 
 class _Placer(Protocol):

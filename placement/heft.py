@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placement.ordering import ranks_of
-from placement.placement import Placement
-from placement.policy import register
-from placement.problem import Problem
+from surplus.placement.ordering import ranks_of
+from surplus.placement.placement import Placement
+from surplus.placement.policy import register
+from surplus.placement.problem import Problem
 
 _NEVER = 1 << 62
 

@@ -22,8 +22,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from placement.path_bounds import heads_ns, tails_ns
-from placement.problem import Problem
+from surplus.placement.path_bounds import heads_ns, tails_ns
+from surplus.placement.problem import Problem
 
 Costs = Sequence[Sequence[int | None]]
 Price = tuple[int, ...]

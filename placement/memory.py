@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from placement.memory import MemoryUse, own_bytes
-from placement.placement import Placement
-from placement.problem import Problem
+from surplus.placement.memory import MemoryUse, own_bytes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
 
 _NAMED = 3
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))

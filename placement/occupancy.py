@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from placement.overflow import HOST
-from placement.placement import Placement
-from placement.problem import Device, Problem
+from surplus.placement.overflow import HOST
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Problem
 
 Held = tuple[str, float]
 """A resource, and for how many nanoseconds it is held."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.simulator import simulate
-from placement.timeline import SpanKind
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import SpanKind
 
 Order = Literal["rank", "topological"]
 

@@ -11,10 +11,10 @@ the CPU on Heterogeneous Servers (SIR+), SYSTOR 2022, section 4.
 
 from __future__ import annotations
 
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.simulator import simulate
-from placement.timeline import Span, SpanKind
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import Span, SpanKind
 
 HOST = 0
 

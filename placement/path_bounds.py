@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import inf
 
-from placement.problem import Problem
+from surplus.placement.problem import Problem
 
 
 def path_bound_ns(problem: Problem) -> int:

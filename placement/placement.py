@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placement.problem import Problem
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

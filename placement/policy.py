@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from placement.fitting import Fitting
-from placement.placement import Placement
-from placement.problem import Problem
+from surplus.placement.fitting import Fitting
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
 
 
 class Policy(Protocol):
@@ -118,7 +118,7 @@ def _entry(name: str) -> _Entry:
 
 def _registered() -> dict[str, _Entry]:
     """The registry, once all policies are in it: they import this module. Others come last."""
-    order: tuple[str, ...] = import_module("placement.policies").ORDER
+    order: tuple[str, ...] = import_module("surplus.placement.policies").ORDER
     rank = {name: place for place, name in enumerate(order)}
     found = sorted(_REGISTRY.items(), key=lambda row: rank.get(_home(row[1]), len(rank)))
     return dict(found)

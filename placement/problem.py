@@ -1,7 +1,7 @@
 """The placement problem: tasks, tensors, devices and links, without any ONNX.
 
 Time is integer nanoseconds, sizes are bytes. The JSON form (``Problem.to_json``) is the
-documented exchange format of ``python -m milp`` (docs/FORMATS.md).
+documented exchange format of ``python -m surplus.milp`` (docs/FORMATS.md).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
-from placement.json_records import read_document
-from placement.problem_check import check_problem
+from surplus.placement.json_records import read_document
+from surplus.placement.problem_check import check_problem
 
 FORMAT = "surplus-problem/2"
 _READABLE = (FORMAT, "surplus-problem/1")

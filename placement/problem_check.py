@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from placement.problem import Blob, Device, Problem, Task, Tensor
+    from surplus.placement.problem import Blob, Device, Problem, Task, Tensor
 
 
 def check_problem(problem: Problem) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placement.ordering import Order, check_order, planned
-from placement.overflow import (
+from surplus.placement.ordering import Order, check_order, planned
+from surplus.placement.overflow import (
     HOST,
     baseline_spans,
     can_overflow,
     default_devices,
     extra_service_ns,
 )
-from placement.placement import Placement
-from placement.policy import register
-from placement.problem import Problem
-from placement.timeline import Span
+from surplus.placement.placement import Placement
+from surplus.placement.policy import register
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Span
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 _US = 1_000
 _LEVELS = 5

@@ -29,11 +29,11 @@ from heapq import heapify, heappop, heappush, nsmallest
 from sys import maxsize
 from typing import Literal
 
-from placement.placement import Placement
-from placement.problem import Link, Problem
-from placement.streams import Key, Streams, has_streams
-from placement.timeline import Span, SpanKind, Timeline
-from placement.wire import Asked, Wire
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Link, Problem
+from surplus.placement.streams import Key, Streams, has_streams
+from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.wire import Asked, Wire
 
 _TASK_ENDS, _COPY_ARRIVES, _WAKE = 0, 1, 2
 _BACKFILL_LOOKS = 256

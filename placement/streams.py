@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from placement.problem import Problem
+from surplus.placement.problem import Problem
 
 Key = tuple[int, int, int]
 """Of a queue: moment, priority, task."""

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from placement.bounds import lower_bounds
-from placement.memory import memory_use
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.simulator import SimulatorParams, simulate
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.bounds import lower_bounds
+from surplus.placement.memory import memory_use
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import SimulatorParams, simulate
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from placement.memory import binding_capacities, capacities, memory_use
-from placement.memory_words import excess_in_words
-from placement.placement import Placement
-from placement.problem import Link, Problem, link_name
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.memory import binding_capacities, capacities, memory_use
+from surplus.placement.memory_words import excess_in_words
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Link, Problem, link_name
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 Durations = Literal["exact", "any"]
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from placement.problem import Link
-from placement.streams import Streams
+from surplus.placement.problem import Link
+from surplus.placement.streams import Streams
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-import engine
-from engine import _core
+import surplus.engine
+from surplus.engine import _core
 
-INCLUDE = Path(engine.__file__).parent / "include"
+INCLUDE = Path(surplus.engine.__file__).parent / "include"
 SOURCE = Path(__file__).parent / "compiled_blocks.c"
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-shared", "-fPIC"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import random
 
-from engine.dfg.graph import Graph, ValueKind
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import host_links, link_figures
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.segmenter import per_task
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.problem import Device, Problem, Task, Tensor
+from surplus.engine.dfg.graph import Graph, ValueKind
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.links import host_links, link_figures
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Problem, Task, Tensor
 
 TASK_NS = 10_000
 TENSOR_BYTES = 4096

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from engine import shapes
-from engine.errors import InputError
-from engine.serving.codec import decode_raw, decode_typed
-from engine.serving.http_infer import decode_request
-from engine.serving.messages import message_type
-from engine.shapes import MAX_RANK, element_count
+from surplus.engine import shapes
+from surplus.engine.errors import InputError
+from surplus.engine.serving.codec import decode_raw, decode_typed
+from surplus.engine.serving.http_infer import decode_request
+from surplus.engine.serving.messages import message_type
+from surplus.engine.shapes import MAX_RANK, element_count
 
 BOMB = [2**62] * 80_000
 """720 kB as a request; its product takes seconds."""

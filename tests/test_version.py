@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-import engine
-from engine.cli.main import main
+import surplus
+from surplus.engine.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert engine.__version__ == importlib.metadata.version("surplus-engine")
+    assert surplus.__version__ == importlib.metadata.version("surplus-engine")
 
 
 def test_the_command_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--version"])
     assert not stop.value.code
-    assert capsys.readouterr().out == f"engine {engine.__version__}\n"
+    assert capsys.readouterr().out == f"engine {surplus.__version__}\n"
 
 
 def test_the_changelog_begins_with_the_version() -> None:
     first = next(
         line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")
     )
-    assert first.split()[1] == engine.__version__
+    assert first.split()[1] == surplus.__version__
 
 
 def test_the_licence_is_there() -> None:

@@ -12,7 +12,7 @@ def engine_in(folder: Path, environment: Mapping[str, str]) -> Callable[..., str
     """``engine`` with these variables in this folder, which has its cache, too; what it prints."""
 
     def engine(*words: str) -> str:
-        command = [sys.executable, "-m", "engine.cli.main", *words]
+        command = [sys.executable, "-m", "surplus.engine.cli.main", *words]
         variables = {**environment, "XDG_CACHE_HOME": str(folder / "cache")}
         done = subprocess.run(
             command, env=variables, cwd=folder, capture_output=True, text=True, timeout=300

@@ -13,16 +13,16 @@ from typing import Any
 
 from bench.fuzzing.growing import Array, Grown, run_plain
 from bench.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
-from engine.dfg.graph import Graph
-from engine.errors import EngineError
-from engine.pipeline.load import load
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.answers import Expected
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.answers import Expected
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
 
 DEVICES = ("cpu:2", "cpu:1,emulated:gpu")
 LOADED_EVERY = 10

@@ -14,9 +14,9 @@ from bench.gpu_check.check import Check, CheckParams
 from bench.gpu_check.parts import Part, first, full, short
 from bench.gpu_check.setting import Setting, folder_name, mark_of, timed_devices
 from bench.gpu_check.summary import summary
-from engine.atomic_file import write_atomic
-from engine.errors import EngineError
-from engine.profiling.devices import available_cores
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.errors import EngineError
+from surplus.engine.profiling.devices import available_cores
 
 FIRST_SECONDS = 300.0
 """For the first stage, beside all else."""

@@ -11,7 +11,7 @@ from bench.gpu_check.parts import ModelSpec, Part
 from bench.gpu_check.setting import Setting, folder_name, gpu_title
 from bench.gpu_check.store import BEGUN, PartStore
 from bench.gpu_check.unit import run_unit
-from engine.errors import DeviceError
+from surplus.engine.errors import DeviceError
 
 DRIVER = Part("driver", (ModelSpec("none"),), unit_s=1, limit_s=30)
 

@@ -13,7 +13,7 @@ import numpy as np
 from bench.gpu_check import onnxruntime_cuda
 from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.subject import Subject
-from engine.runtime.model import Model
+from surplus.engine.runtime.model import Model
 
 Outputs = Mapping[str, np.ndarray[Any, Any]]
 

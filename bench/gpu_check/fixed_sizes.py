@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-import models
+from surplus import models
 
 Dim = onnx.TensorShapeProto.Dimension
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from placement.timeline import Span, SpanKind
+from surplus.placement.timeline import Span, SpanKind
 
 Stretch = tuple[int, int]
 

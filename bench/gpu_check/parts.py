@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import models
+from surplus import models
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from bench.gpu_check.contender import Contender
-from loadgen.arrivals import poisson
-from loadgen.clock import MonotonicClock, precise_loop
-from loadgen.closed_loop import ClosedLoopParams, run_closed_loop
-from loadgen.open_loop import OpenLoopParams, run_open_loop
-from loadgen.params import LoadParams
-from loadgen.record import Recorder
-from loadgen.stats import Summary, summarise
+from surplus.loadgen.arrivals import poisson
+from surplus.loadgen.clock import MonotonicClock, precise_loop
+from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
+from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder
+from surplus.loadgen.stats import Summary, summarise
 
 IN_FLIGHT = (1, 4, 16)
 """Queries at a time among which the peak throughput is looked for."""

@@ -6,13 +6,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from engine import _core
-from engine.native import load_runtime
-from engine.profiling.devices import parse_devices
-from engine.profiling.segment_probe import Probed
-from engine.runtime.device_options import device_options
-from engine.runtime.emulation_params import EmulationParams
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.segment_probe import Probed
+from surplus.engine.runtime.device_options import device_options
+from surplus.engine.runtime.emulation_params import EmulationParams
+from surplus.engine.values import to_value
 
 HOST = 0
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.atomic_file import write_atomic
+from surplus.engine.atomic_file import write_atomic
 
 OUT_OF_TIME = "out of time: the same command goes on here"
 """Stored of a unit that was not begun."""

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-import engine
+import surplus
 from bench.built_models import built
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import Costs, costs_of, measure, plan_of, read_model
-from engine.profiling.profile import Profile
-from engine.runtime.busy_plan import SecondPlan
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.capture import refusal_of
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import Costs, costs_of, measure, plan_of, read_model
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.runtime.busy_plan import SecondPlan
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.capture import refusal_of
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
 
 POLICY = "best"
 """The shorter, by simulation, of Comm+SD and HEFT."""
@@ -37,7 +37,7 @@ class Subject:
     Parameters
     ----------
     gpu_memory : str
-        As in ``engine.load``; of the engine's plan only.
+        As in ``surplus.load``; of the engine's plan only.
     fixed : bool
         Whether its open sizes are fixed to those of the example inputs, for all contenders.
     """
@@ -67,7 +67,7 @@ class Subject:
 
     def engine(self) -> Model:
         """The plan that a user gets; made once for all units of the check."""
-        return engine.load(
+        return surplus.load(
             self.path,
             self.setting.devices,
             POLICY,

@@ -13,10 +13,10 @@ from dataclasses import replace
 from bench.built_models import FOLDER as MODELS
 from bench.built_models import built
 from bench.profiles import DETECTORS, profile_path
-from engine.pipeline.stages import example_inputs, measure, read_model
-from engine.profiling.devices import parse_devices
-from engine.profiling.links import LINKS, link_figures
-from engine.profiling.profile import DeviceProfile, Profile
+from surplus.engine.pipeline.stages import example_inputs, measure, read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.links import LINKS, link_figures
+from surplus.engine.profiling.profile import DeviceProfile, Profile
 
 
 def main() -> int:

@@ -7,13 +7,13 @@ Abacus (SC'21), sections 6.2 and 6.3.
 
 from __future__ import annotations
 
-from colocation.abacus.residence import Residence
-from colocation.abacus.search import Candidate, GroupSearch
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.query import Query
-from colocation.service import Service
-from colocation.state import State
-from colocation.work import Group
+from surplus.colocation.abacus.residence import Residence
+from surplus.colocation.abacus.search import Candidate, GroupSearch
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.query import Query
+from surplus.colocation.service import Service
+from surplus.colocation.state import State
+from surplus.colocation.work import Group
 
 
 class HeadroomPlanner:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from colocation.query import Query
-from colocation.work import Piece
+from surplus.colocation.query import Query
+from surplus.colocation.work import Piece
 
 
 class Residence:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from colocation.overlap.group_predictor import Predict
-from colocation.query import Query
-from colocation.work import Piece
+from surplus.colocation.overlap.group_predictor import Predict
+from surplus.colocation.query import Query
+from surplus.colocation.work import Piece
 
 
 class Candidate(NamedTuple):

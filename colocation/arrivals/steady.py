@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
-from colocation.clock import NS_PER_S
-from loadgen import arrivals as loadgen
+from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
+from surplus.colocation.clock import NS_PER_S
+from surplus.loadgen import arrivals as loadgen
 
 
 class _Steady:

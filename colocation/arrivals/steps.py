@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
-from colocation.clock import NS_PER_S
+from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
+from surplus.colocation.clock import NS_PER_S
 
 
 @ARRIVALS.register("steps")

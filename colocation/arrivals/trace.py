@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
-from colocation.clock import NS_PER_S
-from colocation.csv_file import read_rows
+from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.csv_file import read_rows
 
 _UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MINUTE_NS = 60 * NS_PER_S

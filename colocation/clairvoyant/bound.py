@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from colocation.clairvoyant.cheapest_cores import cheapest
-from colocation.clairvoyant.least_work import FULL_PERCENT, LeastWork, in_levels
-from colocation.clairvoyant.most_work import most_work
-from colocation.clairvoyant.sampled_floor import sampled_saving
-from colocation.load import Load
-from colocation.noise import Noise
-from colocation.planner import Demand
-from colocation.scenario import Scenario
+from surplus.colocation.clairvoyant.cheapest_cores import cheapest
+from surplus.colocation.clairvoyant.least_work import FULL_PERCENT, LeastWork, in_levels
+from surplus.colocation.clairvoyant.most_work import most_work
+from surplus.colocation.clairvoyant.sampled_floor import sampled_saving
+from surplus.colocation.load import Load
+from surplus.colocation.noise import Noise
+from surplus.colocation.planner import Demand
+from surplus.colocation.scenario import Scenario
 
 _LEVELS = 24
 _ROUNDING = 1e-6

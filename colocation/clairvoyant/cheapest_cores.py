@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colocation.profile import LayeredProfile, Profile
+from surplus.colocation.profile import LayeredProfile, Profile
 
 
 class CheapestCores:

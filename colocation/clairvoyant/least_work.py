@@ -14,11 +14,11 @@ from math import inf
 
 import numpy as np
 
-from colocation.draws import stream_of, uniform
-from colocation.load import Column, Load
-from colocation.noise import Noise
-from colocation.profile import Profile
-from colocation.service import Service
+from surplus.colocation.draws import stream_of, uniform
+from surplus.colocation.load import Column, Load
+from surplus.colocation.noise import Noise
+from surplus.colocation.profile import Profile
+from surplus.colocation.service import Service
 
 FULL_PERCENT = 100
 _SAFE = 1.0 - 1e-9

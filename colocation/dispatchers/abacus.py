@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from colocation.abacus.headroom import HeadroomPlanner
-from colocation.abacus.residence import Residence
-from colocation.abacus.search import GroupSearch
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.deployment import Deployment
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event, EventKind
-from colocation.overlap.group_predictor import predict_of
-from colocation.query import Query
-from colocation.state import State
-from colocation.work import Group
+from surplus.colocation.abacus.headroom import HeadroomPlanner
+from surplus.colocation.abacus.residence import Residence
+from surplus.colocation.abacus.search import GroupSearch
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.overlap.group_predictor import predict_of
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.work import Group
 
 
 class _Plan(NamedTuple):

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colocation.batching import Batches, give_up
-from colocation.decision import NOTHING, Decision
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.query import Query
-from colocation.state import State, Waiting
+from surplus.colocation.batching import Batches, give_up
+from surplus.colocation.decision import NOTHING, Decision
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.query import Query
+from surplus.colocation.state import State, Waiting
 
 
 @DISPATCHERS.register("clockwork")

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colocation.decision import Decision, Drop, Start
-from colocation.deployment import Deployment
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.dstack.free_time import FOREVER_NS, Held, free_until_ns
-from colocation.dstack.loaded import Instance, LoadedGpu, loaded_gpus
-from colocation.dstack.scoreboard import Scoreboard
-from colocation.dstack.session_plan import Runner, Turn, plan_session, session_length_ns
-from colocation.dstack.timetable import Timetable
-from colocation.dstack.window import planned_window
-from colocation.event import Event
-from colocation.state import State
-from colocation.work import piece_of
+from surplus.colocation.decision import Decision, Drop, Start
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.dstack.free_time import FOREVER_NS, Held, free_until_ns
+from surplus.colocation.dstack.loaded import Instance, LoadedGpu, loaded_gpus
+from surplus.colocation.dstack.scoreboard import Scoreboard
+from surplus.colocation.dstack.session_plan import Runner, Turn, plan_session, session_length_ns
+from surplus.colocation.dstack.timetable import Timetable
+from surplus.colocation.dstack.window import planned_window
+from surplus.colocation.event import Event
+from surplus.colocation.state import State
+from surplus.colocation.work import piece_of
 
 _WINDOWS = 3
 """How many of the largest batches of a queue are looked at."""

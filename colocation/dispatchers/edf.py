@@ -8,11 +8,11 @@ services it is FCFS.
 
 from __future__ import annotations
 
-from colocation.decision import Decision
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.serial_choice import SerialChoice
-from colocation.state import State
+from surplus.colocation.decision import Decision
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.serial_choice import SerialChoice
+from surplus.colocation.state import State
 
 
 @DISPATCHERS.register("edf")

@@ -9,12 +9,12 @@ moment at which its first query still meets its deadline, by prediction.
 
 from __future__ import annotations
 
-from colocation.batching import Batches, Turns, give_up
-from colocation.decision import NOTHING, Decision
-from colocation.deployment import Assignment
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.state import State
+from surplus.colocation.batching import Batches, Turns, give_up
+from surplus.colocation.decision import NOTHING, Decision
+from surplus.colocation.deployment import Assignment
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.state import State
 
 
 @DISPATCHERS.register("fixed_batch")

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from colocation.decision import NOTHING, Decision, Drop, Resize, Start
-from colocation.deployment import Deployment
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event, EventKind
-from colocation.query import Query
-from colocation.state import State
-from colocation.veltair.block_choice import Block, BlockChoice, BlockParams, layered
-from colocation.veltair.rooms import free_beside, largest, room_for
-from colocation.work import Group, piece_of
+from surplus.colocation.decision import NOTHING, Decision, Drop, Resize, Start
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.veltair.block_choice import Block, BlockChoice, BlockParams, layered
+from surplus.colocation.veltair.rooms import free_beside, largest, room_for
+from surplus.colocation.work import Group, piece_of
 
 _GROWTHS = ("eager", "paying", "none")
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colocation.decision import Decision
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.side_by_side import Ready, SideBySide
-from colocation.state import State
+from surplus.colocation.decision import Decision
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.side_by_side import Ready, SideBySide
+from surplus.colocation.state import State
 
 
 @DISPATCHERS.register("max_throughput")

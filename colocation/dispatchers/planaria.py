@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colocation.decision import NOTHING, Decision, Resize, Start
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.query import Query
-from colocation.state import State
-from colocation.veltair.block_choice import layered
-from colocation.veltair.layer_profile import LayerProfile
-from colocation.veltair.rooms import free_beside, largest, room_for
-from colocation.work import piece_of
+from surplus.colocation.decision import NOTHING, Decision, Resize, Start
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.veltair.block_choice import layered
+from surplus.colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.rooms import free_beside, largest, room_for
+from surplus.colocation.work import piece_of
 
 
 @dataclass

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from math import floor, log2
 from typing import NamedTuple
 
-from colocation.decision import NOTHING, Decision, Start
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event, EventKind
-from colocation.query import Query
-from colocation.state import State, Waiting
-from colocation.veltair.block_choice import layered
-from colocation.veltair.layer_profile import LayerProfile
-from colocation.veltair.rooms import Room, room_for
-from colocation.work import piece_of
+from surplus.colocation.decision import NOTHING, Decision, Start
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.query import Query
+from surplus.colocation.state import State, Waiting
+from surplus.colocation.veltair.block_choice import layered
+from surplus.colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.rooms import Room, room_for
+from surplus.colocation.work import piece_of
 
 
 class _Alone(NamedTuple):

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.query import Query
-from colocation.state import State
-from colocation.work import piece_of
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.work import piece_of
 
 Order = Callable[[Query, int], int]
 

@@ -8,11 +8,11 @@ at every waiting query, or at the heads alone where a service's queries are all 
 
 from __future__ import annotations
 
-from colocation.decision import Decision
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.serial_choice import SerialChoice
-from colocation.state import State
+from surplus.colocation.decision import Decision
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.serial_choice import SerialChoice
+from surplus.colocation.state import State
 
 
 @DISPATCHERS.register("sjf")

@@ -10,11 +10,11 @@ queries that no slice is long enough for.
 
 from __future__ import annotations
 
-from colocation.batching import Batches, give_up
-from colocation.decision import NOTHING, Decision
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.state import State
+from surplus.colocation.batching import Batches, give_up
+from surplus.colocation.decision import NOTHING, Decision
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.state import State
 
 
 @DISPATCHERS.register("slices")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
-from colocation.clock import NS_PER_S
+from surplus.colocation.clock import NS_PER_S
 
 LatencyNs = Callable[[int, int], int]
 """Items and share in percent -> nanoseconds (``f_L``)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from colocation.deployment import Assignment, Deployment
-from colocation.dstack.scoreboard import Scoreboard
-from colocation.dstack.session_plan import Turn
-from colocation.dstack.timetable import Timetable
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.dstack.scoreboard import Scoreboard
+from surplus.colocation.dstack.session_plan import Turn
+from surplus.colocation.dstack.timetable import Timetable
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from colocation.dstack.session_plan import SessionPlan, Turn
+from surplus.colocation.dstack.session_plan import SessionPlan, Turn
 
 
 class Timetable:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from colocation.query import Query
+from surplus.colocation.query import Query
 
 TookNs = Callable[[int, int], int]
 """Items and longest sequence -> predicted time."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from colocation.profile import Profile
+from surplus.colocation.profile import Profile
 
 
 @runtime_checkable

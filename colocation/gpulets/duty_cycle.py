@@ -15,7 +15,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
-from colocation.gpulets.latency_table import LatencyTable
+from surplus.colocation.gpulets.latency_table import LatencyTable
 
 Factor = Callable[[int], float]
 """Service -> what its times are multiplied with, at least 1: expected interference."""

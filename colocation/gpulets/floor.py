@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from colocation.gpulets.duty_cycle import Cycle
-from colocation.gpulets.latency_table import SIZES_PERCENT
+from surplus.colocation.gpulets.duty_cycle import Cycle
+from surplus.colocation.gpulets.latency_table import SIZES_PERCENT
 
 Place = tuple[int, int]
 """Device, and which of its gpulets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from colocation.planner import Demand
+from surplus.colocation.planner import Demand
 
 SIZES_PERCENT = (20, 40, 50, 60, 80, 100)
 """Sizes of a gpulet; a device is divided into two of them, or none."""

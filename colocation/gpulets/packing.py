@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from colocation.gpulets.duty_cycle import (
+from surplus.colocation.gpulets.duty_cycle import (
     Cycle,
     Factor,
     merged_cycle,
     residual_cycle,
     saturated_cycle,
 )
-from colocation.gpulets.floor import Floor, Place
-from colocation.gpulets.latency_table import LatencyTable
+from surplus.colocation.gpulets.floor import Floor, Place
+from surplus.colocation.gpulets.latency_table import LatencyTable
 
 _NOTHING_LEFT = 1e-9
 """Share of a rate that rounding may leave."""

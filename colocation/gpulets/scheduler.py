@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from colocation.clock import NS_PER_S
-from colocation.deployment import Assignment, Deployment, Shortfall
-from colocation.gpulets.belief import LinearParams, factor_table
-from colocation.gpulets.floor import Floor, Memory, Split
-from colocation.gpulets.latency_table import LatencyTable
-from colocation.gpulets.packing import Factors, Packing, PackingParams
-from colocation.planner import Demand
-from colocation.service import Partition
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.deployment import Assignment, Deployment, Shortfall
+from surplus.colocation.gpulets.belief import LinearParams, factor_table
+from surplus.colocation.gpulets.floor import Floor, Memory, Split
+from surplus.colocation.gpulets.latency_table import LatencyTable
+from surplus.colocation.gpulets.packing import Factors, Packing, PackingParams
+from surplus.colocation.planner import Demand
+from surplus.colocation.service import Partition
 
 _KEPT = 32
 

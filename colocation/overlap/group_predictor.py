@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from colocation.predictor import Predictor
-from colocation.work import Piece
+from surplus.colocation.predictor import Predictor
+from surplus.colocation.work import Piece
 
 Groups = Sequence[Sequence[Piece]]
 

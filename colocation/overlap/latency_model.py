@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from colocation.overlap.features import Layout, Rows
-from colocation.overlap.perceptron import Array, Perceptron, pack, unpack
+from surplus.colocation.overlap.features import Layout, Rows
+from surplus.colocation.overlap.perceptron import Array, Perceptron, pack, unpack
 
 _FORMAT = "latency model"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from colocation.draws import stream_of, uniform
-from colocation.noise import Noise
-from colocation.overlap.group_times import GroupTimes
-from colocation.overlap.known_models import KnownModels
-from colocation.service import Service
-from colocation.work import Group
+from surplus.colocation.draws import stream_of, uniform
+from surplus.colocation.noise import Noise
+from surplus.colocation.overlap.group_times import GroupTimes
+from surplus.colocation.overlap.known_models import KnownModels
+from surplus.colocation.service import Service
+from surplus.colocation.work import Group
 
 
 class MeasuredTruth:

@@ -7,9 +7,9 @@ VELTAIR (ASPLOS'22), section 4.3: workers that run layer blocks on the cores of 
 
 from __future__ import annotations
 
-from colocation.deployment import Assignment, Deployment
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Partition
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Partition
 
 
 @PLANNERS.register("cores")

@@ -16,12 +16,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from colocation.clock import NS_PER_S
-from colocation.deployment import Assignment, Deployment, Shortfall
-from colocation.dstack.efficacy import Limits, OperatingPoint, exhaustive, optimise, point_of
-from colocation.dstack.knee import knee_by_derivative, search_knee
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Partition
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.deployment import Assignment, Deployment, Shortfall
+from surplus.colocation.dstack.efficacy import (
+    Limits,
+    OperatingPoint,
+    exhaustive,
+    optimise,
+    point_of,
+)
+from surplus.colocation.dstack.knee import knee_by_derivative, search_knee
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Partition
 
 
 @dataclass

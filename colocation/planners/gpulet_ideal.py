@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement, permutations
 
-from colocation.deployment import Deployment
-from colocation.gpulets.belief import LinearParams
-from colocation.gpulets.floor import SPLITS
-from colocation.gpulets.packing import PackingParams
-from colocation.gpulets.scheduler import Attempt, RateParams, Scheduler, best_of
-from colocation.planner import PLANNERS, Demand
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.gpulets.belief import LinearParams
+from surplus.colocation.gpulets.floor import SPLITS
+from surplus.colocation.gpulets.packing import PackingParams
+from surplus.colocation.gpulets.scheduler import Attempt, RateParams, Scheduler, best_of
+from surplus.colocation.planner import PLANNERS, Demand
 
 _ALL_ORDERS = 4
 

@@ -7,11 +7,11 @@ gpulet (ATC'22), section 2.3: the spatial baseline, as in GSLICE on several devi
 
 from __future__ import annotations
 
-from colocation.deployment import Deployment
-from colocation.gpulets.floor import SPLITS
-from colocation.gpulets.packing import PackingParams
-from colocation.gpulets.scheduler import RateParams, Scheduler
-from colocation.planner import PLANNERS, Demand
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.gpulets.floor import SPLITS
+from surplus.colocation.gpulets.packing import PackingParams
+from surplus.colocation.gpulets.scheduler import RateParams, Scheduler
+from surplus.colocation.planner import PLANNERS, Demand
 
 
 @PLANNERS.register("greedy_best_fit")

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
-from colocation.deployment import Assignment, Deployment, Shortfall
-from colocation.dstack.knee import knee_by_derivative
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Partition
+from surplus.colocation.deployment import Assignment, Deployment, Shortfall
+from surplus.colocation.dstack.knee import knee_by_derivative
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Partition
 
 
 @dataclass(frozen=True)

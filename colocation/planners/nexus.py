@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from colocation.clock import NS_PER_S
-from colocation.deployment import Assignment, Deployment, Shortfall
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Partition
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.deployment import Assignment, Deployment, Shortfall
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Partition
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ halves each. The planner ``nexus`` is the original.
 
 from __future__ import annotations
 
-from colocation.deployment import Deployment
-from colocation.gpulets.floor import SPLITS
-from colocation.gpulets.packing import PackingParams
-from colocation.gpulets.scheduler import RateParams, Scheduler
-from colocation.planner import PLANNERS, Demand
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.gpulets.floor import SPLITS
+from surplus.colocation.gpulets.packing import PackingParams
+from surplus.colocation.gpulets.scheduler import RateParams, Scheduler
+from surplus.colocation.planner import PLANNERS, Demand
 
 
 @PLANNERS.register("squishy")

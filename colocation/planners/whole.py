@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from colocation.deployment import Assignment, Deployment
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Partition
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Partition
 
 
 @PLANNERS.register("whole")

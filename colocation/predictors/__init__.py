@@ -1,7 +1,7 @@
 """Predictors, one a file."""
 
-from colocation.predictors import lanes as lanes
-from colocation.predictors import layers as layers
-from colocation.predictors import oracle as oracle
-from colocation.predictors import overlap as overlap
-from colocation.predictors import serial as serial
+from surplus.colocation.predictors import lanes as lanes
+from surplus.colocation.predictors import layers as layers
+from surplus.colocation.predictors import oracle as oracle
+from surplus.colocation.predictors import overlap as overlap
+from surplus.colocation.predictors import serial as serial

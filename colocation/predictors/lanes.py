@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colocation import lane_groups
-from colocation.predictor import PREDICTORS, Profiles, Services
-from colocation.predictors.serial import Serial
-from colocation.work import Piece
+from surplus.colocation import lane_groups
+from surplus.colocation.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.predictors.serial import Serial
+from surplus.colocation.work import Piece
 
 
 @PREDICTORS.register("lanes")

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from colocation.profile import PROFILES, checked_deviation
-from colocation.veltair.derived import NETWORKS, derive
-from colocation.veltair.layer_profile import LayerProfile, read_layer_profile
-from colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation.profile import PROFILES, checked_deviation
+from surplus.colocation.veltair.derived import NETWORKS, derive
+from surplus.colocation.veltair.layer_profile import LayerProfile, read_layer_profile
+from surplus.colocation.veltair.resnet50 import resnet50_operations
 
 _MEASURED = "resnet50"
 _CORES = tuple(range(8, 65, 8))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from colocation.clock import NS_PER_MS
-from colocation.measured_profile import MeasuredModel, load_measured_profile
-from colocation.profile import PROFILES
-from colocation.profiles.table import Table
+from surplus.colocation.clock import NS_PER_MS
+from surplus.colocation.measured_profile import MeasuredModel, load_measured_profile
+from surplus.colocation.profile import PROFILES
+from surplus.colocation.profiles.table import Table
 
 
 class MeasuredTimes:

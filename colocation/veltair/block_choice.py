@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from colocation.query import Query
-from colocation.state import State
-from colocation.veltair.granularity import cut_of
-from colocation.veltair.layer_blocks import thresholds
-from colocation.veltair.model_times import ModelTimes, Needs
-from colocation.veltair.pressure import LinearProxy, held_by_others
-from colocation.veltair.rooms import Room, largest
-from colocation.veltair.versions import VersionChoice
+from surplus.colocation.query import Query
+from surplus.colocation.state import State
+from surplus.colocation.veltair.granularity import cut_of
+from surplus.colocation.veltair.layer_blocks import thresholds
+from surplus.colocation.veltair.model_times import ModelTimes, Needs
+from surplus.colocation.veltair.pressure import LinearProxy, held_by_others
+from surplus.colocation.veltair.rooms import Room, largest
+from surplus.colocation.veltair.versions import VersionChoice
 
 
 @runtime_checkable

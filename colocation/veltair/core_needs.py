@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.layer_profile import LayerProfile
 
 
 def layer_targets_ns(operations: Sequence[int], target_ns: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.layer_profile import LayerProfile
 
 
 @dataclass(frozen=True)

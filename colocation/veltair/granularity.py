@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from colocation.veltair.layer_blocks import LayerBlock, first_pivot
-from colocation.veltair.model_times import Needs
+from surplus.colocation.veltair.layer_blocks import LayerBlock, first_pivot
+from surplus.colocation.veltair.model_times import Needs
 
 Cut = Callable[[Needs, int, int], LayerBlock]
 """Needs, first layer that is left, ``Avg_C`` and the threshold -> the block that is next."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from colocation.veltair.core_needs import layer_needs, model_need
-from colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.core_needs import layer_needs, model_need
+from surplus.colocation.veltair.layer_profile import LayerProfile
 
 
 class LayerBlock(NamedTuple):

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
-from colocation.clock import NS_PER_US
-from colocation.csv_file import read_rows
+from surplus.colocation.clock import NS_PER_US
+from surplus.colocation.csv_file import read_rows
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from colocation.veltair.core_needs import layer_needs, layer_targets_ns
-from colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.core_needs import layer_needs, layer_targets_ns
+from surplus.colocation.veltair.layer_profile import LayerProfile
 
 
 @dataclass

@@ -10,7 +10,7 @@ alone, so that the same policy works simulated and live. Blocks that are about t
 
 from __future__ import annotations
 
-from colocation.state import State
+from surplus.colocation.state import State
 
 SOON = 0.1
 """Share of its time within which a block is about to end (section 4.3)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from colocation.state import State
+from surplus.colocation.state import State
 
 
 @dataclass

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine import _core
-from engine.cache.private import read_private, write_private
+from surplus.engine import _core
+from surplus.engine.cache.private import read_private, write_private
 
 
 def write_note(path: Path, document: Any) -> None:

@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
+from surplus.engine.atomic_file import write_atomic
 
 _log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine import _core
-from engine.cache.notes import read_note, write_note
-from engine.cache.private import open_private
+from surplus.engine import _core
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.cache.private import open_private
 
 NOTE_FILE = "proven.json"
 

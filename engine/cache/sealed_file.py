@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine import _core
-from engine.cache.private import read_private
-from engine.cache.proven_files import FileSum, keep_notes, sum_of
+from surplus.engine import _core
+from surplus.engine.cache.private import read_private
+from surplus.engine.cache.proven_files import FileSum, keep_notes, sum_of
 
 _log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options
+from surplus.engine.cli import options
 
 if TYPE_CHECKING:
-    from engine.dfg.graph import Graph
-    from engine.pipeline.load_params import LoadParams
-    from placement import Problem
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.placement import Problem
 
 
 def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
@@ -18,7 +18,7 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
     A verb waits for the measured plan unless it says otherwise.
     """
-    from engine.pipeline.load_params import LoadParams
+    from surplus.engine.pipeline.load_params import LoadParams
 
     return LoadParams(
         devices=args.devices,
@@ -31,8 +31,8 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
 def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[str, Any]:
     """Example inputs of MODEL: --inputs and --dim; ``graph`` if it has been read."""
-    from engine.pipeline.example_inputs import example_inputs
-    from engine.pipeline.stages import read_model
+    from surplus.engine.pipeline.example_inputs import example_inputs
+    from surplus.engine.pipeline.stages import read_model
 
     sizes = options.sizes(args.dim)
     return example_inputs(
@@ -42,10 +42,10 @@ def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[s
 
 def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
     """MODEL's graph, and its placement problem by --profile and --gpu-memory."""
-    from engine.pipeline.stages import read_model
-    from engine.profiling.costs import problem_of
-    from engine.profiling.memory_size import parse_bytes
-    from engine.profiling.profile import Profile
+    from surplus.engine.pipeline.stages import read_model
+    from surplus.engine.profiling.costs import problem_of
+    from surplus.engine.profiling.memory_size import parse_bytes
+    from surplus.engine.profiling.profile import Profile
 
     profile = Profile.load(args.profile)
     graph = read_model(args.model, args.cache)

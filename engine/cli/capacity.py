@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options
-from engine.cli.load_limits import show_need
-from engine.cli.output import check_page, show_json, show_rows, three_digits
-from engine.cli.parser import add_verb
-from engine.cli.progress import progress_bar
-from engine.cli.scenario_options import add_scenario, asked_policies
-from engine.pipeline.progress import ProgressCallback
+from surplus.engine.cli import options
+from surplus.engine.cli.load_limits import show_need
+from surplus.engine.cli.output import check_page, show_json, show_rows, three_digits
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.progress import progress_bar
+from surplus.engine.cli.scenario_options import add_scenario, asked_policies
+from surplus.engine.pipeline.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from colocation import Scenario
-    from colocation.capacity import Capacity, CapacityParams
-    from colocation.capacity_search import Probe
+    from surplus.colocation import Scenario
+    from surplus.colocation.capacity import Capacity, CapacityParams
+    from surplus.colocation.capacity_search import Probe
 
 _SUMMARY = "search the highest load that policies keep within their latency targets"
 _EXAMPLE = """
@@ -47,8 +47,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search for each policy; one that cannot serve the scenario says why."""
-    from colocation.capacity import BOUND, CapacityParams
-    from colocation.capacity_search import SearchParams
+    from surplus.colocation.capacity import BOUND, CapacityParams
+    from surplus.colocation.capacity_search import SearchParams
 
     check_page(args.plot)
     params = CapacityParams(
@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scenario(args: argparse.Namespace) -> Scenario:
-    from colocation import read_scenario
-    from colocation.clock import NS_PER_S
-    from colocation.comparison import check_targets
+    from surplus.colocation import read_scenario
+    from surplus.colocation.clock import NS_PER_S
+    from surplus.colocation.comparison import check_targets
 
     scenario = read_scenario(args.scenario, args.data)
     if args.duration is not None:
@@ -91,7 +91,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
 def _search(
     scenario: Scenario, names: Sequence[str], params: CapacityParams, report: ProgressCallback
 ) -> tuple[list[Capacity], dict[str, str]]:
-    from colocation.capacity import capacity_of
+    from surplus.colocation.capacity import capacity_of
 
     found: list[Capacity] = []
     refused: dict[str, str] = {}
@@ -133,7 +133,7 @@ def _document(
 def _show(
     scenario: Scenario, params: CapacityParams, found: Sequence[Capacity], refused: dict[str, str]
 ) -> None:
-    from colocation.clairvoyant import scenario_bound
+    from surplus.colocation.clairvoyant import scenario_bound
 
     whose = "each service" if params.each else "all queries"
     title = f"{scenario.name}: load at which {params.target:.4g} of {whose} is in time"
@@ -160,7 +160,7 @@ def _row(one: Capacity) -> dict[str, str]:
 def _draw(
     path: Path, scenario: Scenario, found: Sequence[Capacity], params: CapacityParams
 ) -> None:
-    from engine.report.charts import Chart, Series, write_charts
+    from surplus.engine.report.charts import Chart, Series, write_charts
 
     series = tuple(
         Series(one.policy, tuple((p.scale, 100 * p.goodput) for p in one.found.probes))

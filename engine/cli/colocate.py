@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from engine.cli import colocate_profile, colocate_sample, colocate_train
-from engine.cli.parser import add_verb
+from surplus.engine.cli import colocate_profile, colocate_sample, colocate_train
+from surplus.engine.cli.parser import add_verb
 
 ACTIONS: tuple[ModuleType, ...] = (colocate_train, colocate_profile, colocate_sample)
 

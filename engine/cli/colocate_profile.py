@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.cli import options
-from engine.cli.output import check_outputs, show_rows
-from engine.cli.parser import add_verb
+from surplus.engine.cli import options
+from surplus.engine.cli.output import check_outputs, show_rows
+from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "measure L(batch, share) of a scenario's models on its devices, alone and side by side"
 _EXAMPLE = "engine colocate profile bench/configs/colocation/live/two_cpu.toml"
@@ -39,10 +39,10 @@ def add_parser(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the file, print the times."""
-    from colocation.live_file import read_to_measure
-    from engine.atomic_file import write_atomic
-    from engine.live.measure import MeasureParams
-    from engine.live.replay import measure_scenario
+    from surplus.colocation.live_file import read_to_measure
+    from surplus.engine.atomic_file import write_atomic
+    from surplus.engine.live.measure import MeasureParams
+    from surplus.engine.live.replay import measure_scenario
 
     asked = read_to_measure(args.scenario)
     path = args.output or asked.path

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.cli import options
-from engine.cli.parser import add_verb
+from surplus.engine.cli import options
+from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "measure groups of operators of a scenario's models side by side, for train"
 _EXAMPLE = """
@@ -33,10 +33,10 @@ def add_parser(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the sets that are missing."""
-    from colocation.live_file import read_to_measure
-    from colocation.overlap.training.samples import to_csv
-    from engine.atomic_file import write_atomic
-    from engine.live.sample import SampleParams, group_bench, sets_of
+    from surplus.colocation.live_file import read_to_measure
+    from surplus.colocation.overlap.training.samples import to_csv
+    from surplus.engine.atomic_file import write_atomic
+    from surplus.engine.live.sample import SampleParams, group_bench, sets_of
 
     asked = read_to_measure(args.scenario)
     params = SampleParams(args.together, args.groups, args.repeats, args.seed)

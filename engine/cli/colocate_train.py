@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.output import check_outputs, show_mapping
-from engine.cli.parser import add_verb
-from engine.errors import ConfigError
+from surplus.engine.cli.output import check_outputs, show_mapping
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
-    from colocation.overlap.training.samples import Samples
+    from surplus.colocation.overlap.training.samples import Samples
 
 _SUMMARY = "fit a latency model to measured groups of operators"
 _EXAMPLE = """
@@ -48,8 +48,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, write the file, and say how well it predicts samples that it has not seen."""
-    from colocation.overlap.training.samples import read_samples
-    from engine.atomic_file import write_atomic
+    from surplus.colocation.overlap.training.samples import read_samples
+    from surplus.engine.atomic_file import write_atomic
 
     check_outputs(args.output)
     if args.seed < 0 or not 0 < args.held_out < 1:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _model(samples: Samples, args: argparse.Namespace) -> tuple[bytes, float]:
-    from colocation.overlap.training.trainer import TRAINERS, mean_error
+    from surplus.colocation.overlap.training.trainer import TRAINERS, mean_error
 
     seen, unseen = samples.split(1 - args.held_out, args.seed)
     model = TRAINERS.make(args.kind, seen, args.seed)
@@ -78,7 +78,7 @@ def _model(samples: Samples, args: argparse.Namespace) -> tuple[bytes, float]:
 
 
 def _truth(samples: Samples) -> tuple[bytes, float]:
-    from colocation.overlap.training.fit_times import fit_times, held_out_error
+    from surplus.colocation.overlap.training.fit_times import fit_times, held_out_error
 
     times = fit_times(samples)
     return times.to_bytes(), held_out_error(times)

@@ -6,7 +6,7 @@ import sys
 
 from rich.console import Console
 
-from engine.cli.terminal import raw_stream
+from surplus.engine.cli.terminal import raw_stream
 
 
 class _Console(Console):

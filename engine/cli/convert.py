@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.options import add_cache, add_json
-from engine.cli.output import check_outputs, show_json, show_mapping
-from engine.cli.parser import add_verb
+from surplus.engine.cli.options import add_cache, add_json
+from surplus.engine.cli.output import check_outputs, show_json, show_mapping
+from surplus.engine.cli.parser import add_verb
 
 if TYPE_CHECKING:
-    from engine.convert.converter import Conversion, ConvertParams
+    from surplus.engine.convert.converter import Conversion, ConvertParams
 
 _SUMMARY = "make an ONNX file of a torch module, and check that both answer the same"
 _EXAMPLE = """
@@ -77,9 +77,9 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, then show what was made and what is in it."""
-    from engine.convert.from_torch import convert_target
-    from engine.dfg.inspect import inspect
-    from engine.pipeline.stages import read_model
+    from surplus.engine.convert.from_torch import convert_target
+    from surplus.engine.dfg.inspect import inspect
+    from surplus.engine.pipeline.stages import read_model
 
     params = _params(args)
     check_outputs(args.output, None if args.no_inputs else args.output.with_suffix(".npz"))
@@ -101,11 +101,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _params(args: argparse.Namespace) -> ConvertParams:
-    from engine.convert.agreement import Tolerance
-    from engine.convert.converter import ConvertParams
-    from engine.convert.input_spec import parse_inputs
-    from engine.convert.samples import given
-    from engine.pipeline.given_inputs import arrays_in
+    from surplus.engine.convert.agreement import Tolerance
+    from surplus.engine.convert.converter import ConvertParams
+    from surplus.engine.convert.input_spec import parse_inputs
+    from surplus.engine.convert.samples import given
+    from surplus.engine.pipeline.given_inputs import arrays_in
 
     specs = parse_inputs(args.input, args.range)
     return ConvertParams(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from engine.cli.options import add_json
-from engine.cli.output import show_json, show_rows
-from engine.cli.parser import add_verb
+from surplus.engine.cli.options import add_json
+from surplus.engine.cli.output import show_json, show_rows
+from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "list the devices of this machine, and what is missing to drive its GPUs"
 _EXAMPLE = "engine devices"
@@ -20,7 +20,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the devices, then what CUDA needs and where it is."""
-    from engine.profiling.inventory import inventory
+    from surplus.engine.profiling.inventory import inventory
 
     found = inventory()
     if args.json:

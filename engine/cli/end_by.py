@@ -6,7 +6,7 @@ import os
 import signal
 from typing import NoReturn
 
-from engine.cli.progress import leave_terminal
+from surplus.engine.cli.progress import leave_terminal
 
 
 def end_by(number: int) -> NoReturn:

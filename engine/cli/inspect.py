@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from engine.cli.options import add_json, add_model
-from engine.cli.output import show_json, show_mapping
-from engine.cli.parser import add_verb
+from surplus.engine.cli.options import add_json, add_model
+from surplus.engine.cli.output import show_json, show_mapping
+from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "show what is in a model: size, width, operators, bytes"
 _EXAMPLE = "engine inspect model.onnx"
@@ -23,8 +23,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the model and print what is in it."""
-    from engine.dfg.inspect import inspect
-    from engine.pipeline.stages import read_model
+    from surplus.engine.dfg.inspect import inspect
+    from surplus.engine.pipeline.stages import read_model
 
     found = asdict(inspect(read_model(args.model, args.cache)))
     if args.json:

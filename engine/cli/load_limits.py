@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colocation import Scenario
-    from colocation.clairvoyant import Bound
+    from surplus.colocation import Scenario
+    from surplus.colocation.clairvoyant import Bound
 
 
 def show_need(scenario: Scenario, bound: Bound) -> None:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 
-from engine.cli.output import duration
-from engine.cli.progress import progress_bar
-from engine.pipeline.executor import ModelExecutor
-from engine.pipeline.lazy import LazyExecutor, LazyModel
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with, many_loads
-from engine.profiling.devices import available_cores
-from engine.segmentation.plan import Plan
-from engine.serving.executor import Executor
-from engine.serving.repository import RepositoryEntry
+from surplus.engine.cli.output import duration
+from surplus.engine.cli.progress import progress_bar
+from surplus.engine.pipeline.executor import ModelExecutor
+from surplus.engine.pipeline.lazy import LazyExecutor, LazyModel
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with, many_loads
+from surplus.engine.profiling.devices import available_cores
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.repository import RepositoryEntry
 
 
 class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):

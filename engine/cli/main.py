@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from engine.cli.parser import Parser
-from engine.cli.terminal import log_to_stderr, printable_streams
-from engine.errors import EngineError, one_line
-from engine.version import version
+from surplus.engine.cli.parser import Parser
+from surplus.engine.cli.terminal import log_to_stderr, printable_streams
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.version import version
 
 VERBS = (
     "devices",
@@ -84,7 +84,7 @@ def _parser(words: Sequence[str] = ()) -> Parser:
     parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in _asked(words):
-        import_module(f"engine.cli.{name}").add_parser(verbs)
+        import_module(f"surplus.engine.cli.{name}").add_parser(verbs)
     return parser
 
 

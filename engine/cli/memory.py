@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from engine.cli import options
-from engine.cli.asked import asked_inputs, asked_params
-from engine.cli.output import show_json, show_rows
-from engine.cli.parser import add_verb
-from engine.cli.progress import progress_bar
+from surplus.engine.cli import options
+from surplus.engine.cli.asked import asked_inputs, asked_params
+from surplus.engine.cli.output import show_json, show_rows
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.progress import progress_bar
 
 _SUMMARY = "show what a model holds in memory, beside a plain ONNX Runtime session"
 _EXAMPLE = "engine memory model.onnx --devices cpu:2"
@@ -35,8 +35,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure in fresh processes and print."""
-    from engine.pipeline.loading import load_with
-    from engine.pipeline.memory_report import memory_report
+    from surplus.engine.pipeline.loading import load_with
+    from surplus.engine.pipeline.memory_report import memory_report
 
     if args.queries < 1:
         raise ValueError(f"--queries must be >= 1, got {args.queries}")

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import texts
-from engine.cli.output import check_outputs, show_json, show_rows
-from engine.cli.parser import add_verb
+from surplus.engine.cli.options import texts
+from surplus.engine.cli.output import check_outputs, show_json, show_rows
+from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "list or build the networks that come with this package, with seeded weights"
 _EXAMPLE = """
@@ -45,7 +45,7 @@ def add_parser(verbs: Any) -> None:
 
 def run_list(args: argparse.Namespace) -> int:
     """Print the registry."""
-    import models
+    from surplus import models
 
     rows = [_row(models.info(name)) for name in models.model_names()]
     if args.json:
@@ -71,7 +71,7 @@ def run_build(args: argparse.Namespace) -> int:
     """Build one model and its example inputs."""
     import numpy as np
 
-    import models
+    from surplus import models
 
     info = models.info(args.name)
     parameters = info.parse(texts(args.param))

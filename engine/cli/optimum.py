@@ -6,20 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.asked import asked_problem
-from engine.cli.options import add_gpu_memory, add_json, add_model, add_profile
-from engine.cli.output import check_chart, check_outputs, duration, show_mapping
-from engine.cli.parser import add_verb
-from engine.errors import ConfigError, PlacementError
+from surplus.engine.cli.asked import asked_problem
+from surplus.engine.cli.options import add_gpu_memory, add_json, add_model, add_profile
+from surplus.engine.cli.output import check_chart, check_outputs, duration, show_mapping
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
-    from milp import Result
-    from placement import Problem
+    from surplus.milp import Result
+    from surplus.placement import Problem
 
 _SUMMARY = "find the best placement and order, and prove how good it is"
 _EXAMPLE = """
 engine optimum model.onnx --profile P.json --time 60 -o placement.json
-engine optimum model.onnx --profile P.json --problem problem.json; python -m milp problem.json
+engine optimum model.onnx --profile P.json --problem P.json; python -m surplus.milp P.json
 """
 
 
@@ -38,15 +38,20 @@ def add_parser(verbs: Any) -> None:
         help="who proves it (default %(default)s: cpsat, else highs; gurobi needs a licence)",
     )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
-    add("--problem", type=Path, metavar="F.json", help="write the problem, for python -m milp")
+    add(
+        "--problem",
+        type=Path,
+        metavar="F.json",
+        help="write the problem, for python -m surplus.milp",
+    )
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the timeline that was found")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve and report status, makespan, bound and gap."""
-    from engine.pipeline.placement_file import save_placement
-    from engine.report.gantt import write_gantt
+    from surplus.engine.pipeline.placement_file import save_placement
+    from surplus.engine.report.gantt import write_gantt
 
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
@@ -68,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _solve(problem: Problem, solver: str, time_limit_s: float) -> Result:
-    from milp import SolveParams, SolverUnavailableError, solve
+    from surplus.milp import SolveParams, SolverUnavailableError, solve
 
     try:
         return solve(problem, SolveParams(solver=solver, time_limit_s=time_limit_s))

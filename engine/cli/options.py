@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.profiling.devices import available_cores
-from placement import policy_names
+from surplus.engine.profiling.devices import available_cores
+from surplus.placement import policy_names
 
 _TRUE = {"true": True, "false": False}
 

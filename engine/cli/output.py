@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 WIDTH = 100
 """Columns of a table where stdout is no terminal."""
@@ -20,16 +20,16 @@ CHART_SUFFIXES = (*PAGE_SUFFIXES, ".png")
 
 def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table with a column per key."""
-    from engine.cli.console import stdout_console  # a server prints no tables
-    from engine.report import tables
+    from surplus.engine.cli.console import stdout_console  # a server prints no tables
+    from surplus.engine.report import tables
 
     tables.print_rows(title, rows, stdout_console(WIDTH))
 
 
 def show_mapping(title: str, values: Mapping[str, Any]) -> None:
     """Print a table with a line per key."""
-    from engine.cli.console import stdout_console
-    from engine.report import tables
+    from surplus.engine.cli.console import stdout_console
+    from surplus.engine.report import tables
 
     tables.print_mapping(title, values, stdout_console(WIDTH))
 

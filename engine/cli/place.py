@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli import options
-from engine.cli.asked import asked_problem
-from engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
-from engine.cli.parser import add_verb
-from placement import (
+from surplus.engine.cli import options
+from surplus.engine.cli.asked import asked_problem
+from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
+from surplus.engine.cli.parser import add_verb
+from surplus.placement import (
     Bounds,
     CommonRow,
     PlacementRow,
@@ -47,10 +47,10 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Place, print SIR+'s Tables 1-3 for the model, write what was asked for."""
-    from engine.pipeline.placement_file import save_placement
-    from engine.pipeline.policy_check import check_policy
-    from engine.pipeline.stages import place
-    from engine.report.gantt import write_gantt
+    from surplus.engine.pipeline.placement_file import save_placement
+    from surplus.engine.pipeline.policy_check import check_policy
+    from surplus.engine.pipeline.stages import place
+    from surplus.engine.report.gantt import write_gantt
 
     chosen_options = options.pairs(args.option)
     check_policy(args.policy, chosen_options)
@@ -85,7 +85,7 @@ def _document(
 def _show(
     name: str, rows: Sequence[PlacementRow], common: Sequence[CommonRow], bounds: Bounds
 ) -> None:
-    from engine.cli.placement_tables import common_rows, cost_rows, devices_of, move_rows
+    from surplus.engine.cli.placement_tables import common_rows, cost_rows, devices_of, move_rows
 
     devices = devices_of(rows[0])
     show_rows(f"{name} on {devices}: tasks and mean queueing (SIR+ Table 1)", move_rows(rows))

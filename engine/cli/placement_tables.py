@@ -4,7 +4,7 @@ What each device has of its own is joined in one column, in the order of the pro
 
 References
 ----------
-SIR+ (SYSTOR 2022), Tables 1-3; the numbers come from ``placement.table``.
+SIR+ (SYSTOR 2022), Tables 1-3; the numbers come from ``surplus.placement.table``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.cli.output import three_digits
-from placement import CommonRow, PlacementRow
+from surplus.engine.cli.output import three_digits
+from surplus.placement import CommonRow, PlacementRow
 
 Row = dict[str, Any]
 

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.asked import asked_inputs
-from engine.cli.options import add_devices, add_inputs, add_json, add_model
-from engine.cli.output import check_outputs, show_json, show_rows
-from engine.cli.parser import add_verb
-from engine.cli.progress import progress_bar
+from surplus.engine.cli.asked import asked_inputs
+from surplus.engine.cli.options import add_devices, add_inputs, add_json, add_model
+from surplus.engine.cli.output import check_outputs, show_json, show_rows
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.progress import progress_bar
 
 _SUMMARY = "measure what every operator costs on every device, and derive every copy"
 _EXAMPLE = "engine profile model.onnx --devices cpu:2,emulated:gpu -o P.json"
@@ -30,8 +30,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the profile, print the totals by operator type."""
-    from engine.pipeline.stages import measure, read_model
-    from engine.profiling.devices import available_cores, parse_devices
+    from surplus.engine.pipeline.stages import measure, read_model
+    from surplus.engine.profiling.devices import available_cores, parse_devices
 
     specs = parse_devices(args.devices or f"cpu:{available_cores()}")
     check_outputs(args.output)

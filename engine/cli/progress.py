@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.cli.terminal import raw_stream
-from engine.pipeline.progress import ProgressCallback, no_progress
-from engine.printable import printable
+from surplus.engine.cli.terminal import raw_stream
+from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.printable import printable
 
 
 @contextmanager

@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options
-from engine.cli.asked import asked_inputs, asked_params
-from engine.cli.output import check_chart, check_outputs
-from engine.cli.parser import add_verb
-from engine.cli.progress import progress_bar
+from surplus.engine.cli import options
+from surplus.engine.cli.asked import asked_inputs, asked_params
+from surplus.engine.cli.output import check_chart, check_outputs
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from engine.runtime.model import Model
+    from surplus.engine.runtime.model import Model
 
 _SUMMARY = "execute a model and time it, alone or beside a plain ONNX Runtime session"
 _EXAMPLE = """
@@ -56,8 +56,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, run, and report what was asked for."""
-    from engine.cli.run_explain import explained
-    from engine.cli.run_report import draw, report_of, show_report
+    from surplus.engine.cli.run_explain import explained
+    from surplus.engine.cli.run_report import draw, report_of, show_report
 
     if args.repeat < 1:
         raise ValueError(f"--repeat must be >= 1, got {args.repeat}")
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
-    from engine.pipeline.loading import load_with
-    from engine.pipeline.making import load_placed
+    from surplus.engine.pipeline.loading import load_with
+    from surplus.engine.pipeline.making import load_placed
 
     params = asked_params(
         args,

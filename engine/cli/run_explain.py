@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.cli.output import duration, show_rows
-from engine.report.explanation import Explanation, Row, explain
-from engine.runtime.blame import Blame
-from engine.runtime.model import Model
+from surplus.engine.cli.output import duration, show_rows
+from surplus.engine.report.explanation import Explanation, Row, explain
+from surplus.engine.runtime.blame import Blame
+from surplus.engine.runtime.model import Model
 
 _STEPS = 8
 _TYPES = 3

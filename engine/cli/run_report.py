@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.cli.output import duration, show_json, show_mapping, three_digits
-from engine.cli.run_explain import show_explanation
-from engine.report.captures import captures
-from engine.report.explanation import Explanation
-from engine.report.gantt import write_gantt
-from engine.report.trace import write_trace
-from engine.runtime.comparison import compare, repeat
-from engine.runtime.model import Model
+from surplus.engine.cli.output import duration, show_json, show_mapping, three_digits
+from surplus.engine.cli.run_explain import show_explanation
+from surplus.engine.report.captures import captures
+from surplus.engine.report.explanation import Explanation
+from surplus.engine.report.gantt import write_gantt
+from surplus.engine.report.trace import write_trace
+from surplus.engine.runtime.comparison import compare, repeat
+from surplus.engine.runtime.model import Model
 
 
 def report_of(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colocation import Scenario
+    from surplus.colocation import Scenario
 
 
 def add_scenario(parser: argparse.ArgumentParser, about: str) -> None:
@@ -26,7 +26,7 @@ def asked_policies(text: str | None, scenario: Scenario) -> list[str]:
     ValueError
         If there is no policy of a name.
     """
-    from colocation import policy_names, policy_spec
+    from surplus.colocation import policy_names, policy_spec
 
     names = list(scenario.policies)
     if text is not None:

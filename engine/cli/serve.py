@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options, serve_policy
-from engine.cli.asked import asked_params
-from engine.cli.end_by import end_by
-from engine.cli.parser import add_verb
-from engine.errors import DeviceLostError
-from engine.profiling.devices import DeviceSpec, available_cores
+from surplus.engine.cli import options, serve_policy
+from surplus.engine.cli.asked import asked_params
+from surplus.engine.cli.end_by import end_by
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.errors import DeviceLostError
+from surplus.engine.profiling.devices import DeviceSpec, available_cores
 
 if TYPE_CHECKING:
-    from engine.pipeline.load_params import LoadParams
-    from engine.serving.repository import RepositoryEntry
-    from engine.serving.server_params import ServerParams
+    from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.engine.serving.repository import RepositoryEntry
+    from surplus.engine.serving.server_params import ServerParams
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
@@ -95,8 +95,8 @@ DEVICE_LOST = 75
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
-    from engine.pipeline.tune_by_default import tune_by_default
-    from engine.serving.repository import find_models
+    from surplus.engine.pipeline.tune_by_default import tune_by_default
+    from surplus.engine.serving.repository import find_models
 
     if serve_policy.is_meant(args):
         return serve_policy.run(args, _server_params(args))
@@ -135,13 +135,13 @@ def _served(
     restarts: bool,
 ) -> int:
     """Load while the server is imported, and serve."""
-    from engine.cli.loads import Loads
+    from surplus.engine.cli.loads import Loads
 
     loads = Loads(entries, loading, lazy=lazy)
     try:
         import asyncio
 
-        from engine.cli.server_run import Ended, serve
+        from surplus.engine.cli.server_run import Ended, serve
 
         done = asyncio.run(serve(server, entries, loads, restarts=restarts))
     except DeviceLostError as error:
@@ -156,7 +156,7 @@ def _served(
 
 def _check_addresses(server: ServerParams) -> None:
     """Before anything is loaded that would have to be waited for."""
-    from engine.serving.address import check_address
+    from surplus.engine.serving.address import check_address
 
     for port in (server.grpc_port, server.http_port):
         if port is not None:
@@ -165,7 +165,7 @@ def _check_addresses(server: ServerParams) -> None:
 
 def _check_present(specs: Sequence[DeviceSpec]) -> None:
     """Refuse now what else the first query of each model would be refused for."""
-    from engine.profiling.presence import check_present
+    from surplus.engine.profiling.presence import check_present
 
     for spec in specs:
         check_present(spec)
@@ -173,18 +173,18 @@ def _check_present(specs: Sequence[DeviceSpec]) -> None:
 
 def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:
     """Where models look new, have what tries them start while the server is imported."""
-    from engine.cache_folder import cache_folder
-    from engine.dfg.file_hashes import hashes_in
+    from surplus.engine.cache_folder import cache_folder
+    from surplus.engine.dfg.file_hashes import hashes_in
 
     if not hashes_in(cache or cache_folder()).is_known(entries[0].path):
-        from engine.trial.servers import SERVERS
+        from surplus.engine.trial.servers import SERVERS
 
         SERVERS.start(min(len(entries), available_cores()))
 
 
 def _server_params(args: argparse.Namespace) -> Any:
-    from engine.cli.descriptors import connections_of, use_all_descriptors
-    from engine.serving.server_params import ServerParams
+    from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
+    from surplus.engine.serving.server_params import ServerParams
 
     return ServerParams(
         host=args.host,

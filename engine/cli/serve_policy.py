@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli import options
-from placement import policy_names as placement_policy_names
+from surplus.engine.cli import options
+from surplus.placement import policy_names as placement_policy_names
 
 if TYPE_CHECKING:
-    from engine.serving.server_params import ServerParams
+    from surplus.engine.serving.server_params import ServerParams
 
 _POLICY_OPTIONS = (
     *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
@@ -88,7 +88,7 @@ def is_meant(args: argparse.Namespace) -> bool:
         if given:
             raise ValueError(f"{given}: need a policy for several models, not {args.policy!r}")
         return False
-    from colocation import policy_names
+    from surplus.colocation import policy_names
 
     if args.policy not in policy_names():
         known = ", ".join((*placement_policy_names(), *policy_names()))
@@ -107,9 +107,9 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
     """Load, measure, serve until stopped."""
     import asyncio
 
-    from engine.cli.server_policy import serve_by_policy
-    from engine.live.policy_params import PolicyParams
-    from engine.serving.repository import find_models
+    from surplus.engine.cli.server_policy import serve_by_policy
+    from surplus.engine.live.policy_params import PolicyParams
+    from surplus.engine.serving.repository import find_models
 
     unfit = _given(args, "lazy", "slice_ms", "gpu_memory", "any_bits")
     if unfit:

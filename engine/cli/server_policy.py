@@ -6,17 +6,17 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from engine.cli.server_run import announce
-from engine.cli.unless_stopped import unless_stopped
-from engine.errors import ConfigError
-from engine.live.policy_control import PolicyControl
-from engine.live.policy_executor import PolicyExecutor
-from engine.live.policy_params import PolicyParams, Prepared, prepare
-from engine.live.policy_service import PolicyService
-from engine.serving.repository import RepositoryEntry
-from engine.serving.served_model import ServedModel
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.cli.server_run import announce
+from surplus.engine.cli.unless_stopped import unless_stopped
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.policy_control import PolicyControl
+from surplus.engine.live.policy_executor import PolicyExecutor
+from surplus.engine.live.policy_params import PolicyParams, Prepared, prepare
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 
 async def serve_by_policy(

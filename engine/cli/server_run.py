@@ -10,14 +10,14 @@ from concurrent.futures import Future
 from enum import Enum, auto
 from pathlib import Path
 
-from engine.cli.loads import Loads, say
-from engine.cli.unless_stopped import unless_stopped
-from engine.errors import ConfigError, EngineError
-from engine.serving.executor import Executor, TensorSpec
-from engine.serving.repository import RepositoryEntry
-from engine.serving.served_model import ServedModel
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.cli.loads import Loads, say
+from surplus.engine.cli.unless_stopped import unless_stopped
+from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.serving.executor import Executor, TensorSpec
+from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 _LOOK_S = 0.2
 """How soon a lost device or held lanes are noticed; a look costs a few microseconds a model."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options
-from engine.cli.load_limits import show_need
-from engine.cli.output import (
+from surplus.engine.cli import options
+from surplus.engine.cli.load_limits import show_need
+from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
     check_page,
@@ -17,15 +17,15 @@ from engine.cli.output import (
     show_json,
     show_rows,
 )
-from engine.cli.parser import add_verb
-from engine.cli.scenario_options import add_scenario, asked_policies
-from engine.cli.simulate_plots import check_loads, draw_comparison, parse_loads
-from engine.errors import ConfigError
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.scenario_options import add_scenario, asked_policies
+from surplus.engine.cli.simulate_plots import check_loads, draw_comparison, parse_loads
+from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
-    from colocation import Compared, Scenario, Tally
-    from colocation.clairvoyant import Bound
-    from colocation.load import Load
+    from surplus.colocation import Compared, Scenario, Tally
+    from surplus.colocation.clairvoyant import Bound
+    from surplus.colocation.load import Load
 
 _SUMMARY = "compare policies that serve several models under latency targets"
 _EXAMPLE = """
@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     """Simulate every policy, print tables or JSON, write what was asked for."""
     from dataclasses import replace
 
-    from colocation import read_scenario
-    from colocation.clairvoyant import scenario_bound
+    from surplus.colocation import read_scenario
+    from surplus.colocation.clairvoyant import scenario_bound
 
     check_chart(args.gantt)
     check_page(args.plot)
@@ -97,8 +97,8 @@ def _compared(
     scenario: Scenario, names: Sequence[str], able: bool
 ) -> tuple[Load, list[Compared], dict[str, str]]:
     """Of all policies those that can; of named ones every one, or an error."""
-    from colocation import compare
-    from colocation.comparison import compare_able
+    from surplus.colocation import compare
+    from surplus.colocation.comparison import compare_able
 
     if able:
         return compare_able(scenario, names)
@@ -106,7 +106,7 @@ def _compared(
 
 
 def _lived(scenario: Scenario, names: Sequence[str], cache: Path | None) -> list[Compared]:
-    from engine.live.replay import backend_of, compare_live
+    from surplus.engine.live.replay import backend_of, compare_live
 
     return compare_live(scenario, names, backend_of(scenario, cache))[1]
 
@@ -132,9 +132,9 @@ def _beside(simulated: Compared, live: Compared) -> dict[str, str]:
 
 
 def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
-    from colocation.clock import NS_PER_S
-    from colocation.timeline import timeline_of
-    from engine.report.gantt import write_gantt
+    from surplus.colocation.clock import NS_PER_S
+    from surplus.colocation.timeline import timeline_of
+    from surplus.engine.report.gantt import write_gantt
 
     services, devices = scenario.services, scenario.devices
     timeline = timeline_of(first.run, load, services, devices, NS_PER_S)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.progress import progress_bar
-from engine.report.charts import Chart, Series, write_charts
+from surplus.engine.cli.progress import progress_bar
+from surplus.engine.report.charts import Chart, Series, write_charts
 
 if TYPE_CHECKING:
-    from colocation import Compared, Scenario
-    from colocation.clairvoyant import Bound
+    from surplus.colocation import Compared, Scenario
+    from surplus.colocation.clairvoyant import Bound
 
 _NS_PER_MS = 1e6
 
@@ -44,7 +44,7 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
     ValueError
         Naming the load and why.
     """
-    from colocation.capacity import scaled
+    from surplus.colocation.capacity import scaled
 
     for load in loads:
         try:
@@ -69,7 +69,7 @@ def draw_comparison(
 def _against_load(
     scenario: Scenario, compared: Sequence[Compared], loads: Sequence[float]
 ) -> Chart:
-    from colocation.capacity import BOUND, CapacityParams, probe
+    from surplus.colocation.capacity import BOUND, CapacityParams, probe
 
     names = [*(one.summary.policy for one in compared), BOUND]
     params = CapacityParams(seeds=1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from engine.printable import printable
+from surplus.engine.printable import printable
 
 _SECOND_NS = 1_000_000_000
 _MOST_KNOWN = 1000

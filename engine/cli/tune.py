@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from engine.cli import options
-from engine.cli.asked import asked_inputs, asked_params
-from engine.cli.output import duration, show_json, show_mapping, show_rows
-from engine.cli.parser import add_verb
-from engine.cli.progress import progress_bar
+from surplus.engine.cli import options
+from surplus.engine.cli.asked import asked_inputs, asked_params
+from surplus.engine.cli.output import duration, show_json, show_mapping, show_rows
+from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from engine.pipeline.making import TunedModel
+    from surplus.engine.pipeline.making import TunedModel
 
 _SUMMARY = "look for the fastest segments, widths and order of a model, and store the plan"
 _EXAMPLE = """
@@ -42,8 +42,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, print what each round tried and gained, and where the plan is stored."""
-    from engine.pipeline.making import tune_with
-    from engine.pipeline.tune_params import TuneParams
+    from surplus.engine.pipeline.making import tune_with
+    from surplus.engine.pipeline.tune_params import TuneParams
 
     TuneParams(args.time)
     params = asked_params(
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _result(tuned: TunedModel) -> dict[str, Any]:
-    from engine.cli.run_report import companion_of
+    from surplus.engine.cli.run_report import companion_of
 
     plan = tuned.model.plan
     return {
@@ -74,7 +74,7 @@ def _result(tuned: TunedModel) -> dict[str, Any]:
 
 
 def _show(tuned: TunedModel) -> None:
-    from engine.pipeline.tuning_report import described
+    from surplus.engine.pipeline.tuning_report import described
 
     report, plan = tuned.report, tuned.model.plan
     devices = ", ".join(plan.devices)

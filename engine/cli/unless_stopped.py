@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from engine.cli.end_by import end_by
-from engine.serving.server import STOP_SIGNALS, Server
+from surplus.engine.cli.end_by import end_by
+from surplus.engine.serving.server import STOP_SIGNALS, Server
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.convert.ties import differs_by_ties
-from engine.errors import ConfigError, ConversionError
+from surplus.engine.convert.ties import differs_by_ties
+from surplus.engine.errors import ConfigError, ConversionError
 
 Array = np.ndarray[Any, Any]
 

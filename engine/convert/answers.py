@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from engine._core import Value
-from engine.convert.agreement import Tolerance, agree_but_for_ties, require_agreement
-from engine.convert.input_spec import InputSpec, example_sizes
-from engine.convert.samples import Sample, draw, other_sizes
-from engine.convert.source import Array, FinalError, ForwardError, Source
-from engine.errors import ConversionError, one_line
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine._core import Value
+from surplus.engine.convert.agreement import Tolerance, agree_but_for_ties, require_agreement
+from surplus.engine.convert.input_spec import InputSpec, example_sizes
+from surplus.engine.convert.samples import Sample, draw, other_sizes
+from surplus.engine.convert.source import Array, FinalError, ForwardError, Source
+from surplus.engine.errors import ConversionError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import onnx
 
-from engine.convert.agreement import Tolerance
-from engine.convert.answers import Answered, ask, ask_more, refusal, require_same
-from engine.convert.input_spec import InputSpec, example_sizes
-from engine.convert.output_tree import distinct
-from engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
-from engine.convert.samples import Sample, draw
-from engine.convert.source import (
+from surplus.engine.convert.agreement import Tolerance
+from surplus.engine.convert.answers import Answered, ask, ask_more, refusal, require_same
+from surplus.engine.convert.input_spec import InputSpec, example_sizes
+from surplus.engine.convert.output_tree import distinct
+from surplus.engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
+from surplus.engine.convert.samples import Sample, draw
+from surplus.engine.convert.source import (
     Array,
     DecidesError,
     ExportRequest,
@@ -23,13 +23,13 @@ from engine.convert.source import (
     ForwardError,
     Source,
 )
-from engine.convert.staging import staging
-from engine.convert.value_names import rename, strip
-from engine.dfg.constants import domains_used
-from engine.dfg.known_graph import MODEL_FILE, WEIGHTS_FILE
-from engine.dfg.model_file import parse
-from engine.dfg.optimise import optimise
-from engine.errors import ConfigError, ConversionError, ModelError
+from surplus.engine.convert.staging import staging
+from surplus.engine.convert.value_names import rename, strip
+from surplus.engine.dfg.constants import domains_used
+from surplus.engine.dfg.known_graph import MODEL_FILE, WEIGHTS_FILE
+from surplus.engine.dfg.model_file import parse
+from surplus.engine.dfg.optimise import optimise
+from surplus.engine.errors import ConfigError, ConversionError, ModelError
 
 AUTO = "auto"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.convert.source import DecidesError
-from engine.convert.target import typed_line
-from engine.errors import ConversionError
+from surplus.engine.convert.source import DecidesError
+from surplus.engine.convert.target import typed_line
+from surplus.engine.errors import ConversionError
 
 _NO_FUNCTION = re.compile(r"No ONNX function found for <OpOverload\(op='([^']+)'")
 _NO_SYMBOLIC = re.compile(r"the operator '([^']+)'|unrecognized namespace (\S+?)\.? ")

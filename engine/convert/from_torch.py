@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from engine.convert.converter import Conversion, ConvertParams, convert
-from engine.convert.target import import_path, make_module, split_target
-from engine.convert.torch_library import load_torch
-from engine.convert.torch_source import TorchSource
+from surplus.engine.convert.converter import Conversion, ConvertParams, convert
+from surplus.engine.convert.target import import_path, make_module, split_target
+from surplus.engine.convert.torch_library import load_torch
+from surplus.engine.convert.torch_source import TorchSource
 
 
 def convert_target(

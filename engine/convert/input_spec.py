@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 DTYPES: dict[str, np.dtype[Any]] = {
     **{

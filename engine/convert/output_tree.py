@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from engine.errors import ConversionError
+from surplus.engine.errors import ConversionError
 
 
 def flatten(returned: Any, tensor_type: type) -> list[tuple[str, Any]]:

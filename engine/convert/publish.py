@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx.external_data_helper import load_external_data_for_model
 
-from engine.dfg.constants import external_place, tensors_of_model
+from surplus.engine.dfg.constants import external_place, tensors_of_model
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert.input_spec import DTYPES, InputSpec, example_sizes
-from engine.errors import ConfigError
+from surplus.engine.convert.input_spec import DTYPES, InputSpec, example_sizes
+from surplus.engine.errors import ConfigError
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.convert.input_spec import InputSpec
-from engine.errors import ConversionError
+from surplus.engine.convert.input_spec import InputSpec
+from surplus.engine.errors import ConversionError
 
 Array = np.ndarray[Any, Any]
 

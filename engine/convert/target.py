@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from engine.errors import ConfigError, ConversionError, one_line
+from surplus.engine.errors import ConfigError, ConversionError, one_line
 
 _log = logging.getLogger(__name__)
 

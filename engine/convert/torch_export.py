@@ -17,11 +17,11 @@ from typing import Any
 
 import onnx
 
-from engine.convert.export_failure import failure_of
-from engine.convert.input_spec import InputSpec
-from engine.convert.quiet import quiet
-from engine.convert.source import ExportRequest
-from engine.errors import ConversionError
+from surplus.engine.convert.export_failure import failure_of
+from surplus.engine.convert.input_spec import InputSpec
+from surplus.engine.convert.quiet import quiet
+from surplus.engine.convert.source import ExportRequest
+from surplus.engine.errors import ConversionError
 
 _log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from engine.errors import ConversionError, one_line
+from surplus.engine.errors import ConversionError, one_line
 
 INSTALL_HINT = "pip install 'surplus-engine[convert]'"
 

@@ -14,12 +14,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.convert.input_spec import InputSpec
-from engine.convert.output_tree import flatten
-from engine.convert.source import Array, ExportRequest, ForwardError
-from engine.convert.target import place, typed_line
-from engine.convert.torch_export import EXPORTERS, export
-from engine.errors import ConversionError
+from surplus.engine.convert.input_spec import InputSpec
+from surplus.engine.convert.output_tree import flatten
+from surplus.engine.convert.source import Array, ExportRequest, ForwardError
+from surplus.engine.convert.target import place, typed_line
+from surplus.engine.convert.torch_export import EXPORTERS, export
+from surplus.engine.errors import ConversionError
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from itertools import count
 
 import onnx
 
-from engine.dfg.captures import sub_graphs
+from surplus.engine.dfg.captures import sub_graphs
 
 
 def rename(model: onnx.ModelProto, wanted: Mapping[str, str]) -> None:

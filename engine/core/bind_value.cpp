@@ -1,4 +1,4 @@
-// Python's engine._core.Value: numpy in, numpy out.
+// Python's surplus.engine._core.Value: numpy in, numpy out.
 #include "bind_value.hpp"
 
 #include <nanobind/ndarray.h>

@@ -7,7 +7,7 @@
 
 namespace engine {
 
-/// What Python's `engine._core.Value` holds. Bound instead of Value itself: nanobind would
+/// What Python's `surplus.engine._core.Value` holds. Bound instead of Value itself: nanobind would
 /// otherwise hand out shared_ptrs whose deleter takes the GIL, in whatever lane drops the last
 /// one. Take `const PyValue&` (or `PyValue*` with .none()) as argument and copy `.value`.
 struct PyValue {

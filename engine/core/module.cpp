@@ -1,4 +1,4 @@
-// The Python module engine._core.
+// The Python module surplus.engine._core.
 #include <nanobind/nanobind.h>
 
 #include "bind_limits.hpp"

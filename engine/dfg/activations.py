@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.dfg.activation_size import Activations
-from engine.dfg.constants import stored_bytes
-from engine.dfg.content import Content, Tensor
+from surplus.engine.dfg.activation_size import Activations
+from surplus.engine.dfg.constants import stored_bytes
+from surplus.engine.dfg.content import Content, Tensor
 
 
 def activations(

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.dfg import batch_rules, shape_rules
-from engine.dfg.batch_question import RULES, Operand, Question, Rows
-from engine.dfg.graph import Graph, Task, ValueKind
+from surplus.engine.dfg import batch_rules, shape_rules
+from surplus.engine.dfg.batch_question import RULES, Operand, Question, Rows
+from surplus.engine.dfg.graph import Graph, Task, ValueKind
 
 __all__ = ["BatchAxes", "batch_axes", "propagate"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import onnx
 
-from engine.dfg.constants import array_of
+from surplus.engine.dfg.constants import array_of
 
 
 @dataclass(frozen=True)

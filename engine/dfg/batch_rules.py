@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.dfg.batch_question import Operand, Question, Rows, rule
+from surplus.engine.dfg.batch_question import Operand, Question, Rows, rule
 
 _ELEMENTWISE = [
     "Abs",

@@ -17,11 +17,11 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from engine.dfg.batch_axis import BatchAxes, batch_axes
-from engine.dfg.batch_question import Rows
-from engine.dfg.build import build
-from engine.dfg.constants import array_of
-from engine.dfg.graph import Graph
+from surplus.engine.dfg.batch_axis import BatchAxes, batch_axes
+from surplus.engine.dfg.batch_question import Rows
+from surplus.engine.dfg.build import build
+from surplus.engine.dfg.constants import array_of
+from surplus.engine.dfg.graph import Graph
 
 _SHAPED_BY_INPUT = frozenset({"Expand", "Reshape"})
 """Operators whose second input says how large the result is."""

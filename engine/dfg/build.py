@@ -8,11 +8,11 @@ from pathlib import Path
 
 import onnx
 
-from engine.dfg.captures import captures, reads
-from engine.dfg.constants import constant_bytes, tensors_of_node
-from engine.dfg.content import Content, Dim, Task, Tensor, ValueKind
-from engine.dfg.graph import Graph
-from engine.dfg.node_order import depth_first
+from surplus.engine.dfg.captures import captures, reads
+from surplus.engine.dfg.constants import constant_bytes, tensors_of_node
+from surplus.engine.dfg.content import Content, Dim, Task, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.node_order import depth_first
 
 _SHAPE_READERS = {"Shape", "Size"}
 

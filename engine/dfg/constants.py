@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from engine.dfg.captures import all_nodes, sub_graphs
+from surplus.engine.dfg.captures import all_nodes, sub_graphs
 
 _HALF_BYTE = {onnx.TensorProto.INT4, onnx.TensorProto.UINT4, 23}
 """Element types that take four bits; 23 is FLOAT4E2M1, which older onnx packages do not name."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 if TYPE_CHECKING:
-    from engine.dfg.graph import Graph, Task
+    from surplus.engine.dfg.graph import Graph, Task
 
 _ARGUMENTS = ("ArgMax", "ArgMin")
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import onnx
 
-from engine.dfg.constants import domains_used
-from engine.dfg.empty_reductions import declared_type
-from engine.dfg.exact_outputs import deliver_apart
-from engine.dfg.graph import Graph
-from engine.dfg.join import PartialJoin
-from engine.dfg.partial_join import joined_names, joined_type, joining_node
-from engine.errors import ModelError
+from surplus.engine.dfg.constants import domains_used
+from surplus.engine.dfg.empty_reductions import declared_type
+from surplus.engine.dfg.exact_outputs import deliver_apart
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.dfg.partial_join import joined_names, joined_type, joining_node
+from surplus.engine.errors import ModelError
 
 
 def extract(

@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.cache.notes import read_note, write_note
-from engine.cache.private import private_folder
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.cache.private import private_folder
 
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently could change again without a new time stamp, as in git's index."""

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.dfg.content import Content as Content
-from engine.dfg.content import Dim as Dim
-from engine.dfg.content import Task as Task
-from engine.dfg.content import Tensor as Tensor
-from engine.dfg.content import ValueKind as ValueKind
-from engine.dfg.summary import Summary
+from surplus.engine.dfg.content import Content as Content
+from surplus.engine.dfg.content import Dim as Dim
+from surplus.engine.dfg.content import Task as Task
+from surplus.engine.dfg.content import Tensor as Tensor
+from surplus.engine.dfg.content import ValueKind as ValueKind
+from surplus.engine.dfg.summary import Summary
 
 if TYPE_CHECKING:
     import onnx
@@ -79,7 +79,7 @@ class Graph:
         """What loading a stored plan needs to know."""
         if self._summary is not None:
             return self._summary
-        from engine.dfg.summarise import summary_of  # a stored plan has its summary
+        from surplus.engine.dfg.summarise import summary_of  # a stored plan has its summary
 
         return summary_of(self.content)
 
@@ -160,14 +160,14 @@ class Graph:
     @cached_property
     def doubtful_ranks(self) -> frozenset[int]:
         """Tensors that may have another rank than is stated, where a query is empty."""
-        from engine.dfg.empty_reductions import doubtful_ranks
+        from surplus.engine.dfg.empty_reductions import doubtful_ranks
 
         return doubtful_ranks(self)
 
     @cached_property
     def reduced_ones(self) -> frozenset[int]:
         """Tensors that may be empty and have an extent of 1 that goes back to a reduction."""
-        from engine.dfg.empty_reductions import reduced_ones
+        from surplus.engine.dfg.empty_reductions import reduced_ones
 
         return reduced_ones(self)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import onnx
 
-from engine.dfg.antichain import largest_antichain, widest_level
-from engine.dfg.constants import constant_bytes, stored_bytes, tensors_of_model
-from engine.dfg.graph import Graph, Tensor
+from surplus.engine.dfg.antichain import largest_antichain, widest_level
+from surplus.engine.dfg.constants import constant_bytes, stored_bytes, tensors_of_model
+from surplus.engine.dfg.graph import Graph, Tensor
 
 EXACT_ANTICHAIN_TASKS = 4000
 """Up to here the largest antichain is computed, beyond it the widest level stands in."""

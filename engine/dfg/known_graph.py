@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from engine.cache.private import private_folder
-from engine.cache.sealed_file import is_intact
-from engine.dfg.content import Content
-from engine.dfg.file_hashes import hashes_in
-from engine.dfg.graph import Graph
-from engine.dfg.source_hash import known_source_hash
-from engine.dfg.summary import Summary, read_summary
-from engine.native import load_runtime
+from surplus.engine.cache.private import private_folder
+from surplus.engine.cache.sealed_file import is_intact
+from surplus.engine.dfg.content import Content
+from surplus.engine.dfg.file_hashes import hashes_in
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.source_hash import known_source_hash
+from surplus.engine.dfg.summary import Summary, read_summary
+from surplus.engine.native import load_runtime
 
 MODEL_FILE = "model.onnx"
 RUNNABLE_FILE = "runnable.onnx"
@@ -63,6 +63,8 @@ def is_whole(folder: Path) -> bool:
 
 
 def _content(folder: Path) -> Content:
-    from engine.dfg.onnx_reader import content_in  # parsing needs what a stored plan does without
+    from surplus.engine.dfg.onnx_reader import (
+        content_in,  # parsing needs what a stored plan does without
+    )
 
     return content_in(folder)

@@ -8,10 +8,10 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
-from engine.dfg.constants import external_place, tensors_of_model
-from engine.dfg.file_hashes import FileHashes
-from engine.dfg.source_hash import external_file, hash_of
-from engine.errors import ModelError
+from surplus.engine.dfg.constants import external_place, tensors_of_model
+from surplus.engine.dfg.file_hashes import FileHashes
+from surplus.engine.dfg.source_hash import external_file, hash_of
+from surplus.engine.errors import ModelError
 
 
 def parse(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> onnx.ModelProto:

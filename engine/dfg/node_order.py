@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from engine.dfg.captures import reads
+from surplus.engine.dfg.captures import reads
 
 
 def depth_first(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

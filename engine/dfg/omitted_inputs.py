@@ -11,8 +11,8 @@ from pathlib import Path
 
 import onnx
 
-from engine.dfg.captures import all_nodes
-from engine.errors import ModelError
+from surplus.engine.dfg.captures import all_nodes
+from surplus.engine.errors import ModelError
 
 
 def refuse_omitted_items(model: onnx.ModelProto, path: Path) -> None:

@@ -11,14 +11,19 @@ from pathlib import Path
 
 import onnx
 
-from engine.cache.private import make_unchanging, private_folder, temporary_folder, write_private
-from engine.cache.proven_files import keep_notes
-from engine.cache.sealed_file import read_sealed, sealed
-from engine.dfg.build import content_of
-from engine.dfg.content import Content
-from engine.dfg.file_hashes import FileHashes, hashes_in
-from engine.dfg.graph import Graph
-from engine.dfg.known_graph import (
+from surplus.engine.cache.private import (
+    make_unchanging,
+    private_folder,
+    temporary_folder,
+    write_private,
+)
+from surplus.engine.cache.proven_files import keep_notes
+from surplus.engine.cache.sealed_file import read_sealed, sealed
+from surplus.engine.dfg.build import content_of
+from surplus.engine.dfg.content import Content
+from surplus.engine.dfg.file_hashes import FileHashes, hashes_in
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.known_graph import (
     MODEL_FILE,
     RUNNABLE_FILE,
     WEIGHTS_FILE,
@@ -28,12 +33,12 @@ from engine.dfg.known_graph import (
     known_graph,
     summarised,
 )
-from engine.dfg.model_file import parse, remember_source, source_hash
-from engine.dfg.omitted_inputs import refuse_omitted_items
-from engine.dfg.optimise import optimise
-from engine.dfg.summarise import summary_of
-from engine.dfg.summary import write_summary
-from engine.errors import ModelError
+from surplus.engine.dfg.model_file import parse, remember_source, source_hash
+from surplus.engine.dfg.omitted_inputs import refuse_omitted_items
+from surplus.engine.dfg.optimise import optimise
+from surplus.engine.dfg.summarise import summary_of
+from surplus.engine.dfg.summary import write_summary
+from surplus.engine.errors import ModelError
 
 _log = logging.getLogger(__name__)
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import onnx
 
-from engine.dfg.captures import reads, sub_graphs
-from engine.dfg.constants import domains_used
-from engine.dfg.exact_outputs import deliver_apart
-from engine.dfg.known_graph import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE
-from engine.dfg.model_file import parse
-from engine.dfg.plain_model import store_plain
-from engine.dfg.topological import topological_order
-from engine.dfg.value_types import complete_types
-from engine.errors import ModelError, one_line
-from engine.native import open_session
+from surplus.engine.dfg.captures import reads, sub_graphs
+from surplus.engine.dfg.constants import domains_used
+from surplus.engine.dfg.exact_outputs import deliver_apart
+from surplus.engine.dfg.known_graph import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE
+from surplus.engine.dfg.model_file import parse
+from surplus.engine.dfg.plain_model import store_plain
+from surplus.engine.dfg.topological import topological_order
+from surplus.engine.dfg.value_types import complete_types
+from surplus.engine.errors import ModelError, one_line
+from surplus.engine.native import open_session
 
 _log = logging.getLogger(__name__)
 

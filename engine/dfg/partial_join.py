@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import onnx
 
-from engine.dfg.empty_reductions import is_doubtful
-from engine.dfg.graph import Dim, Graph
-from engine.dfg.join import PartialJoin
+from surplus.engine.dfg.empty_reductions import is_doubtful
+from surplus.engine.dfg.graph import Dim, Graph
+from surplus.engine.dfg.join import PartialJoin
 
 
 def joining_node(graph: Graph, join: PartialJoin) -> onnx.NodeProto:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import onnx
 
-from engine.dfg.constants import external_place, tensors_of_model
+from surplus.engine.dfg.constants import external_place, tensors_of_model
 
 _CHUNK_BYTES = 1 << 24
 _ALIGNMENT_BYTES = 4096

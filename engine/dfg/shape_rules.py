@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.dfg.batch_question import Question, Rows, rule
+from surplus.engine.dfg.batch_question import Question, Rows, rule
 
 _LARGEST_CONSTANT = 1 << 16
 """Elements of a constant that shards hold a part of; weights are shared whole."""

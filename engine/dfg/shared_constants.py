@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engine.dfg.constants import constant_bytes
-from engine.dfg.graph import Graph
+from surplus.engine.dfg.constants import constant_bytes
+from surplus.engine.dfg.graph import Graph
 
 
 def shared_constants(graph: Graph) -> dict[str, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path, PurePosixPath
 
-from engine.dfg.file_hashes import FileHashes
-from engine.errors import ModelError
+from surplus.engine.dfg.file_hashes import FileHashes
+from surplus.engine.errors import ModelError
 
 
 def known_source_hash(path: Path, memo: FileHashes) -> str | None:

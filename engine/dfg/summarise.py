@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 
-from engine.dfg.activations import activations
-from engine.dfg.content import Content
-from engine.dfg.summary import Summary
+from surplus.engine.dfg.activations import activations
+from surplus.engine.dfg.content import Content
+from surplus.engine.dfg.summary import Summary
 
 
 def summary_of(content: Content) -> Summary:

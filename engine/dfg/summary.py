@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.cache.notes import read_note, write_note
-from engine.dfg.activation_size import Activations
-from engine.dfg.content import Tensor, ValueKind
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.dfg.activation_size import Activations
+from surplus.engine.dfg.content import Tensor, ValueKind
 
 SUMMARY_FILE = "summary.json"
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from engine.native import open_session
-from engine.values import to_value
+from surplus.engine.native import open_session
+from surplus.engine.values import to_value
 
 Types = dict[str, onnx.TypeProto]
 

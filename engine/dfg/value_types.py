@@ -7,8 +7,8 @@ from pathlib import Path
 
 import onnx
 
-from engine.dfg.true_types import inferred, truly_inferred
-from engine.native import open_session
+from surplus.engine.dfg.true_types import inferred, truly_inferred
+from surplus.engine.native import open_session
 
 _log = logging.getLogger(__name__)
 

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from colocation.live_executor import Ended
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group, Piece
-from engine import _core
-from engine.errors import ConfigError, EngineError
-from engine.live.live_model import LiveModel
-from engine.live.parts import Part, Place
-from engine.live.stacking import Arrays, apart, stacked
-from engine.segmentation.plan_part import Resting
-from engine.values import from_value, to_value
+from surplus.colocation.live_executor import Ended
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group, Piece
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.parts import Part, Place
+from surplus.engine.live.stacking import Arrays, apart, stacked
+from surplus.engine.segmentation.plan_part import Resting
+from surplus.engine.values import from_value, to_value
 
 Inputs = Callable[[Query], Arrays]
 Answer = Callable[[Query, dict[str, Any]], None]
@@ -90,7 +90,7 @@ class _Slot:
 
 
 class EngineBackend:
-    """Groups on the devices of a machine; a ``colocation.live_executor.Backend``.
+    """Groups on the devices of a machine; a ``surplus.colocation.live_executor.Backend``.
 
     Parameters
     ----------

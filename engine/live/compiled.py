@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from engine import _core
-from engine.dfg.constants import array_of
-from engine.dfg.extract import boundary_inputs, boundary_outputs
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError
-from engine.live.compiled_file import Artifact, Manifest, read_manifest
-from engine.runtime.compiled_kernel import CompiledKernel
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.dfg.constants import array_of
+from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.compiled_file import Artifact, Manifest, read_manifest
+from surplus.engine.runtime.compiled_kernel import CompiledKernel
+from surplus.engine.values import to_value
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from engine import _core
-from engine.errors import ConfigError, ExecutionError
-from engine.live.compiled_file import Artifact
-from engine.live.live_model import LiveModel
-from engine.live.parts import Part, Place
-from engine.runtime.relative_difference import relative_difference
-from engine.segmentation.plan_part import Resting
-from engine.values import from_value, to_value
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, ExecutionError
+from surplus.engine.live.compiled_file import Artifact
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.parts import Part, Place
+from surplus.engine.runtime.relative_difference import relative_difference
+from surplus.engine.segmentation.plan_part import Resting
+from surplus.engine.values import from_value, to_value
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from colocation.toml_table import Table, read_table
-from engine.errors import ConfigError
+from surplus.colocation.toml_table import Table, read_table
+from surplus.engine.errors import ConfigError
 
 FORMAT = "surplus-compiled/1"
 TOLERANCE = 1e-3

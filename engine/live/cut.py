@@ -12,8 +12,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError
 
 CROSSING_COST = 0.05
 """What each tensor above one that crosses a cut weighs: as much as a group whose time is off by

@@ -2,7 +2,7 @@
 
 Cache counters where the processor shows them, else how long threads that could run had to wait for
 a core. Either is a proxy: what it means for a model is fitted (``fit_proxy``) or learned while
-serving (``colocation.veltair.pressure.LinearProxy``).
+serving (``surplus.colocation.veltair.pressure.LinearProxy``).
 
 References
 ----------
@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.profiling.counters import thread_waits
+from surplus.engine.profiling.counters import thread_waits
 
 _TASKS = Path("/proc/self/task")
 _SYSCALL = {"x86_64": 298, "aarch64": 241}

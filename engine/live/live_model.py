@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError, ModelError
-from engine.live.compiled import find_compiled
-from engine.live.cut import cut
-from engine.live.parts import Charge, Cluster, Parts, Place
-from engine.live.share_times import ShareTimes, device_times, share_times
-from engine.live.stacking import Arrays, is_stackable, repeated
-from engine.live.task_order import TaskOrder, task_order
-from engine.pipeline.stages import example_inputs, read_tried
-from engine.profiling.devices import DeviceSpec
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.live.compiled import find_compiled
+from surplus.engine.live.cut import cut
+from surplus.engine.live.parts import Charge, Cluster, Parts, Place
+from surplus.engine.live.share_times import ShareTimes, device_times, share_times
+from surplus.engine.live.stacking import Arrays, is_stackable, repeated
+from surplus.engine.live.task_order import TaskOrder, task_order
+from surplus.engine.pipeline.stages import example_inputs, read_tried
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.segmentation.service import ServiceTimes
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from colocation.event import Event, EventKind
-from colocation.live_executor import Ended
-from colocation.service import Partition
-from colocation.work import Group
-from engine.live.backend import EngineBackend
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.live_executor import Ended
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group
+from surplus.engine.live.backend import EngineBackend
 
 Handle = Callable[[Event], None]
 Clock = Callable[[], int]
@@ -23,7 +23,7 @@ _NS_PER_S = 1e9
 
 
 class LoopExecutor:
-    """A ``colocation.executor.ElasticExecutor`` whose events go to a callback.
+    """A ``surplus.colocation.executor.ElasticExecutor`` whose events go to a callback.
 
     Parameters
     ----------

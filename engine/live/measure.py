@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from colocation.clock import NS_PER_S
-from colocation.measured_profile import MeasuredModel, MeasuredProfile, MeasuredVersion
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group, piece_of
-from engine.errors import ExecutionError
-from engine.live.backend import EngineBackend
-from engine.live.live_model import LiveModel
-from engine.profiling.machine import this_machine
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile, MeasuredVersion
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group, piece_of
+from surplus.engine.errors import ExecutionError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.profiling.machine import this_machine
 
 _MS = 1e6
 _WARM_UP = 3

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-from engine import _core
-from engine.dfg.extract import boundary_inputs, boundary_outputs
-from engine.dfg.graph import Graph
-from engine.live.compiled import Compiled
-from engine.profiling.devices import DeviceSpec
-from engine.runtime.compiled_kernel import CompiledKernel
-from engine.runtime.lowering import lay_out_plan, lower
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.plan_making import copies_of
-from engine.segmentation.plan_part import Resting, StagedPlan
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.live.compiled import Compiled
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.runtime.compiled_kernel import CompiledKernel
+from surplus.engine.runtime.lowering import lay_out_plan, lower
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.plan_making import copies_of
+from surplus.engine.segmentation.plan_part import Resting, StagedPlan
+from surplus.placement.timeline import Timeline
 
 _CONFIG = {"session.enable_mem_pattern": "0"}
 """Batches have many sizes: patterns of each would be kept."""

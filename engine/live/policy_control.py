@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.live.policy_service import PolicyService
-from engine.serving.served_model import ServedModel
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.serving.served_model import ServedModel
 
 
 class PolicyControl:
-    """An ``engine.serving.model_control.ModelControl``.
+    """An ``surplus.engine.serving.model_control.ModelControl``.
 
     What is unloaded stays in memory, and comes back as it was: its file is not read again. A model
     that was not there at the start has no profile, and cannot come.

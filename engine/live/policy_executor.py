@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import InputError
-from engine.live.policy_service import PolicyService
-from engine.pipeline.executor import tensor_spec
-from engine.runtime.inputs import input_specs, output_specs
-from engine.trial.empty_inputs import EmptyInputs, is_empty
+from surplus.engine.errors import InputError
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.pipeline.executor import tensor_spec
+from surplus.engine.runtime.inputs import input_specs, output_specs
+from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 
 Array = np.ndarray[Any, Any]
 
 
 class PolicyExecutor:
-    """An ``engine.serving.executor.Executor`` over a service of a ``PolicyService``.
+    """An ``surplus.engine.serving.executor.Executor`` over a service of a ``PolicyService``.
 
     Parameters
     ----------

@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from colocation.live_file import batches_of, checked_shares
-from colocation.measured_profile import MeasuredModel, MeasuredProfile, load_measured_profile
-from colocation.planner import Demand
-from colocation.policies import PolicySpec, policy_spec, with_options
-from colocation.profiles.measured import times_of
-from colocation.service import Device, Service
-from engine.errors import ConfigError
-from engine.live.live_model import LiveModel
-from engine.live.measure import MeasureParams, measure
-from engine.live.parts import Place
-from engine.live.setting_up import loaded, places, replay_backend
-from engine.native import load_runtime
-from engine.profiling.devices import parse_devices
+from surplus.colocation.live_file import batches_of, checked_shares
+from surplus.colocation.measured_profile import (
+    MeasuredModel,
+    MeasuredProfile,
+    load_measured_profile,
+)
+from surplus.colocation.planner import Demand
+from surplus.colocation.policies import PolicySpec, policy_spec, with_options
+from surplus.colocation.profiles.measured import times_of
+from surplus.colocation.service import Device, Service
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.parts import Place
+from surplus.engine.live.setting_up import loaded, places, replay_backend
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import parse_devices
 
 _PART_OPTIONS = ("planner", "predictor")
 
@@ -37,7 +41,7 @@ class PolicyParams:
     options : mapping
         Of the policy; ``planner.KEY`` and ``predictor.KEY`` are for those parts.
     devices : str
-        As ``engine.load``; empty is every core.
+        As ``surplus.load``; empty is every core.
     rates_per_s : mapping of str to float
         Expected queries a second by model, 1 where not given; policies that plan by rates see the
         real ones soon.

@@ -8,22 +8,22 @@ import time
 from itertools import count
 from typing import Any, NamedTuple
 
-from colocation.change import Change, ChangeKind
-from colocation.controller import Controller
-from colocation.event import Event, EventKind
-from colocation.planner import Demand
-from colocation.policies import PolicySpec
-from colocation.policy_setup import set_up
-from colocation.query import Outcome, Query
-from colocation.reorganiser import ReorganisationParams, Reorganiser
-from engine.errors import DeadlineError, EngineError, ExecutionError, QueueFullError
-from engine.live.backend import EngineBackend
-from engine.live.live_model import LiveModel
-from engine.live.loop_executor import Clock, LoopExecutor
-from engine.live.parts import Place
-from engine.live.serving_record import End, ServingRecord
-from engine.live.stacking import Arrays
-from engine.runtime.machines import loss_of
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.controller import Controller
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.planner import Demand
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.policy_setup import set_up
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.reorganiser import ReorganisationParams, Reorganiser
+from surplus.engine.errors import DeadlineError, EngineError, ExecutionError, QueueFullError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.loop_executor import Clock, LoopExecutor
+from surplus.engine.live.parts import Place
+from surplus.engine.live.serving_record import End, ServingRecord
+from surplus.engine.live.stacking import Arrays
+from surplus.engine.runtime.machines import loss_of
 
 _log = logging.getLogger(__name__)
 

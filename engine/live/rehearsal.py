@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, count
 from typing import NamedTuple
 
-from colocation.load import Load
-from colocation.query import Query
-from colocation.record import Record
-from colocation.service import Partition, Service
-from colocation.simulator import Run
-from colocation.work import Group, piece_of
-from engine.errors import ExecutionError
-from engine.live.backend import EngineBackend
+from surplus.colocation.load import Load
+from surplus.colocation.query import Query
+from surplus.colocation.record import Record
+from surplus.colocation.service import Partition, Service
+from surplus.colocation.simulator import Run
+from surplus.colocation.work import Group, piece_of
+from surplus.engine.errors import ExecutionError
+from surplus.engine.live.backend import EngineBackend
 
 
 class Part(NamedTuple):

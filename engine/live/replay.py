@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from colocation.comparison import Compared, compare
-from colocation.live_file import ToMeasure
-from colocation.live_run import serve_live
-from colocation.load import Load
-from colocation.measured_profile import MeasuredProfile
-from colocation.policies import PolicySpec
-from colocation.scenario import Scenario
-from colocation.simulator import Run, Setting, simulate
-from engine.errors import ConfigError
-from engine.live.backend import EngineBackend
-from engine.live.measure import MeasureParams, measure
-from engine.live.rehearsal import rehearse
-from engine.live.setting_up import load_models, places, replay_backend
+from surplus.colocation.comparison import Compared, compare
+from surplus.colocation.live_file import ToMeasure
+from surplus.colocation.live_run import serve_live
+from surplus.colocation.load import Load
+from surplus.colocation.measured_profile import MeasuredProfile
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.scenario import Scenario
+from surplus.colocation.simulator import Run, Setting, simulate
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.rehearsal import rehearse
+from surplus.engine.live.setting_up import load_models, places, replay_backend
 
 
 def backend_of(scenario: Scenario, cache: Path | None = None) -> EngineBackend:

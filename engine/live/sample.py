@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from colocation.live_file import ToMeasure
-from colocation.overlap.features import Layout, Part, Parts
-from colocation.overlap.training.instances import instance_groups
-from colocation.overlap.training.samples import Samples
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group, Piece
-from engine.errors import ExecutionError
-from engine.live.backend import EngineBackend
-from engine.live.setting_up import load_models, places, replay_backend
+from surplus.colocation.live_file import ToMeasure
+from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.training.instances import instance_groups
+from surplus.colocation.overlap.training.samples import Samples
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group, Piece
+from surplus.engine.errors import ExecutionError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.setting_up import load_models, places, replay_backend
 
 _NS_PER_MS = 1e6
 _MOST = 1_000_000

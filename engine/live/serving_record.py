@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from colocation.change import Change
-from colocation.deployment import Deployment
-from colocation.query import Outcome, Query
-from colocation.record import Record
-from colocation.work import Group
+from surplus.colocation.change import Change
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.record import Record
+from surplus.colocation.work import Group
 
 
 class End(NamedTuple):

@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import cache as remembered
 from pathlib import Path
 
-from colocation.query import Query
-from colocation.scenario import LiveSettings
-from engine.cache_folder import cache_folder
-from engine.errors import ConfigError
-from engine.live.backend import EngineBackend
-from engine.live.compiled_check import check_compiled
-from engine.live.live_model import LiveModel, load_live_model
-from engine.live.parts import Place
-from engine.live.stacking import Arrays
-from engine.native import load_runtime
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
+from surplus.colocation.query import Query
+from surplus.colocation.scenario import LiveSettings
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.compiled_check import check_compiled
+from surplus.engine.live.live_model import LiveModel, load_live_model
+from surplus.engine.live.parts import Place
+from surplus.engine.live.stacking import Arrays
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
 
 
 def places(
@@ -122,7 +122,7 @@ def model_file(name: str, cache: Path | None = None) -> Path:
     """
     if name.endswith(".onnx"):
         return Path(name)
-    import models
+    from surplus import models
 
     path = (cache or cache_folder()) / "models" / f"{name}.onnx"
     if not path.exists():

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.dfg.graph import Graph
-from engine.live.stacking import Arrays
-from engine.pipeline.stages import costs_of, measure
-from engine.profiling.devices import DeviceSpec
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.live.stacking import Arrays
+from surplus.engine.pipeline.stages import costs_of, measure
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.segmentation.service import ServiceTimes
 
 Row = Sequence[int | None]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Graph, ValueKind
+from surplus.engine.dfg.graph import Graph, ValueKind
 
 Arrays = Mapping[str, Any]
 """By name: numpy arrays."""

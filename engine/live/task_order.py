@@ -1,7 +1,7 @@
 """In which order a model's tasks run, and which of them run as one segment, on which device.
 
 On one device that is the order of the graph. Where a machine's CPU takes part, it is that of the
-plan that was measured for one query on the CPU and the device (``engine.load``).
+plan that was measured for one query on the CPU and the device (``surplus.load``).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from engine.dfg.graph import Graph
-from engine.live.parts import Cluster, Place
-from engine.live.stacking import Arrays
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.live.parts import Cluster, Place
+from surplus.engine.live.stacking import Arrays
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.segmentation.plan import Plan
 
 
 @dataclass(frozen=True)

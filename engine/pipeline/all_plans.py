@@ -10,17 +10,17 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.first_plans import split_plans, whole_models
-from engine.pipeline.stages import Costs, candidates, excess_of, finest_cut
-from engine.runtime.contest import ContestParams
-from engine.segmentation.clusters import clusters
-from engine.segmentation.segmenter import Candidate, SegmentationParams
-from engine.segmentation.slabs import slabs
-from engine.segmentation.wholesale import labels, placed
-from placement.placement import Placement
-from placement.problem import Problem
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.first_plans import split_plans, whole_models
+from surplus.engine.pipeline.stages import Costs, candidates, excess_of, finest_cut
+from surplus.engine.runtime.contest import ContestParams
+from surplus.engine.segmentation.clusters import clusters
+from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
+from surplus.engine.segmentation.slabs import slabs
+from surplus.engine.segmentation.wholesale import labels, placed
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
 
 _log = logging.getLogger(__name__)
 

@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Graph
-from engine.errors import EngineError, one_line
-from engine.native import open_session
-from engine.profiling.calibrate import initial_values
-from engine.profiling.devices import DeviceSpec, available_cores, device_kind
-from engine.runtime.answers import Apart, Expected
-from engine.runtime.laid_out import processor_key
-from engine.runtime.lowering import computed_outputs
-from engine.runtime.model import Model
-from engine.runtime.wrong_segment import wrong_segment
-from engine.segmentation.plan import Plan
-from engine.values import from_value
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import initial_values
+from surplus.engine.profiling.devices import DeviceSpec, available_cores, device_kind
+from surplus.engine.runtime.answers import Apart, Expected
+from surplus.engine.runtime.laid_out import processor_key
+from surplus.engine.runtime.lowering import computed_outputs
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.wrong_segment import wrong_segment
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)
 

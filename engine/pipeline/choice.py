@@ -7,22 +7,22 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import EngineError, ExecutionError
-from engine.pipeline.all_plans import Place, all_candidates
-from engine.pipeline.answer_check import AnswerCheck
-from engine.pipeline.companion_search import CompanionSearch
-from engine.pipeline.first_plans import (
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError, ExecutionError
+from surplus.engine.pipeline.all_plans import Place, all_candidates
+from surplus.engine.pipeline.answer_check import AnswerCheck
+from surplus.engine.pipeline.companion_search import CompanionSearch
+from surplus.engine.pipeline.first_plans import (
     affordable,
     best_known,
     first_plans,
     stored_plan,
     whole_models,
 )
-from engine.pipeline.judging import conditions, judgement_of
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.second_look import SecondLook, tell
-from engine.pipeline.stages import (
+from surplus.engine.pipeline.judging import conditions, judgement_of
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.second_look import SecondLook, tell
+from surplus.engine.pipeline.stages import (
     Costs,
     ProgressCallback,
     candidates,
@@ -31,18 +31,18 @@ from engine.pipeline.stages import (
     plan_of,
     replaced,
 )
-from engine.pipeline.tuning import Entrant, Tuner
-from engine.pipeline.tuning_report import TuningReport
-from engine.profiling.disturbance import Watch
-from engine.runtime import in_place
-from engine.runtime.contest import Contest, ContestParams, Turn
-from engine.runtime.model import Model
-from engine.runtime.selection import ModelContender
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.policy import keeps_devices
+from surplus.engine.pipeline.tuning import Entrant, Tuner
+from surplus.engine.pipeline.tuning_report import TuningReport
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.runtime import in_place
+from surplus.engine.runtime.contest import Contest, ContestParams, Turn
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.selection import ModelContender
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.policy import keeps_devices
 
 _log = logging.getLogger(__name__)
 

@@ -15,21 +15,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import ExecutionError
-from engine.pipeline.all_plans import cuts_of_clusters
-from engine.pipeline.proposals import Key, key_of
-from engine.pipeline.stages import Costs
-from engine.pipeline.tuning import Entrant
-from engine.runtime.companion import Companion, Grounds
-from engine.runtime.contest import Clock, Contest, ContestParams
-from engine.runtime.intervals import Verdict
-from engine.runtime.overlapping import OverlappingQueries
-from engine.runtime.selection import ModelContender
-from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.segmenter import Candidate, SegmentationParams
-from placement.balance import Balance
-from placement.memory import binding_capacities, constant_bytes
-from placement.occupancy import bottleneck, occupancy_ns
+from surplus.engine.errors import ExecutionError
+from surplus.engine.pipeline.all_plans import cuts_of_clusters
+from surplus.engine.pipeline.proposals import Key, key_of
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.pipeline.tuning import Entrant
+from surplus.engine.runtime.companion import Companion, Grounds
+from surplus.engine.runtime.contest import Clock, Contest, ContestParams
+from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.runtime.overlapping import OverlappingQueries
+from surplus.engine.runtime.selection import ModelContender
+from surplus.engine.segmentation.coarse import coarse_problem
+from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
+from surplus.placement.balance import Balance
+from surplus.placement.memory import binding_capacities, constant_bytes
+from surplus.placement.occupancy import bottleneck, occupancy_ns
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.errors import DeviceLostError, EngineError, one_line
-from engine.pipeline.load_params import LoadParams
+from surplus.engine.errors import DeviceLostError, EngineError, one_line
+from surplus.engine.pipeline.load_params import LoadParams
 
 
 @contextmanager

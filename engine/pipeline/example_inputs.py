@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError
-from engine.pipeline.example_sizes import remember_sizes
-from engine.pipeline.given_inputs import beside_model, read_inputs
-from engine.pipeline.open_dims import made_up_inputs, open_dims
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.example_sizes import remember_sizes
+from surplus.engine.pipeline.given_inputs import beside_model, read_inputs
+from surplus.engine.pipeline.open_dims import made_up_inputs, open_dims
 
 
 def example_inputs(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.cache.notes import read_note, write_note
-from engine.dfg.graph import Graph
-from engine.pipeline.given_inputs import beside_model, check_inputs, read_inputs
-from engine.pipeline.plan_question import has_open_sizes, open_sizes
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.given_inputs import beside_model, check_inputs, read_inputs
+from surplus.engine.pipeline.plan_question import has_open_sizes, open_sizes
 
 _FILE = "example-sizes.json"
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import ValueKind
-from engine.errors import ModelError
-from engine.runtime.inputs import IoSpec
-from engine.runtime.model import Model
-from engine.runtime.queue_sample import QueueSample, rate_for
-from engine.serving.datatypes import datatype_of
-from engine.serving.executor import TensorSpec
-from engine.values import dtype_of
+from surplus.engine.dfg.graph import ValueKind
+from surplus.engine.errors import ModelError
+from surplus.engine.runtime.inputs import IoSpec
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.queue_sample import QueueSample, rate_for
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.values import dtype_of
 
 
 class ModelExecutor:
-    """An ``engine.serving.executor.Executor`` over a ``Model``.
+    """An ``surplus.engine.serving.executor.Executor`` over a ``Model``.
 
     Raises
     ------

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.cache_folder import cache_folder
-from engine.dfg.content import Content
-from engine.errors import one_line
-from engine.pipeline.given_inputs import check_inputs
-from engine.pipeline.load_params import LoadParams
-from engine.runtime.model import Model
-from engine.runtime.unread import Unread
-from engine.trial.first_run import harmless_at_first
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.dfg.content import Content
+from surplus.engine.errors import one_line
+from surplus.engine.pipeline.given_inputs import check_inputs
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.unread import Unread
+from surplus.engine.trial.first_run import harmless_at_first
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
     """
 
     def read() -> Content:
-        from engine.pipeline.stages import read_model  # parses it, for who looks at tasks
+        from surplus.engine.pipeline.stages import read_model  # parses it, for who looks at tasks
 
         return read_model(path, params.cache or cache_folder()).content
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import Costs, fits_memory
-from engine.runtime.contest import ContestParams
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate, single_segments, split_batches
-from placement.placement import Placement
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import Costs, fits_memory
+from surplus.engine.runtime.contest import ContestParams
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate, single_segments, split_batches
+from surplus.placement.placement import Placement
 
 _log = logging.getLogger(__name__)
 

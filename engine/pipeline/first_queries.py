@@ -12,16 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.content import is_open
-from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.errors import CancelledError, DeadlineError, ExecutionError, InputError, one_line
-from engine.pipeline.during import during
-from engine.pipeline.example_sizes import inputs_in_question
-from engine.pipeline.given_inputs import beside_model, read_inputs
-from engine.pipeline.load_params import LoadParams
-from engine.profiling.random_content import random_content
-from engine.runtime.model import Model
-from engine.time_limit import left_s
+from surplus.engine.dfg.content import is_open
+from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.errors import (
+    CancelledError,
+    DeadlineError,
+    ExecutionError,
+    InputError,
+    one_line,
+)
+from surplus.engine.pipeline.during import during
+from surplus.engine.pipeline.example_sizes import inputs_in_question
+from surplus.engine.pipeline.given_inputs import beside_model, read_inputs
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.profiling.random_content import random_content
+from surplus.engine.runtime.model import Model
+from surplus.engine.time_limit import left_s
 
 _log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.extract import extract
-from engine.dfg.graph import Graph
-from engine.errors import EngineError
-from engine.native import open_session
-from engine.profiling.calibrate import dim_key, initial_values, made_up_shape, random_inputs
+from surplus.engine.dfg.extract import extract
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import dim_key, initial_values, made_up_shape, random_inputs
 
 Array = np.ndarray[Any, Any]
 Choice = tuple[tuple[str, ...], int | str]

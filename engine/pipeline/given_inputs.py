@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Graph
-from engine.errors import InputError
-from engine.runtime.inputs import check_names, checked_input, input_specs
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import InputError
+from surplus.engine.runtime.inputs import check_names, checked_input, input_specs
 
 
 def beside_model(path: str | Path) -> Path | None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PlacementError
-from engine.pipeline.plan_question import PlanQuestion
-from engine.pipeline.stored_plan import StoredPlan, read_document, write_plan
-from engine.runtime.judgement import Judgement
-from engine.runtime.model import Model
-from engine.runtime.same_bits import same_bits
-from engine.segmentation.plan import Plan
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.plan_question import PlanQuestion
+from surplus.engine.pipeline.stored_plan import StoredPlan, read_document, write_plan
+from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
 

@@ -8,15 +8,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.profiling.devices import device_kind
-from engine.profiling.disturbance import Watch
-from engine.runtime.conditions import Conditions
-from engine.runtime.contest import Contest, Turn
-from engine.runtime.judgement import Judgement, RunnerUp
-from engine.runtime.same_bits import same_bits
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate
-from placement.timeline import Timeline
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.runtime.conditions import Conditions
+from surplus.engine.runtime.contest import Contest, Turn
+from surplus.engine.runtime.judgement import Judgement, RunnerUp
+from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.placement.timeline import Timeline
 
 _RUNNERS_UP = 3
 """So many are kept: each keeps its segments' files."""

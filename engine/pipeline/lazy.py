@@ -9,13 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.errors import EngineError, one_line
-from engine.pipeline.executor import ModelExecutor, tensor_spec
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.runtime.future import Future
-from engine.runtime.inputs import Array, input_specs, output_specs
-from engine.runtime.model import Model
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.pipeline.executor import ModelExecutor, tensor_spec
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.inputs import Array, input_specs, output_specs
+from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class LazyModel:
 
 
 class LazyExecutor:
-    """An ``engine.serving.executor.Executor`` over a ``LazyModel``.
+    """An ``surplus.engine.serving.executor.Executor`` over a ``LazyModel``.
 
     Knows the signature from the start: the file is read and checked, but no session is made.
 
@@ -125,7 +125,7 @@ class LazyExecutor:
     """
 
     def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
-        from engine.pipeline.stages import read_tried  # all of ONNX
+        from surplus.engine.pipeline.stages import read_tried  # all of ONNX
 
         graph = read_tried(model.path, cache)
         self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))

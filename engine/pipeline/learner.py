@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, one_line
-from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.runtime.unread import Unread
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.pipeline.example_inputs import example_inputs
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.unread import Unread
 
 
 def main() -> None:

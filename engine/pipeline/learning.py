@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from engine.cache_folder import cache_folder
-from engine.dfg.known_graph import known_graph
-from engine.errors import EngineError, one_line
-from engine.pipeline.load_params import LoadParams
-from engine.runtime import after_fork
-from engine.runtime.model import Model
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.dfg.known_graph import known_graph
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.runtime import after_fork
+from surplus.engine.runtime.model import Model
 
 if TYPE_CHECKING:
     import subprocess
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 _GRACE_S = 1.0
 """After a load: its first queries have the machine for themselves."""
 
-_START = "import sys; sys.path[:] = PATH; from engine.pipeline.learner import main; main()"
+_START = "import sys; sys.path[:] = PATH; from surplus.engine.pipeline.learner import main; main()"
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,10 @@ def _ask(stream: IO[bytes], lesson: Lesson) -> None:
 
 def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
     """The model with its stored plan; None unless graph and plan are known and can be used."""
-    from engine.pipeline.example_sizes import inputs_in_question  # not before the first answer
-    from engine.pipeline.opening import open_stored, path_of
+    from surplus.engine.pipeline.example_sizes import (
+        inputs_in_question,  # not before the first answer
+    )
+    from surplus.engine.pipeline.opening import open_stored, path_of
 
     graph = known_graph(path, params.cache or cache_folder())
     sizes = None if graph is None else inputs_in_question(graph, path, inputs)

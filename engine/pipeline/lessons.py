@@ -10,14 +10,14 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from engine.pipeline.proposals import Key, key_of
-from engine.runtime.contest import Contest
-from engine.runtime.in_place import costs_in_place, outside_ns
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group
-from engine.segmentation.learning import learn
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.pipeline.proposals import Key, key_of
+from surplus.engine.runtime.contest import Contest
+from surplus.engine.runtime.in_place import costs_in_place, outside_ns
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.learning import learn
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
 
 
 class Lessons:

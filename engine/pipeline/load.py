@@ -1,4 +1,4 @@
-"""``engine.load``: from an ONNX file to a model that answers.
+"""``surplus.load``: from an ONNX file to a model that answers.
 
 What it needs is imported beside what takes as long: the first run of a file that is new.
 """
@@ -11,16 +11,16 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine import _core
-from engine.cache_folder import cache_folder
-from engine.dfg.file_hashes import hashes_in
-from engine.native import load_runtime
-from engine.pipeline.beside import beside
-from engine.pipeline.progress import ProgressCallback, no_progress
-from engine.pipeline.tune_by_default import tune_by_default
+from surplus.engine import _core
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.dfg.file_hashes import hashes_in
+from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.beside import beside
+from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.pipeline.tune_by_default import tune_by_default
 
 if TYPE_CHECKING:
-    from engine.runtime.model import Model
+    from surplus.engine.runtime.model import Model
 
 
 def load(
@@ -59,7 +59,7 @@ def load(
     _require_path(path)
     beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     with _tried_ahead(Path(path).absolute(), devices, options):
-        from engine.pipeline.loading import load_with, params_of
+        from surplus.engine.pipeline.loading import load_with, params_of
 
         return load_with(path, params_of(devices, policy, options), inputs, progress)
 
@@ -80,6 +80,6 @@ def _tried_ahead(
     cache = Path(options.get("cache") or cache_folder())
     if not answers_first or hashes_in(cache).is_known(path):
         return nullcontext()
-    from engine.trial.first_run import begun_ahead  # starts processes
+    from surplus.engine.trial.first_run import begun_ahead  # starts processes
 
     return begun_ahead(path, 0 if devices else _core.available_cores())

@@ -9,18 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine import _core
-from engine.errors import ConfigError, ModelError
-from engine.pipeline.tune_by_default import tune_by_default
-from engine.profiling.devices import DeviceSpec, available_cores, parse_devices
-from engine.runtime.device_loss import OnDeviceLoss, Recovery
-from engine.runtime.emulation_params import EmulationParams
-from engine.runtime.machines import close_lost, has_lost, machine_for
-from engine.runtime.second_plan import SecondPlan
-from engine.time_limit import time_limit
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.pipeline.tune_by_default import tune_by_default
+from surplus.engine.profiling.devices import DeviceSpec, available_cores, parse_devices
+from surplus.engine.runtime.device_loss import OnDeviceLoss, Recovery
+from surplus.engine.runtime.emulation_params import EmulationParams
+from surplus.engine.runtime.machines import close_lost, has_lost, machine_for
+from surplus.engine.runtime.second_plan import SecondPlan
+from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from engine.pipeline.tune_params import TuneParams
+    from surplus.engine.pipeline.tune_params import TuneParams
 
 _LONGEST_SLICE_MS = 1e9
 _LONGEST_LIMIT = 1e9
@@ -140,7 +140,7 @@ class LoadParams:
     def _check_policy(self) -> None:
         if self.policy == _POLICY and not self.options:
             return
-        from engine.pipeline.policy_check import check_policy  # all of placement
+        from surplus.engine.pipeline.policy_check import check_policy  # all of placement
 
         check_policy(self.policy, self.options)
 
@@ -172,7 +172,7 @@ class LoadParams:
         """The limit in bytes; None without one."""
         if not self.gpu_memory:
             return None
-        from engine.profiling.memory_size import parse_bytes  # with exact fractions
+        from surplus.engine.profiling.memory_size import parse_bytes  # with exact fractions
 
         return parse_bytes(self.gpu_memory)
 
@@ -266,7 +266,7 @@ class LoadParams:
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""
-        from engine.pipeline.tune_params import TuneParams  # with all that compares plans
+        from surplus.engine.pipeline.tune_params import TuneParams  # with all that compares plans
 
         return TuneParams(time_s=self.tune_s, fixed_devices=self.fixed_devices())
 

@@ -9,17 +9,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from engine import _core
-from engine.cache_folder import cache_folder
-from engine.dfg.file_hashes import hashes_in
-from engine.dfg.graph import Graph
-from engine.dfg.known_graph import known_graph
-from engine.errors import ConfigError, DeviceLostError, EngineError, one_line
-from engine.native import load_runtime
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.progress import ProgressCallback, no_progress
-from engine.runtime.free_memory import released_at_the_end
-from engine.runtime.model import Model
+from surplus.engine import _core
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.dfg.file_hashes import hashes_in
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.known_graph import known_graph
+from surplus.engine.errors import ConfigError, DeviceLostError, EngineError, one_line
+from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.runtime.free_memory import released_at_the_end
+from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def load_with(
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Model:
-    """``engine.load`` with its settings in one object.
+    """``surplus.load`` with its settings in one object.
 
     A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
 
@@ -91,7 +91,7 @@ def load_with(
                 model = _loaded(path, params, inputs, progress)
                 model.limit_queries(params.query_limit_ns())
                 if params.has_real_gpu:
-                    from engine.pipeline.first_queries import ask_once  # no CPU needs it
+                    from surplus.engine.pipeline.first_queries import ask_once  # no CPU needs it
 
                     ask_once(model, path, params, inputs)
             return model
@@ -115,8 +115,10 @@ def _loaded(
     graph = _known(Path(path).absolute(), params)
     sizes = None
     if graph is not None:
-        from engine.pipeline.example_sizes import inputs_in_question  # new files have no plans
-        from engine.pipeline.opening import open_stored, path_of
+        from surplus.engine.pipeline.example_sizes import (
+            inputs_in_question,  # new files have no plans
+        )
+        from surplus.engine.pipeline.opening import open_stored, path_of
 
         sizes = inputs_in_question(graph, path, inputs)
         if sizes is not None and params.uses_stored:
@@ -125,14 +127,14 @@ def _loaded(
                 _measure_again(model, Path(path).absolute(), params, inputs)
                 return model
     if params.answers_first:
-        from engine.pipeline.first_answer import open_first  # starts a process
-        from engine.pipeline.learning import learn
+        from surplus.engine.pipeline.first_answer import open_first  # starts a process
+        from surplus.engine.pipeline.learning import learn
 
         first = open_first(Path(path).absolute(), params, inputs)
         if first is not None:
             learn(first, Path(path).absolute(), params, inputs)
             return first
-    from engine.pipeline.making import make  # all of ONNX and of planning
+    from surplus.engine.pipeline.making import make  # all of ONNX and of planning
 
     return make(path, params, inputs, progress, known=None if sizes is None else graph)
 
@@ -146,7 +148,7 @@ def _measure_again(
     """
     judgement = model.judgement
     if judgement is not None and judgement.provisional and params.answers_first:
-        from engine.pipeline.learning import learn  # starts a process
+        from surplus.engine.pipeline.learning import learn  # starts a process
 
         learn(model, path, params, inputs, tune="again")
 

@@ -10,36 +10,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import (
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import (
     EngineError,
     ExecutionError,
     PlanningTimeError,
     one_line,
 )
-from engine.native import load_runtime
-from engine.pipeline.choice import choose, tune
-from engine.pipeline.during import during
-from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.example_sizes import inputs_in_question
-from engine.pipeline.given_inputs import check_inputs
-from engine.pipeline.in_service import judge_in_service
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import is_wanted, open_stored, path_of, question_for
-from engine.pipeline.placement_file import load_placement
-from engine.pipeline.progress import ProgressCallback, no_progress
-from engine.pipeline.proving import proven
-from engine.pipeline.slice_model import slice_model
-from engine.pipeline.stages import costs_of, measure, place, read_tried
-from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
-from engine.pipeline.tuning_report import TuningReport
-from engine.pipeline.unused_plans import remove_unused_files
-from engine.pipeline.whole_plan import whole_plan
-from engine.profiling.planning_time import UNLIMITED, PlanningTime
-from engine.profiling.profile import Profile
-from engine.runtime.free_memory import release_free_memory
-from engine.runtime.lowering import refuse_layout
-from engine.runtime.model import Model
+from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.choice import choose, tune
+from surplus.engine.pipeline.during import during
+from surplus.engine.pipeline.example_inputs import example_inputs
+from surplus.engine.pipeline.example_sizes import inputs_in_question
+from surplus.engine.pipeline.given_inputs import check_inputs
+from surplus.engine.pipeline.in_service import judge_in_service
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.opening import is_wanted, open_stored, path_of, question_for
+from surplus.engine.pipeline.placement_file import load_placement
+from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.pipeline.proving import proven
+from surplus.engine.pipeline.slice_model import slice_model
+from surplus.engine.pipeline.stages import costs_of, measure, place, read_tried
+from surplus.engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
+from surplus.engine.pipeline.tuning_report import TuningReport
+from surplus.engine.pipeline.unused_plans import remove_unused_files
+from surplus.engine.pipeline.whole_plan import whole_plan
+from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.runtime.free_memory import release_free_memory
+from surplus.engine.runtime.lowering import refuse_layout
+from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Measures a model's memory in a process of its own: ``python -m engine.pipeline.memory_probe``.
+"""Measures a model's memory in a process of its own.
 
 Reads a pickled ``ProbeParams`` from stdin and prints JSON. What the process holds before it loads
 the model (interpreter, libraries, inputs) is the base; everything else is above it.
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine import native
-from engine.errors import ExecutionError
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
-from engine.values import to_value
+from surplus.engine import native
+from surplus.engine.errors import ExecutionError
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
+from surplus.engine.values import to_value
 
 _OWN_ARENA = {"session.use_env_allocators": "0"}
 
@@ -59,7 +59,7 @@ def probe_apart(params: ProbeParams) -> dict[str, Any]:
         If that fails; the message is its last line.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "engine.pipeline.memory_probe"],
+        [sys.executable, "-m", "surplus.engine.pipeline.memory_probe"],
         input=pickle.dumps(params),
         capture_output=True,
         check=False,

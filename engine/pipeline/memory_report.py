@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.pipeline.memory_probe import ProbeParams, probe_apart
-from engine.runtime.activations import planned_activations
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.pipeline.memory_probe import ProbeParams, probe_apart
+from surplus.engine.runtime.activations import planned_activations
 
 _QUERIES = 10
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from onnx import TensorProto
 
-from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.errors import EngineError
-from engine.native import open_session
-from engine.pipeline.fitting_inputs import fitting_inputs
-from engine.profiling.calibrate import dim_key, initial_values, random_inputs
+from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.errors import EngineError
+from surplus.engine.native import open_session
+from surplus.engine.pipeline.fitting_inputs import fitting_inputs
+from surplus.engine.profiling.calibrate import dim_key, initial_values, random_inputs
 
 _GUESSES = ((224, 128), (64, 16))
 """Sides of an image and lengths of a text, tried in this order, before everything is 1."""

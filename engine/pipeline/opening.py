@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import EngineError
-from engine.pipeline.during import during
-from engine.pipeline.in_service import judge_in_service
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.plan_question import PlanQuestion, question_of
-from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan
-from engine.runtime.lowering import lay_out_plan
-from engine.runtime.model import Model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError
+from surplus.engine.pipeline.during import during
+from surplus.engine.pipeline.in_service import judge_in_service
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.plan_question import PlanQuestion, question_of
+from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan
+from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from placement.placement import Placement
-from placement.problem import Problem
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
 
 FORMAT = "surplus-placement/1"
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from engine.dfg.content import is_open
-from engine.dfg.graph import Graph
-from engine.native import load_runtime
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.machine import this_machine
-from engine.profiling.plugins import PREFIX, read_plugin
-from engine.runtime.inputs import input_specs
+from surplus.engine.dfg.content import is_open
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.machine import this_machine
+from surplus.engine.profiling.plugins import PREFIX, read_plugin
+from surplus.engine.runtime.inputs import input_specs
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _provided(specs: Sequence[DeviceSpec]) -> dict[str, str]:
     plugins = [spec for spec in specs if spec.kind == "plugin"]
     if not plugins:
         return {}
-    from engine.profiling.presence import check_present  # with all that looks for GPUs
+    from surplus.engine.profiling.presence import check_present  # with all that looks for GPUs
 
     found = {}
     for spec in plugins:

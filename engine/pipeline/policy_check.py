@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.errors import ConfigError
-from placement.policy import make_policy, policy_options
+from surplus.engine.errors import ConfigError
+from surplus.placement.policy import make_policy, policy_options
 
 
 def check_policy(policy: str, options: Mapping[str, Any]) -> None:

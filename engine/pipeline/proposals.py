@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from engine.runtime.contest import Clock
-from engine.segmentation.coarse import longest_tail_first, predict
-from engine.segmentation.groups import Group
-from engine.segmentation.moves import moves
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.runtime.contest import Clock
+from surplus.engine.segmentation.coarse import longest_tail_first, predict
+from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.moves import moves
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
 
 Key = tuple[tuple[Group, ...], tuple[int, ...]]
 """Groups and their order: what makes two plans the same."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.pipeline.answer_check import AnswerCheck
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.opening import open_laid_out
-from engine.pipeline.stored_plan import StoredPlan
-from engine.runtime.model import Model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.answer_check import AnswerCheck
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.opening import open_laid_out
+from surplus.engine.pipeline.stored_plan import StoredPlan
+from surplus.engine.runtime.model import Model
 
 
 def proven(

@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.pipeline.all_plans import Place, by_clusters
-from engine.pipeline.lessons import Lessons
-from engine.pipeline.proposals import by_tail, key_of, promise
-from engine.pipeline.stages import Costs, replaced
-from engine.pipeline.tuning import C, Entrant
-from engine.runtime.contest import Clock, Contest, ContestParams, Turn
-from engine.segmentation.learning import carried_over
-from engine.segmentation.segmenter import Candidate
+from surplus.engine.pipeline.all_plans import Place, by_clusters
+from surplus.engine.pipeline.lessons import Lessons
+from surplus.engine.pipeline.proposals import by_tail, key_of, promise
+from surplus.engine.pipeline.stages import Costs, replaced
+from surplus.engine.pipeline.tuning import C, Entrant
+from surplus.engine.runtime.contest import Clock, Contest, ContestParams, Turn
+from surplus.engine.segmentation.learning import carried_over
+from surplus.engine.segmentation.segmenter import Candidate
 
 _log = logging.getLogger(__name__)
 

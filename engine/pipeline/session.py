@@ -1,4 +1,4 @@
-"""``engine.InferenceSession``: a model with the face of ONNX Runtime's Python class."""
+"""``surplus.InferenceSession``: a model with the face of ONNX Runtime's Python class."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import onnx
 
-from engine.dfg.graph import Dim, ValueKind
-from engine.errors import ConfigError
-from engine.pipeline.load import load
-from engine.runtime.inputs import Array, IoSpec
+from surplus.engine.dfg.graph import Dim, ValueKind
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.load import load
+from surplus.engine.runtime.inputs import Array, IoSpec
 
 _log = logging.getLogger(__name__)
 
@@ -56,11 +56,11 @@ class InferenceSession:
     providers : sequence, optional
         Must contain ONNX Runtime's CPU provider if given; others are left out, as it does itself.
     devices, options
-        As for ``engine.load``.
+        As for ``surplus.load``.
 
     Attributes
     ----------
-    model : engine.Model
+    model : surplus.Model
         What answers; it has more to offer (``submit``, ``timeline``, ...).
 
     Raises

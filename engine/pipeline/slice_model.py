@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.stages import Costs, plan_of
-from engine.runtime.model import Model
-from engine.runtime.selection import refit
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.shards import shards_of
-from engine.segmentation.slices import sliced
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.stages import Costs, plan_of
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.selection import refit
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.shards import shards_of
+from surplus.engine.segmentation.slices import sliced
 
 
 def slice_model(

@@ -8,35 +8,35 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from engine.cache_folder import cache_folder
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.errors import PlacementError
-from engine.pipeline.example_inputs import example_inputs as example_inputs
-from engine.pipeline.given_inputs import check_inputs
-from engine.pipeline.progress import ProgressCallback as ProgressCallback
-from engine.pipeline.progress import no_progress as no_progress
-from engine.profiling.costs import problem_of
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.disturbance import Watch
-from engine.profiling.planning_time import UNLIMITED, PlanningTime
-from engine.profiling.profile import Profile
-from engine.profiling.profiler import profile_graph
-from engine.runtime.machines import open_machine
-from engine.segmentation.best_case import best_case
-from engine.segmentation.capture import refusal
-from engine.segmentation.coarse import predict
-from engine.segmentation.peaks import excesses
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.segmenter import Candidate, SegmentationParams, per_task, segment
-from engine.segmentation.service import ServiceTimes
-from engine.trial.first_run import require_harmless
-from placement.bounds import lower_bounds
-from placement.fit_memory import InfeasibleError
-from placement.placement import Placement
-from placement.policy import make_policy
-from placement.problem import Problem
+from surplus.engine.cache_folder import cache_folder
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.example_inputs import example_inputs as example_inputs
+from surplus.engine.pipeline.given_inputs import check_inputs
+from surplus.engine.pipeline.progress import ProgressCallback as ProgressCallback
+from surplus.engine.pipeline.progress import no_progress as no_progress
+from surplus.engine.profiling.costs import problem_of
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.profiling.profiler import profile_graph
+from surplus.engine.runtime.machines import open_machine
+from surplus.engine.segmentation.best_case import best_case
+from surplus.engine.segmentation.capture import refusal
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.peaks import excesses
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams, per_task, segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.trial.first_run import require_harmless
+from surplus.placement.bounds import lower_bounds
+from surplus.placement.fit_memory import InfeasibleError
+from surplus.placement.placement import Placement
+from surplus.placement.policy import make_policy
+from surplus.placement.problem import Problem
 
 _TENSOR_NS = 500
 """What a tensor costs that a segment of the CPU takes over or hands on: 0.2 µs in warm caches where

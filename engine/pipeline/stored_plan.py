@@ -18,18 +18,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from engine.cache.private import read_private, write_private
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.native import load_runtime
-from engine.pipeline.plan_question import PlanQuestion, open_sizes
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.machine import machine_fingerprint
-from engine.runtime.companion import Companion
-from engine.runtime.judgement import Judgement
-from engine.runtime.laid_out import processor_key
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.planned_graph import planned_graph
+from surplus.engine.cache.private import read_private, write_private
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.plan_question import PlanQuestion, open_sizes
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.machine import machine_fingerprint
+from surplus.engine.runtime.companion import Companion
+from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.runtime.laid_out import processor_key
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
 
@@ -227,7 +227,10 @@ def _check(plan: Plan, graph: Graph) -> None:
 
 def _fits(segment: Segment, graph: Graph) -> bool:
     """Whether the segment's tensors are those of its tasks."""
-    from engine.dfg.extract import boundary_inputs, boundary_outputs  # the split graph is parsed
+    from surplus.engine.dfg.extract import (  # the split graph is parsed
+        boundary_inputs,
+        boundary_outputs,
+    )
 
     joined = {join.name for join in segment.joins}
     known = {*boundary_inputs(graph, segment.tasks), *boundary_outputs(graph, segment.tasks)}

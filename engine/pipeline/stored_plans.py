@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.stored_plan import FORMAT, DamagedError, judgement_in, read_document
-from engine.runtime.judgement import Judgement, TrialRecord
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.stored_plan import FORMAT, DamagedError, judgement_in, read_document
+from surplus.engine.runtime.judgement import Judgement, TrialRecord
+from surplus.engine.segmentation.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.errors import ConfigError
-from engine.runtime.contest import ContestParams
+from surplus.engine.errors import ConfigError
+from surplus.engine.runtime.contest import ContestParams
 
 
 @dataclass(frozen=True)

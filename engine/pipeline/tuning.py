@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from engine.pipeline.lessons import Lessons
-from engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
-from engine.pipeline.stages import ProgressCallback, no_progress
-from engine.pipeline.tune_params import TuneParams
-from engine.pipeline.tuning_report import Round, Tried, TuningReport
-from engine.runtime.conditions import Conditions, Watching
-from engine.runtime.contest import Clock, Contender, Contest, Turn
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.pipeline.lessons import Lessons
+from surplus.engine.pipeline.proposals import Cut, Key, Proposer, key_of, varied
+from surplus.engine.pipeline.stages import ProgressCallback, no_progress
+from surplus.engine.pipeline.tune_params import TuneParams
+from surplus.engine.pipeline.tuning_report import Round, Tried, TuningReport
+from surplus.engine.runtime.conditions import Conditions, Watching
+from surplus.engine.runtime.contest import Clock, Contender, Contest, Turn
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
 
 C = TypeVar("C", bound=Contender)
 

@@ -6,9 +6,9 @@ import json
 import logging
 from pathlib import Path
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.stored_plan import (
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.stored_plan import (
     EARLIER,
     FORMAT,
     DamagedError,
@@ -16,8 +16,8 @@ from engine.pipeline.stored_plan import (
     judgement_in,
     read_document,
 )
-from engine.runtime.unused_files import remove_unused
-from engine.segmentation.plan import Plan, Segment
+from surplus.engine.runtime.unused_files import remove_unused
+from surplus.engine.segmentation.plan import Plan, Segment
 
 _log = logging.getLogger(__name__)
 

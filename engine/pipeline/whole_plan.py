@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import DeviceSpec
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 
 def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:

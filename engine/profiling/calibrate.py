@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from engine import _core
-from engine.dfg.constants import array_of, element_bits, stored_bytes
-from engine.dfg.content import is_open
-from engine.dfg.extract import extract
-from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.errors import InputError
-from engine.native import open_session
-from engine.profiling.calibration_values import CalibrationValues, failed
-from engine.profiling.random_content import random_content
-from engine.profiling.signature import Observed
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.dfg.constants import array_of, element_bits, stored_bytes
+from surplus.engine.dfg.content import is_open
+from surplus.engine.dfg.extract import extract
+from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.errors import InputError
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibration_values import CalibrationValues, failed
+from surplus.engine.profiling.random_content import random_content
+from surplus.engine.profiling.signature import Observed
+from surplus.engine.values import to_value
 
 Array = np.ndarray[Any, Any]
 

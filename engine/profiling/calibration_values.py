@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine import _core
-from engine.dfg.extract import extract
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError, one_line
-from engine.native import open_session
+from surplus.engine import _core
+from surplus.engine.dfg.extract import extract
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError, one_line
+from surplus.engine.native import open_session
 
 _TASKS_A_SESSION = 64
 """Opening one costs some 0.15 ms, and so do ten operators; all that is made in it lies in memory

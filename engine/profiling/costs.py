@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.dfg.graph import Graph, Tensor, ValueKind
-from engine.dfg.shared_constants import shared_constants
-from engine.errors import ProfileError
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import HOST_MEMORY
-from engine.profiling.profile import Profile
-from placement import problem as p
+from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.shared_constants import shared_constants
+from surplus.engine.errors import ProfileError
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.links import HOST_MEMORY
+from surplus.engine.profiling.profile import Profile
+from surplus.placement import problem as p
 
 
 def problem_of(

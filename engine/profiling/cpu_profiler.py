@@ -12,17 +12,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError, one_line
-from engine.native import open_session
-from engine.profiling.calibrate import Step, initial_values
-from engine.profiling.disturbance import Watch
-from engine.profiling.machine import machine_fingerprint
-from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
-from engine.profiling.work import is_alias
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import Step, initial_values
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.profiling.machine import machine_fingerprint
+from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.work import is_alias
+from surplus.engine.values import to_value
 
 _OPERATOR_NS = 150
 """What a trivial operator costs within a session; the rest of a one-operator session's time is the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from engine.errors import DeviceError
+from surplus.engine.errors import DeviceError
 
 LIBRARY = "libcuda.so.1"
 """The driver's library; its suffix has been 1 for all of CUDA's history."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from engine.errors import DeviceError
-from engine.native import find_cuda_library
+from surplus.engine.errors import DeviceError
+from surplus.engine.native import find_cuda_library
 
 _USUAL_NAMES = ("libcudart.so.13", "libcudart.so.12", "libcudart.so")
 _NON_BLOCKING = 1

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine import _core
-from engine.errors import DeviceError
-from engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError
+from surplus.engine.profiling.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
 
 _EXAMPLES = (
     "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay];"

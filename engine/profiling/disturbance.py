@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.profiling.counters import Counters, read_counters
-from engine.profiling.devices import available_cores
+from surplus.engine.profiling.counters import Counters, read_counters
+from surplus.engine.profiling.devices import available_cores
 
 QUIET = 0.1
 """Share of the cores that may be away without mattering: what a desktop takes, and what ticks of

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
-from engine.profiling.calibrate import Step, initial_values
-from engine.profiling.machine import machine_fingerprint
-from engine.profiling.operator_probe import (
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling.calibrate import Step, initial_values
+from surplus.engine.profiling.machine import machine_fingerprint
+from surplus.engine.profiling.operator_probe import (
     ChargeOf,
     Operator,
     OperatorCost,
@@ -20,10 +20,10 @@ from engine.profiling.operator_probe import (
     OperatorProbe,
     no_charge,
 )
-from engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe, SegmentTimes
-from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
-from engine.profiling.work import is_alias, work_of
+from surplus.engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe, SegmentTimes
+from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.work import is_alias, work_of
 
 ON_DEVICE_ONLY = {"session.disable_cpu_ep_fallback": "1"}
 """ONNX Runtime refuses what it would otherwise compute on the host, between two copies."""

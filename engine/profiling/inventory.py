@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from engine.errors import DeviceError
-from engine.profiling.cuda_driver import GpuFacts, read_driver
-from engine.profiling.devices import DeviceSpec, available_cores
-from engine.profiling.machine import cpu_model
-from engine.profiling.plugins import PREFIX, listed_plugins, read_plugin
-from engine.profiling.presence import check_present, cuda_parts
-from engine.profiling.roofline import GPUS
+from surplus.engine.errors import DeviceError
+from surplus.engine.profiling.cuda_driver import GpuFacts, read_driver
+from surplus.engine.profiling.devices import DeviceSpec, available_cores
+from surplus.engine.profiling.machine import cpu_model
+from surplus.engine.profiling.plugins import PREFIX, listed_plugins, read_plugin
+from surplus.engine.profiling.presence import check_present, cuda_parts
+from surplus.engine.profiling.roofline import GPUS
 
 _GIB = 1 << 30
 

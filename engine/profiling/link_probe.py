@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import TensorProto
 
-from engine import _core
-from engine.profiling.links import HOST_MEMORY
-from engine.profiling.opened_device import not_measured
-from engine.profiling.segment_probe import HOST, ProbeParams, Spans, spans_of
-from engine.values import to_value
-from placement.problem import Link
+from surplus.engine import _core
+from surplus.engine.profiling.links import HOST_MEMORY
+from surplus.engine.profiling.opened_device import not_measured
+from surplus.engine.profiling.segment_probe import HOST, ProbeParams, Spans, spans_of
+from surplus.engine.values import to_value
+from surplus.placement.problem import Link
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 8 << 20)
 """Bytes of the copies that are timed."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from placement.problem import Link
+    from surplus.placement.problem import Link
 
 HOST_MEMORY = "host"
 
@@ -78,7 +78,7 @@ def link_figures(preset: str) -> LinkFigures:
 
 def host_links(memory: str, figures: LinkFigures, *, pageable: bool = False) -> tuple[Link, Link]:
     """Both directions between the host and a device's memory, through a pinned pool or not."""
-    from placement.problem import Link  # what reads a stored plan does without problems
+    from surplus.placement.problem import Link  # what reads a stored plan does without problems
 
     link = Link(
         HOST_MEMORY,

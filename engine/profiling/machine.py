@@ -7,8 +7,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.native import load_runtime
-from engine.profiling.devices import available_cores
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import available_cores
 
 
 @dataclass(frozen=True)

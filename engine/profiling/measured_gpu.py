@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from engine.dfg.graph import Graph
-from engine.profiling.cuda_driver import GpuFacts, read_driver
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
-from engine.profiling.link_probe import SIZES, LinkProbe, measured_links
-from engine.profiling.opened_device import OpenMachine, opened_device
-from engine.profiling.profile import DeviceProfile
-from engine.profiling.staging import STAGING_BYTES
-from engine.profiling.store import TimingStore
-from placement.problem import Link
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.cuda_driver import GpuFacts, read_driver
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
+from surplus.engine.profiling.link_probe import SIZES, LinkProbe, measured_links
+from surplus.engine.profiling.opened_device import OpenMachine, opened_device
+from surplus.engine.profiling.profile import DeviceProfile
+from surplus.engine.profiling.staging import STAGING_BYTES
+from surplus.engine.profiling.store import TimingStore
+from surplus.placement.problem import Link
 
 _LEAST_LANES = 2
 """A launch is told from its execution by what another lane starts meanwhile."""

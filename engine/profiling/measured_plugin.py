@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams
-from engine.profiling.links import HOST_MEMORY
-from engine.profiling.opened_device import OpenMachine, opened_device
-from engine.profiling.operator_probe import OperatorProbe, negation
-from engine.profiling.plugin_profiler import PluginProfiler
-from engine.profiling.plugins import PREFIX, PluginFacts, read_plugin
-from engine.profiling.profile import DeviceProfile
-from engine.profiling.segment_probe import SegmentProbe
-from engine.profiling.store import TimingStore
-from placement.problem import Link
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams
+from surplus.engine.profiling.links import HOST_MEMORY
+from surplus.engine.profiling.opened_device import OpenMachine, opened_device
+from surplus.engine.profiling.operator_probe import OperatorProbe, negation
+from surplus.engine.profiling.plugin_profiler import PluginProfiler
+from surplus.engine.profiling.plugins import PREFIX, PluginFacts, read_plugin
+from surplus.engine.profiling.profile import DeviceProfile
+from surplus.engine.profiling.segment_probe import SegmentProbe
+from surplus.engine.profiling.store import TimingStore
+from surplus.placement.problem import Link
 
 SIZES = (64 << 10, 4 << 20)
 """Bytes of the tensors by which the bandwidth is measured."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 _UNITS = {
     "": 1,

@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from engine import _core
-from engine.errors import DeviceError, DeviceLostError, EngineError, ExecutionError, one_line
-from engine.profiling.devices import DeviceSpec
+from surplus.engine import _core
+from surplus.engine.errors import (
+    DeviceError,
+    DeviceLostError,
+    EngineError,
+    ExecutionError,
+    one_line,
+)
+from surplus.engine.profiling.devices import DeviceSpec
 
 OpenMachine = Callable[[Sequence[DeviceSpec]], _core.Machine]
 """Starts a machine with these devices, which the caller closes."""

@@ -16,12 +16,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from engine import _core
-from engine.errors import ExecutionError
-from engine.profiling.repeated import repeated
-from engine.profiling.segment_probe import Charge, Probed, SegmentProbe, SegmentTimes
-from engine.profiling.timing import Timing
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling.repeated import repeated
+from surplus.engine.profiling.segment_probe import Charge, Probed, SegmentProbe, SegmentTimes
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.values import to_value
 
 ChargeOf = Callable[[str, int], Charge]
 """(operator type, copies of it) -> what an emulated device charges."""

@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
-from engine.native import open_session
-from engine.profiling.gpu_profiler import (
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError
+from surplus.engine.native import open_session
+from surplus.engine.profiling.gpu_profiler import (
     ON_DEVICE_ONLY,
     UNABLE_COST,
     GpuProfiler,
     GpuProfilingParams,
 )
-from engine.profiling.operator_probe import Operator, OperatorCost
-from engine.profiling.segment_probe import Probed
-from engine.profiling.store import TimingStore
-from engine.values import from_value
+from surplus.engine.profiling.operator_probe import Operator, OperatorCost
+from surplus.engine.profiling.segment_probe import Probed
+from surplus.engine.profiling.store import TimingStore
+from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import _core
-from engine.errors import DeviceError, RuntimeLibraryError, one_line
-from engine.native import find_plugin_library, installed_plugins, load_runtime
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError, RuntimeLibraryError, one_line
+from surplus.engine.native import find_plugin_library, installed_plugins, load_runtime
 
 PREFIX = "plugin:"
 """How devices of this kind are named."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine import _core
-from engine.errors import DeviceError, RuntimeLibraryError
-from engine.native import find_library
-from engine.profiling.cuda_driver import read_driver
-from engine.profiling.cuda_runtime import open_runtime
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.plugins import PREFIX, read_plugin
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError, RuntimeLibraryError
+from surplus.engine.native import find_library
+from surplus.engine.profiling.cuda_driver import read_driver
+from surplus.engine.profiling.cuda_runtime import open_runtime
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.plugins import PREFIX, read_plugin
 
 PROVIDER = "libonnxruntime_providers_cuda.so"
 """What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""

@@ -15,13 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from engine.atomic_file import write_atomic
-from engine.errors import ProfileError
-from engine.profiling.devices import DeviceSpec, device_kind
-from engine.profiling.machine import Machine
-from engine.profiling.timing import Timing
-from placement.json_records import read_document
-from placement.problem import Link
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.errors import ProfileError
+from surplus.engine.profiling.devices import DeviceSpec, device_kind
+from surplus.engine.profiling.machine import Machine
+from surplus.engine.profiling.timing import Timing
+from surplus.placement.json_records import read_document
+from surplus.placement.problem import Link
 
 FORMAT = "surplus-profile/1"
 _GZIP = b"\x1f\x8b"

@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError, PlanningTimeError
-from engine.profiling.calibrate import Step, calibrate
-from engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.disturbance import Watch
-from engine.profiling.links import host_links, link_figures, through_host
-from engine.profiling.machine import this_machine
-from engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
-from engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
-from engine.profiling.opened_device import OpenMachine
-from engine.profiling.operator_probe import OperatorCost
-from engine.profiling.planning_time import UNLIMITED, PlanningTime
-from engine.profiling.presence import check_present
-from engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
-from engine.profiling.roofline import (
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError, PlanningTimeError
+from surplus.engine.profiling.calibrate import Step, calibrate
+from surplus.engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.profiling.links import host_links, link_figures, through_host
+from surplus.engine.profiling.machine import this_machine
+from surplus.engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
+from surplus.engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
+from surplus.engine.profiling.opened_device import OpenMachine
+from surplus.engine.profiling.operator_probe import OperatorCost
+from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
+from surplus.engine.profiling.presence import check_present
+from surplus.engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
+from surplus.engine.profiling.roofline import (
     GPUS,
     SLOWDOWN,
     captured_time,
@@ -33,12 +33,12 @@ from engine.profiling.roofline import (
     part_of,
     runs_on_gpu,
 )
-from engine.profiling.segment_probe import SegmentTimes
-from engine.profiling.signature import Observed, signature
-from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
-from engine.profiling.work import work_of
-from placement.problem import Link
+from surplus.engine.profiling.segment_probe import SegmentTimes
+from surplus.engine.profiling.signature import Observed, signature
+from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.work import work_of
+from surplus.placement.problem import Link
 
 Measured = MeasuredGpu | MeasuredPlugin
 """A device that is open to be measured."""

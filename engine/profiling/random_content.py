@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.element_type import ElementType
-from engine.values import dtype_of
+from surplus.engine.element_type import ElementType
+from surplus.engine.values import dtype_of
 
 Array = np.ndarray[Any, Any]
 

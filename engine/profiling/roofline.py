@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.dfg.graph import Graph, Task, ValueKind
-from engine.profiling.timing import Timing
-from engine.profiling.work import Category, Work
+from surplus.engine.dfg.graph import Graph, Task, ValueKind
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.work import Category, Work
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import _core
-from engine.profiling.opened_device import not_measured
-from engine.profiling.timing import Timing
+from surplus.engine import _core
+from surplus.engine.profiling.opened_device import not_measured
+from surplus.engine.profiling.timing import Timing
 
 Spans = NDArray[np.int64]
 """Rows of node, lane, ready, start and end, in the order of the nodes."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import onnx
 
-from engine.dfg.captures import reads
-from engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.captures import reads
+from surplus.engine.dfg.graph import Graph, Task
 
 
 @dataclass(frozen=True)

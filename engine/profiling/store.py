@@ -6,8 +6,8 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from engine.cache.private import private_folder
-from engine.profiling.timing import Timing
+from surplus.engine.cache.private import private_folder
+from surplus.engine.profiling.timing import Timing
 
 _log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 import onnx
 
-from engine.dfg.captures import sub_graphs
-from engine.dfg.constants import stored_bytes
-from engine.dfg.graph import Graph, Task
-from engine.profiling.signature import Observed
+from surplus.engine.dfg.captures import sub_graphs
+from surplus.engine.dfg.constants import stored_bytes
+from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.profiling.signature import Observed
 
 Shape = tuple[int, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.plan import Plan, Segment
 
 
 def captures(plan: Plan, captured_nodes: Collection[int] | None = None) -> dict[str, str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import floor, isfinite, log10
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
-from engine.report.palette import COLOURS
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.report.palette import COLOURS
 
 _WIDTH, _HEIGHT = 760, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44

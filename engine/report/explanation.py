@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.dfg.graph import Graph
-from engine.runtime.blame import Blame, Part, median_of
-from engine.runtime.categories import Category
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
-from engine.segmentation.planned_graph import planned_graph
-from placement.timeline import Span, SpanKind
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.blame import Blame, Part, median_of
+from surplus.engine.runtime.categories import Category
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.planned_graph import planned_graph
+from surplus.placement.timeline import Span, SpanKind
 
 Row = dict[str, Any]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.atomic_file import write_atomic
-from engine.errors import ConfigError
-from engine.report.gantt_html import to_html
-from engine.report.gantt_png import to_png
-from placement.timeline import Timeline
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.errors import ConfigError
+from surplus.engine.report.gantt_html import to_html
+from surplus.engine.report.gantt_png import to_png
+from surplus.placement.timeline import Timeline
 
 
 def write_gantt(

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from engine.report.palette import legend, palette
-from engine.report.tracks import heading, label_of, tracks
-from placement.timeline import Span, Timeline
+from surplus.engine.report.palette import legend, palette
+from surplus.engine.report.tracks import heading, label_of, tracks
+from surplus.placement.timeline import Span, Timeline
 
 
 def to_html(timelines: Sequence[Timeline], title: str) -> str:
@@ -27,7 +27,7 @@ def to_html(timelines: Sequence[Timeline], title: str) -> str:
         "colours": list(colours.values()),
         "legend": legend(colours),
     }
-    page = files("engine.report").joinpath("gantt.html").read_text(encoding="utf-8")
+    page = files("surplus.engine.report").joinpath("gantt.html").read_text(encoding="utf-8")
     # Split first, so that neither a title nor a name can be taken for the other's mark.
     before, _, after = page.partition("<!--DATA-->")
     before = before.replace("<!--TITLE-->", html.escape(title or "Gantt chart"))

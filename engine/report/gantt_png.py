@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from engine.errors import ConfigError
-from engine.report.palette import legend, palette
-from engine.report.tracks import heading, tracks
-from placement.timeline import Span, Timeline
+from surplus.engine.errors import ConfigError
+from surplus.engine.report.palette import legend, palette
+from surplus.engine.report.tracks import heading, tracks
+from surplus.placement.timeline import Span, Timeline
 
 _WIDTH_INCHES = 13.0
 _ROW_INCHES = 0.34

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from placement.timeline import SpanKind, Timeline
+from surplus.placement.timeline import SpanKind, Timeline
 
 OTHER = "other"
 COPY_COLOUR = "#33363b"

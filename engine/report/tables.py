@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from engine.printable import printable
+from surplus.engine.printable import printable
 
 _ANY_WIDTH = 10_000
 

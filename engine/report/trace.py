@@ -14,10 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine.atomic_file import write_atomic
-from engine.report.tracks import heading, label_of, tracks
-from engine.runtime.blame import Blame, Piece
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.report.tracks import heading, label_of, tracks
+from surplus.engine.runtime.blame import Blame, Piece
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 _Event = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 def tracks(timeline: Timeline) -> list[tuple[str, list[Span]]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.dfg.activation_size import Activations
-from engine.dfg.activations import activations
-from engine.dfg.graph import Graph
-from engine.segmentation.plan import Plan
-from engine.segmentation.planned_graph import planned_graph
+from surplus.engine.dfg.activation_size import Activations
+from surplus.engine.dfg.activations import activations
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.planned_graph import planned_graph
 
 
 def planned_activations(

@@ -11,7 +11,7 @@ import os
 import weakref
 from typing import Any, NoReturn
 
-from engine.errors import DeviceError
+from surplus.engine.errors import DeviceError
 
 _SUBJECTS: weakref.WeakSet[Any] = weakref.WeakSet()
 

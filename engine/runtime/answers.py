@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.runtime.relative_difference import relative_difference
+from surplus.engine.runtime.relative_difference import relative_difference
 
 Answer = Mapping[str, Any]
 """Arrays, or lists of them, by the output's name."""

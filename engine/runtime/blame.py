@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.runtime.call_times import CallTimes
-from engine.runtime.categories import Category
-from engine.runtime.causes import Causes
-from engine.runtime.critical_path import critical_path
-from engine.runtime.occupancy import Occupancy
-from engine.runtime.utilisation import LaneUse, utilisation
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.engine.runtime.categories import Category
+from surplus.engine.runtime.causes import Causes
+from surplus.engine.runtime.critical_path import critical_path
+from surplus.engine.runtime.occupancy import Occupancy
+from surplus.engine.runtime.utilisation import LaneUse, utilisation
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 Part = tuple[Category, str]
 """A category on a device or link; no resource for what concerns none."""

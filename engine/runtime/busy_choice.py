@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
-from engine.runtime.companion import Companion
-from engine.runtime.ports import Ports
-from engine.runtime.prepared import Prepared
-from engine.segmentation.plan import Plan
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
+from surplus.engine.runtime.companion import Companion
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.segmentation.plan import Plan
 
 
 @dataclass(frozen=True)

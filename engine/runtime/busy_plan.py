@@ -17,16 +17,16 @@ import threading
 import time
 from dataclasses import replace
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import EngineError
-from engine.profiling.devices import device_kind
-from engine.runtime.lowering import lay_out_plan
-from engine.runtime.ports import Ports
-from engine.runtime.prepared import Prepared, prepare
-from engine.runtime.second_plan import SecondPlan as SecondPlan
-from engine.segmentation.plan import Plan, Segment
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.runtime.prepared import Prepared, prepare
+from surplus.engine.runtime.second_plan import SecondPlan as SecondPlan
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.placement.timeline import Timeline
 
 _log = logging.getLogger(__name__)
 

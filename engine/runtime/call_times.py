@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
-from placement.timeline import Span
+from surplus.placement.timeline import Span
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from engine.segmentation.plan import Copy, Plan, Segment
-from placement.timeline import Span, SpanKind
+from surplus.engine.segmentation.plan import Copy, Plan, Segment
+from surplus.placement.timeline import Span, SpanKind
 
 SpanKey = int | tuple[str, str]
 """Index of a segment or task; tensor and link of a copy."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.errors import PlacementError
-from engine.segmentation.plan import Plan
-from placement.json_records import read_record
+from surplus.engine.errors import PlacementError
+from surplus.engine.segmentation.plan import Plan
+from surplus.placement.json_records import read_record
 
 
 @dataclass(frozen=True)

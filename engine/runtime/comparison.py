@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from engine import _core
-from engine.errors import ExecutionError
-from engine.profiling.devices import available_cores
-from engine.runtime.model import Model
-from engine.values import from_value, to_value
+from surplus.engine import _core
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling.devices import available_cores
+from surplus.engine.runtime.model import Model
+from surplus.engine.values import from_value, to_value
 
 
 class PlainSession:

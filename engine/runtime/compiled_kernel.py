@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import _core
+from surplus.engine import _core
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import itertools
 import weakref
 from collections.abc import Callable
 
-from engine import _core
+from surplus.engine import _core
 
 
 class Completions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.profiling.disturbance import Disturbance
+from surplus.engine.profiling.disturbance import Disturbance
 
 
 class Watching(Protocol):

@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.profiling.disturbance import Disturbance
-from engine.runtime.conditions import Conditions
-from engine.runtime.intervals import Interval, Verdict, interval
-from placement.timeline import Timeline
+from surplus.engine.profiling.disturbance import Disturbance
+from surplus.engine.runtime.conditions import Conditions
+from surplus.engine.runtime.intervals import Interval, Verdict, interval
+from surplus.placement.timeline import Timeline
 
 Clock = Callable[[], int]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine import _core
-from engine.profiling.devices import DeviceSpec
+from surplus.engine import _core
+from surplus.engine.profiling.devices import DeviceSpec
 
 
 def cpu_options(spec: DeviceSpec) -> _core.DeviceOptions:

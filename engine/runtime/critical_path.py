@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from engine.runtime.causes import Causes, key_of
-from placement.timeline import Span
+from surplus.engine.runtime.causes import Causes, key_of
+from surplus.placement.timeline import Span
 
 
 def critical_path(spans: Sequence[Span], causes: Causes) -> list[Span]:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from engine import _core
-from engine.errors import DeviceError, EngineError
-from engine.runtime.machines import loss_of
-from engine.segmentation.plan import Plan
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError, EngineError
+from surplus.engine.runtime.machines import loss_of
+from surplus.engine.segmentation.plan import Plan
+from surplus.placement.timeline import Timeline
 
 _log = logging.getLogger(__name__)
 

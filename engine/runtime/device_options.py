@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine import _core
-from engine.cuda_libraries import preload
-from engine.native import find_cuda_library
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.links import host_links, link_figures
-from engine.profiling.plugins import PREFIX
-from engine.profiling.presence import check_present
-from engine.profiling.staging import STAGING_BYTES
-from engine.runtime.cpu_options import cpu_options
-from engine.runtime.emulation_params import EmulationParams
+from surplus.engine import _core
+from surplus.engine.cuda_libraries import preload
+from surplus.engine.native import find_cuda_library
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.links import host_links, link_figures
+from surplus.engine.profiling.plugins import PREFIX
+from surplus.engine.profiling.presence import check_present
+from surplus.engine.profiling.staging import STAGING_BYTES
+from surplus.engine.runtime.cpu_options import cpu_options
+from surplus.engine.runtime.emulation_params import EmulationParams
 
 
 def device_options(
@@ -57,7 +57,10 @@ def _options(spec: DeviceSpec, emulation: EmulationParams, reopens: bool) -> _co
 
 
 def _emulate(options: _core.DeviceOptions, spec: DeviceSpec, emulation: EmulationParams) -> None:
-    from engine.profiling.roofline import GPUS, SLOWDOWN  # with ONNX, which a real GPU does without
+    from surplus.engine.profiling.roofline import (  # with ONNX, which a real GPU does without
+        GPUS,
+        SLOWDOWN,
+    )
 
     options.replay = spec.replay
     submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()

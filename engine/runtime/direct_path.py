@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engine import _core
-from engine.errors import DeadlineError, EngineError
-from engine.runtime.inputs import Array
-from engine.runtime.ports import Ports, raise_for
-from engine.runtime.prepared import Prepared
+from surplus.engine import _core
+from surplus.engine.errors import DeadlineError, EngineError
+from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.ports import Ports, raise_for
+from surplus.engine.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
-    from engine.runtime.traced_run import TracedRun
+    from surplus.engine.runtime.traced_run import TracedRun
 
 
 class DirectPath:
@@ -85,7 +85,7 @@ class DirectPath:
         return result
 
     def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
-        from engine.runtime.traced_run import TracedRun  # with all that reads traces
+        from surplus.engine.runtime.traced_run import TracedRun  # with all that reads traces
 
         plan, lanes = prepared.plan, prepared.lanes
         self._last_traced = TracedRun(plan, lanes, recording, recording.moments)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine import _core
-from engine.runtime.inputs import Array
-from engine.runtime.ports import Ports
-from engine.runtime.prepared import Prepared
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.runtime.prepared import Prepared
+from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from engine.runtime.blame import Blame
-    from engine.runtime.traced_run import TracedRun
+    from surplus.engine.runtime.blame import Blame
+    from surplus.engine.runtime.traced_run import TracedRun
 
 
 class Future:
@@ -74,6 +74,6 @@ class Future:
         return self._traced().blame([future._traced() for future in others])
 
     def _traced(self) -> TracedRun:
-        from engine.runtime.traced_run import TracedRun  # with all that reads traces
+        from surplus.engine.runtime.traced_run import TracedRun  # with all that reads traces
 
         return TracedRun(self._prepared.plan, self._prepared.lanes, self._run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from engine import _core
+from surplus.engine import _core
 
 
 def held_by(plans: Iterable[_core.Plan]) -> str:

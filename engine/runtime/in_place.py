@@ -13,15 +13,15 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.profiling.devices import device_kind
-from engine.runtime.contest import Turn
-from engine.runtime.within_runs import within_runs_ns
-from engine.segmentation.best_case import bound_in_place_ns
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.service import ServiceTimes
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.runtime.contest import Turn
+from surplus.engine.runtime.within_runs import within_runs_ns
+from surplus.engine.segmentation.best_case import bound_in_place_ns
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Dim, Graph, Tensor, ValueKind
-from engine.element_type import ElementType
-from engine.errors import InputError
-from engine.shapes import check_rank
-from engine.values import dtype_of
+from surplus.engine.dfg.graph import Dim, Graph, Tensor, ValueKind
+from surplus.engine.element_type import ElementType
+from surplus.engine.errors import InputError
+from surplus.engine.shapes import check_rank
+from surplus.engine.values import dtype_of
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""

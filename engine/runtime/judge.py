@@ -15,16 +15,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.errors import EngineError
-from engine.profiling.devices import device_kind
-from engine.profiling.disturbance import Disturbance, Watch
-from engine.runtime.intervals import Verdict
-from engine.runtime.judged import Judged, Keep
-from engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
-from engine.runtime.prepared import Prepared
-from engine.runtime.share import Share
-from engine.runtime.trial import Trial
-from engine.segmentation.plan import Plan
+from surplus.engine.errors import EngineError
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.profiling.disturbance import Disturbance, Watch
+from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.runtime.judged import Judged, Keep
+from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
+from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.trial import Trial
+from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.runtime.judgement import Judgement
-from engine.runtime.prepared import Prepared
-from engine.runtime.share import Share
-from engine.runtime.trial import Trial
-from engine.segmentation.plan import Plan
+from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.trial import Trial
+from surplus.engine.segmentation.plan import Plan
 
 
 class Judged(Protocol):

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from engine.errors import PlacementError
-from engine.profiling.disturbance import Disturbance
-from engine.runtime.intervals import Interval
-from engine.segmentation.plan import Plan
-from placement.json_records import read_record
+from surplus.engine.errors import PlacementError
+from surplus.engine.profiling.disturbance import Disturbance
+from surplus.engine.runtime.intervals import Interval
+from surplus.engine.segmentation.plan import Plan
+from surplus.placement.json_records import read_record
 
 _MOST_TRIALS = 16
 """The last ones are kept."""

@@ -7,9 +7,9 @@ import hashlib
 import logging
 from pathlib import Path
 
-from engine.cache.private import write_private
-from engine.cache.sealed_file import is_intact, read_sealed, sealed
-from engine.profiling.machine import machine_fingerprint
+from surplus.engine.cache.private import write_private
+from surplus.engine.cache.sealed_file import is_intact, read_sealed, sealed
+from surplus.engine.profiling.machine import machine_fingerprint
 
 _log = logging.getLogger(__name__)
 

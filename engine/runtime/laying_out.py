@@ -20,17 +20,17 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from engine import _core
-from engine.cache.private import write_private, write_unchanging
-from engine.cache.proven_files import sum_of
-from engine.cache.sealed_file import is_intact, sealed
-from engine.dfg.constants import external_place, tensors_of_model
-from engine.dfg.graph import Graph
-from engine.dfg.model_file import external_names, parse
-from engine.dfg.value_types import forget_known_types
-from engine.errors import ModelError, one_line
-from engine.native import open_session
-from engine.runtime.laid_out import laid_out_path
+from surplus.engine import _core
+from surplus.engine.cache.private import write_private, write_unchanging
+from surplus.engine.cache.proven_files import sum_of
+from surplus.engine.cache.sealed_file import is_intact, sealed
+from surplus.engine.dfg.constants import external_place, tensors_of_model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.model_file import external_names, parse
+from surplus.engine.dfg.value_types import forget_known_types
+from surplus.engine.errors import ModelError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.runtime.laid_out import laid_out_path
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from engine import _core
-from engine.cache.sealed_file import is_intact
-from engine.dfg.activation_size import Activations
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError, one_line
-from engine.native import open_session
-from engine.profiling.devices import device_kind
-from engine.runtime.compiled_kernel import CompiledKernel
-from engine.runtime.folder_lock import files_in_use
-from engine.runtime.free_memory import release_free_memory
-from engine.runtime.laid_out import LEVEL, laid_out_file, laid_out_path, refuse
-from engine.runtime.segment_store import stored
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.plan_part import PlanPart
-from engine.segmentation.planned_graph import planned_graph
+from surplus.engine import _core
+from surplus.engine.cache.sealed_file import is_intact
+from surplus.engine.dfg.activation_size import Activations
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.runtime.compiled_kernel import CompiledKernel
+from surplus.engine.runtime.folder_lock import files_in_use
+from surplus.engine.runtime.free_memory import release_free_memory
+from surplus.engine.runtime.laid_out import LEVEL, laid_out_file, laid_out_path, refuse
+from surplus.engine.runtime.segment_store import stored
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.plan_part import PlanPart
+from surplus.engine.segmentation.planned_graph import planned_graph
 
 _log = logging.getLogger(__name__)
 
@@ -232,7 +232,7 @@ def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
 def _lay_out(graph: Graph, source: Path) -> None:
     if is_intact(laid_out_path(source)):
         return
-    from engine.runtime.laying_out import lay_out  # parses what it lays out
+    from surplus.engine.runtime.laying_out import lay_out  # parses what it lays out
 
     lay_out(graph, source)
 
@@ -293,7 +293,7 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
 
 
 def _extracted(graph: Graph, segment: Segment) -> bytes:
-    from engine.dfg.extract import extract  # of a segment that nobody has cut out before
+    from surplus.engine.dfg.extract import extract  # of a segment that nobody has cut out before
 
     model = extract(graph, segment.tasks, segment.outputs, segment.joins)
     content: bytes = model.SerializeToString()

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from engine import _core
-from engine.errors import DeviceError, DeviceLostError
-from engine.native import load_runtime
-from engine.profiling.devices import DeviceSpec
-from engine.profiling.plugins import close_plugins
-from engine.runtime import after_fork
-from engine.runtime.cpu_options import cpu_options
-from engine.runtime.emulation_params import EmulationParams as EmulationParams
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError, DeviceLostError
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.profiling.plugins import close_plugins
+from surplus.engine.runtime import after_fork
+from surplus.engine.runtime.cpu_options import cpu_options
+from surplus.engine.runtime.emulation_params import EmulationParams as EmulationParams
 
 _log = logging.getLogger(__name__)
 
@@ -197,6 +197,8 @@ def _options(
 ) -> list[_core.DeviceOptions]:
     if all(spec.kind == "cpu" for spec in specs):
         return [cpu_options(spec) for spec in specs]
-    from engine.runtime.device_options import device_options  # what GPUs need, a CPU does not
+    from surplus.engine.runtime.device_options import (
+        device_options,  # what GPUs need, a CPU does not
+    )
 
     return device_options(specs, emulation, reopens=reopens)

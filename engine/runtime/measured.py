@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine import _core
-from engine.errors import EngineError
-from engine.profiling.devices import device_kind
-from engine.runtime.call_times import CallTimes
-from engine.segmentation.plan import Copy, Plan
-from placement.timeline import NO_INDEX, Span, SpanKind, Timeline
+from surplus.engine import _core
+from surplus.engine.errors import EngineError
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.engine.segmentation.plan import Copy, Plan
+from surplus.placement.timeline import NO_INDEX, Span, SpanKind, Timeline
 
 
 @dataclass(frozen=True)

@@ -8,36 +8,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.profiling.devices import device_kind
-from engine.runtime import after_fork
-from engine.runtime.after_fork import LeftBehind
-from engine.runtime.busy_choice import BusyChoice
-from engine.runtime.busy_plan import BusyPlan, SecondPlan
-from engine.runtime.companion import Companion
-from engine.runtime.device_loss import LossGuard, Recovery
-from engine.runtime.direct_path import DirectPath
-from engine.runtime.future import Future as Future
-from engine.runtime.held_lanes import held_by, stall_of
-from engine.runtime.inputs import Array
-from engine.runtime.machines import loss_of
-from engine.runtime.ports import Ports
-from engine.runtime.prepared import Prepared, prepare
-from engine.runtime.same_bits import same_bits
-from engine.runtime.share import Share
-from engine.runtime.urgency import check_urgency
-from engine.runtime.watcher import WATCHER
-from engine.segmentation.plan import Plan
-from engine.trial.empty_inputs import is_empty
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.runtime import after_fork
+from surplus.engine.runtime.after_fork import LeftBehind
+from surplus.engine.runtime.busy_choice import BusyChoice
+from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
+from surplus.engine.runtime.companion import Companion
+from surplus.engine.runtime.device_loss import LossGuard, Recovery
+from surplus.engine.runtime.direct_path import DirectPath
+from surplus.engine.runtime.future import Future as Future
+from surplus.engine.runtime.held_lanes import held_by, stall_of
+from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.machines import loss_of
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.runtime.prepared import Prepared, prepare
+from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.urgency import check_urgency
+from surplus.engine.runtime.watcher import WATCHER
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.trial.empty_inputs import is_empty
+from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from engine.runtime.blame import Blame
-    from engine.runtime.judge import Judge
-    from engine.runtime.judged import Keep
-    from engine.runtime.judgement import Judgement
-    from engine.runtime.trial import Trial
+    from surplus.engine.runtime.blame import Blame
+    from surplus.engine.runtime.judge import Judge
+    from surplus.engine.runtime.judged import Keep
+    from surplus.engine.runtime.judgement import Judgement
+    from surplus.engine.runtime.trial import Trial
 
 
 class Model:
@@ -253,7 +253,7 @@ class Model:
         """Have its plan judged again while it serves (judge.py), and what is found be stored."""
         if self.judgement is None:
             return
-        from engine.runtime.judge import Judge  # a first answer does without
+        from surplus.engine.runtime.judge import Judge  # a first answer does without
 
         self._judge = Judge(self.plan, self.judgement, keep, WATCHER.wake)
         WATCHER.watch(self)
@@ -276,7 +276,7 @@ class Model:
         look: int = 8,
     ) -> Trial:
         """Have another plan answer some of its queries from now on (trial.py)."""
-        from engine.runtime.trial import Trial
+        from surplus.engine.runtime.trial import Trial
 
         self._trial = Trial(self._prepared, runner_up, self._busy, share, ended, look=look)
         return self._trial
@@ -421,7 +421,7 @@ class Model:
         """
         import asyncio  # who awaits has it, and who does not is spared it
 
-        from engine.runtime.completions import completions
+        from surplus.engine.runtime.completions import completions
 
         if priority or deadline_ns:
             check_urgency(priority, deadline_ns or 0)
@@ -480,8 +480,8 @@ class Model:
 
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
-        from engine.runtime.blame import blame  # with all that reads traces
-        from engine.runtime.causes import causes_of
+        from surplus.engine.runtime.blame import blame  # with all that reads traces
+        from surplus.engine.runtime.causes import causes_of
 
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from engine.runtime.categories import Category
-from placement.timeline import Span
+from surplus.engine.runtime.categories import Category
+from surplus.placement.timeline import Span
 
 _Window = tuple[int, int, Span]
 """From, until, whose."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.runtime.contest import Clock, Turn
-from engine.runtime.future import Future
-from engine.runtime.model import Model
-from placement.timeline import Timeline
+from surplus.engine.runtime.contest import Clock, Turn
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.model import Model
+from surplus.placement.timeline import Timeline
 
 _BATCHES = 2
 """A turn answers so many times as many queries as are in flight."""

@@ -7,11 +7,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from engine import _core
-from engine.dfg.graph import Dim, Graph, ValueKind
-from engine.element_type import ElementType
-from engine.errors import CancelledError, DeadlineError, ExecutionError, InputError
-from engine.runtime.inputs import (
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Dim, Graph, ValueKind
+from surplus.engine.element_type import ElementType
+from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError, InputError
+from surplus.engine.runtime.inputs import (
     Array,
     IoSpec,
     check_names,
@@ -21,9 +21,9 @@ from engine.runtime.inputs import (
     output_specs,
     unchanging,
 )
-from engine.runtime.lowering import computed_outputs
-from engine.trial.empty_inputs import EmptyInputs, is_empty
-from engine.values import NUMPY_TYPES, from_value, to_value
+from surplus.engine.runtime.lowering import computed_outputs
+from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
+from surplus.engine.values import NUMPY_TYPES, from_value, to_value
 
 _PARTS = (ValueKind.SEQUENCE, ValueKind.MAP)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.runtime.lowering import lower
-from engine.runtime.ports import Ports
-from engine.segmentation.plan import Plan
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.lowering import lower
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.segmentation.plan import Plan
 
 
 @dataclass(frozen=True)

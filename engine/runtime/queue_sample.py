@@ -7,8 +7,8 @@ with the wait of the last one that was looked at.
 
 from __future__ import annotations
 
-from engine import _core
-from engine.segmentation.plan import Plan
+from surplus.engine import _core
+from surplus.engine.segmentation.plan import Plan
 
 _LOOK_NS = 20_000
 """Tracing a run and reading its spans, in Python (measured)."""

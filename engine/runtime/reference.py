@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.runtime.lowering import segment_file
-from engine.segmentation.plan import Plan
-from engine.segmentation.planned_graph import planned_graph
-from engine.values import from_value, to_value
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.lowering import segment_file
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.planned_graph import planned_graph
+from surplus.engine.values import from_value, to_value
 
 
 def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:

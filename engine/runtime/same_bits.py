@@ -6,7 +6,7 @@ within a segment, not across its boundaries, and another device has other kernel
 
 from __future__ import annotations
 
-from engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan import Plan
 
 
 def same_bits(plan: Plan, other: Plan) -> bool:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.cache.private import temporary_folder, write_private
-from engine.cache.sealed_file import is_intact, sealed
-from engine.dfg.graph import Graph
-from engine.dfg.known_graph import WEIGHTS_FILE
-from engine.errors import DeviceError
+from surplus.engine.cache.private import temporary_folder, write_private
+from surplus.engine.cache.sealed_file import is_intact, sealed
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.known_graph import WEIGHTS_FILE
+from surplus.engine.errors import DeviceError
 
 _log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.runtime import in_place
-from engine.runtime.contest import Clock, Contest, ContestParams, Turn
-from engine.runtime.model import Model
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.runtime import in_place
+from surplus.engine.runtime.contest import Clock, Contest, ContestParams, Turn
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.service import ServiceTimes
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine import _core
-from engine.runtime.blame import Blame, blame
-from engine.runtime.causes import causes_of
-from engine.runtime.measured import Traced, together, traced_query
-from engine.segmentation.plan import Plan
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.runtime.blame import Blame, blame
+from surplus.engine.runtime.causes import causes_of
+from surplus.engine.runtime.measured import Traced, together, traced_query
+from surplus.engine.segmentation.plan import Plan
+from surplus.placement.timeline import Timeline
 
 
 class TracedRun:

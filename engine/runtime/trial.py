@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from engine import _core
-from engine.runtime.busy_plan import BusyPlan
-from engine.runtime.intervals import Interval, Verdict, median
-from engine.runtime.paired_turns import PairedTurns, PairParams
-from engine.runtime.prepared import Prepared
-from engine.runtime.share import REGRET, Share
+from surplus.engine import _core
+from surplus.engine.runtime.busy_plan import BusyPlan
+from surplus.engine.runtime.intervals import Interval, Verdict, median
+from surplus.engine.runtime.paired_turns import PairedTurns, PairParams
+from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.share import REGRET, Share
 
 _REMEMBERED = 33
 """Queries of each plan whose median is its time now."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engine import _core
-from engine.dfg.activation_size import Activations
-from engine.dfg.content import Content, Tensor, ValueKind
-from engine.dfg.graph import Graph
-from engine.dfg.summary import Summary
-from engine.profiling.devices import DeviceSpec
-from engine.runtime.lowering import allocation
-from engine.segmentation.plan import Plan, Segment
-from engine.trial.first_run import Opening
-from placement.timeline import Timeline
+from surplus.engine import _core
+from surplus.engine.dfg.activation_size import Activations
+from surplus.engine.dfg.content import Content, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.summary import Summary
+from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.runtime.lowering import allocation
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.trial.first_run import Opening
+from surplus.placement.timeline import Timeline
 
 _Info = tuple[str, str, int, list[int | str] | None]
 

@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from engine.dfg.graph import Graph
-from engine.runtime.busy_plan import whole_segment
-from engine.runtime.folder_lock import alone_in
-from engine.runtime.lowering import segment_file_name
-from engine.segmentation.plan import Segment
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.busy_plan import whole_segment
+from surplus.engine.runtime.folder_lock import alone_in
+from surplus.engine.runtime.lowering import segment_file_name
+from surplus.engine.segmentation.plan import Segment
 
 _log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from engine.errors import InputError
+from surplus.engine.errors import InputError
 
 PRIORITIES = range(-(2**31), 2**31)
 _DEADLINES_NS = range(2**63)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placement.timeline import Span, SpanKind
+from surplus.placement.timeline import Span, SpanKind
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.profiling.devices import device_kind
-from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Link, Tensor
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.segmentation.coarse import coarse_problem
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link, Tensor
 
 
 def within_runs_ns(

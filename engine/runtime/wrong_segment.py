@@ -7,14 +7,14 @@ from typing import Any
 
 import onnx
 
-from engine.dfg.graph import Graph
-from engine.dfg.model_file import parse
-from engine.native import open_session
-from engine.profiling.calibrate import initial_values
-from engine.runtime.answers import Expected
-from engine.runtime.lowering import segment_file
-from engine.segmentation.plan import Plan, Segment
-from engine.values import from_value
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.model_file import parse
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import initial_values
+from surplus.engine.runtime.answers import Expected
+from surplus.engine.runtime.lowering import segment_file
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.values import from_value
 
 
 def wrong_segment(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.bounds import lower_bounds
-from placement.problem import Problem
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.bounds import lower_bounds
+from surplus.placement.problem import Problem
 
 _PROFILED: Mapping[tuple[int, int], float] = MappingProxyType({})
 

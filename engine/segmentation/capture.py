@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.graph import Graph, Task
 
 _DATA_DEPENDENT = frozenset({"NonZero", "NonMaxSuppression", "Compress", "Unique"})
 """Their sizes are known when they have run; the host waits to learn them."""

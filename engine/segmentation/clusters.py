@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.segmentation.disjoint_sets import DisjointSets
-from placement.problem import Problem
+from surplus.engine.segmentation.disjoint_sets import DisjointSets
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

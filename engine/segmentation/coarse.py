@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.memory import constant_bytes
-from placement.placement import Placement
-from placement.problem import Problem, Task, Tensor
-from placement.simulator import simulate
-from placement.timeline import Timeline
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.memory import constant_bytes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem, Task, Tensor
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import Timeline
 
 
 def coarse_problem(

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.dfg.topological import topological_order
-from placement.problem import Problem
+from surplus.engine.dfg.topological import topological_order
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

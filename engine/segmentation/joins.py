@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from engine.dfg.graph import Graph, ValueKind
-from engine.dfg.join import PartialJoin
-from engine.segmentation.groups import GroupGraph
+from surplus.engine.dfg.graph import Graph, ValueKind
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.segmentation.groups import GroupGraph
 
 FEWEST_TENSORS = 4
 """Fewer are not worth a node."""

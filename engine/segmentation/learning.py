@@ -25,8 +25,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from engine.segmentation.groups import Group
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.service import ServiceTimes
 
 _SWEEPS = 20
 _MOST_PER_STEP = 8.0

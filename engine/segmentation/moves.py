@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from engine.segmentation.clusters import Cluster, clusters
-from engine.segmentation.disjoint_sets import DisjointSets
-from engine.segmentation.groups import Group, GroupGraph, merged
-from engine.segmentation.packing import longest_first
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.widths import best_width
-from placement.problem import Problem
+from surplus.engine.segmentation.clusters import Cluster, clusters
+from surplus.engine.segmentation.disjoint_sets import DisjointSets
+from surplus.engine.segmentation.groups import Group, GroupGraph, merged
+from surplus.engine.segmentation.packing import longest_first
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.widths import best_width
+from surplus.placement.problem import Problem
 
 Move = tuple[str, GroupGraph]
 """The kind of a move and what comes of it."""

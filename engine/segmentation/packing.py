@@ -6,10 +6,10 @@ import heapq
 from collections.abc import Sequence
 from itertools import groupby
 
-from engine.segmentation.clusters import Cluster
-from engine.segmentation.groups import Group
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Problem
+from surplus.engine.segmentation.clusters import Cluster
+from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Problem
 
 Sized = tuple[int, Cluster]
 """A cluster with its time in nanoseconds."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.memory import binding_capacities, memory_use
-from placement.memory_words import excess_in_words
-from placement.problem import Problem, Tensor
-from placement.timeline import Timeline
+from surplus.engine.segmentation.coarse import coarse_problem
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.memory import binding_capacities, memory_use
+from surplus.placement.memory_words import excess_in_words
+from surplus.placement.problem import Problem, Tensor
+from surplus.placement.timeline import Timeline
 
 
 def excesses(graph: GroupGraph, service: ServiceTimes, predicted: Timeline) -> Iterator[str]:

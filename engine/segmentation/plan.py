@@ -1,7 +1,7 @@
 """The executable plan: segments, copies between memories, and what was predicted for them.
 
 A plan is data. ``to_json`` and ``from_json`` keep it beside the model for the next start;
-``engine.runtime`` hands it to the core, which sees integer indices only.
+``surplus.engine.runtime`` hands it to the core, which sees integer indices only.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from engine.dfg.join import PartialJoin
-from engine.errors import PlacementError
-from placement.json_records import read_document
-from placement.timeline import Timeline
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.errors import PlacementError
+from surplus.placement.json_records import read_document
+from surplus.placement.timeline import Timeline
 
 FORMAT = "surplus-plan/3"
 _READABLE = (FORMAT, "surplus-plan/2")
@@ -115,7 +115,7 @@ class Plan:
 
     def link_of(self, copy: Copy) -> str:
         """Name of the link that a copy goes over, as in timelines."""
-        from placement.problem import link_name  # for who looks at a trace
+        from surplus.placement.problem import link_name  # for who looks at a trace
 
         return link_name(self.memories[copy.source], self.memories[copy.target])
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.dfg.extract import boundary_inputs, boundary_outputs
-from engine.dfg.graph import Graph
-from engine.dfg.join import PartialJoin
-from engine.dfg.partial_join import joined_names
-from engine.segmentation.capture import refusal_of
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.joins import partial_joins
-from engine.segmentation.plan import Copy, Plan, Segment
-from engine.segmentation.service import ServiceTimes
-from placement.timeline import SpanKind, Timeline
+from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.dfg.partial_join import joined_names
+from surplus.engine.segmentation.capture import refusal_of
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.joins import partial_joins
+from surplus.engine.segmentation.plan import Copy, Plan, Segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.timeline import SpanKind, Timeline
 
 
 def make_plan(

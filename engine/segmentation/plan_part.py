@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.dfg.summary import Summary
-from engine.segmentation.plan import Copy, Plan, Segment
+from surplus.engine.dfg.summary import Summary
+from surplus.engine.segmentation.plan import Copy, Plan, Segment
 
 Resting = tuple[str, str]
 """A tensor, and the memory that it is in."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.dfg.graph import Graph
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.segmentation.plan import Plan
 
 
 def planned_graph(graph: Graph, plan: Plan) -> Graph:
@@ -16,7 +16,7 @@ def planned_graph(graph: Graph, plan: Plan) -> Graph:
     """
     if plan.shards == 1:
         return graph
-    from engine.dfg.batch_split import split_batch  # parses the model, which few plans need
+    from surplus.engine.dfg.batch_split import split_batch  # parses the model, which few plans need
 
     split = split_batch(graph, plan.shards)
     if split is None:

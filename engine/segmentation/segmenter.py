@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import device_kind
-from engine.profiling.planning_time import UNLIMITED
-from engine.segmentation.clusters import Cluster, clusters
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.packing import pack
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.shards import Shards, shards_of
-from engine.segmentation.slabs import slabs
-from engine.segmentation.widths import choose_widths
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import Timeline
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import device_kind
+from surplus.engine.profiling.planning_time import UNLIMITED
+from surplus.engine.segmentation.clusters import Cluster, clusters
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.packing import pack
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.shards import Shards, shards_of
+from surplus.engine.segmentation.slabs import slabs
+from surplus.engine.segmentation.widths import choose_widths
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Timeline
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.segmentation.groups import Group, crossing
-from placement.problem import Problem
+from surplus.engine.segmentation.groups import Group, crossing
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.dfg.batch_split import SplitGraph, split_batch
-from engine.dfg.graph import Graph
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Problem, Task, Tensor
+from surplus.engine.dfg.batch_split import SplitGraph, split_batch
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Problem, Task, Tensor
 
 _FIXED_SHARE = 0.1
 """Of an operator's time, what is taken not to depend on the number of rows."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.dfg.antichain import levels
-from engine.segmentation.clusters import Cluster, cut_at
-from placement.problem import Problem
+from surplus.engine.dfg.antichain import levels
+from surplus.engine.segmentation.clusters import Cluster, cut_at
+from surplus.placement.problem import Problem
 
 
 def slabs(problem: Problem, device_of: Sequence[int], thickness: int) -> list[Cluster]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from engine.segmentation.clusters import Cluster
-from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.widths import best_width
-from placement.placement import Placement
-from placement.problem import Problem, Task
+from surplus.engine.segmentation.clusters import Cluster
+from surplus.engine.segmentation.coarse import coarse_problem
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.widths import best_width
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem, Task
 
 
 def labels(problem: Problem, service: ServiceTimes) -> list[int]:

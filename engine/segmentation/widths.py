@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from engine.segmentation.coarse import coarse_problem, predict
-from engine.segmentation.groups import Group, GroupGraph, merged
-from engine.segmentation.service import ServiceTimes
-from placement.simulator import simulate
+from surplus.engine.segmentation.coarse import coarse_problem, predict
+from surplus.engine.segmentation.groups import Group, GroupGraph, merged
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.simulator import simulate
 
 _HEAVIEST = 8
 """How many groups of parallel regions may be widened; a simulation each."""

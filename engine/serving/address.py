@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 
 def address_text(host: str, port: int) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import InputError
-from engine.serving.datatypes import Datatype, datatype_named
-from engine.serving.executor import Array
-from engine.shapes import element_count
+from surplus.engine.errors import InputError
+from surplus.engine.serving.datatypes import Datatype, datatype_named
+from surplus.engine.serving.executor import Array
+from surplus.engine.shapes import element_count
 
 Buffer = bytes | memoryview
 

@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.errors import (
+from surplus.engine.errors import (
     DeadlineError,
     EngineError,
     ExecutionError,
     QueueFullError,
     UnavailableError,
 )
-from engine.serving.executor import Array
-from engine.serving.in_flight import InFlight
-from engine.serving.model_control import ModelControl
-from engine.serving.model_table import ModelTable
-from engine.serving.served_model import ServedModel
-from engine.serving.statistics import Moments
+from surplus.engine.serving.executor import Array
+from surplus.engine.serving.in_flight import InFlight
+from surplus.engine.serving.model_control import ModelControl
+from surplus.engine.serving.model_table import ModelTable
+from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.statistics import Moments
 
 A = TypeVar("A")
 Clock = Callable[[], int]

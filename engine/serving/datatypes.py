@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.errors import InputError
+from surplus.engine.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from engine.serving.datatypes import DATATYPES
-from engine.serving.executor import TensorSpec
-from engine.serving.for_clients import without_paths
-from engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
-from engine.serving.statistics import Duration
-from engine.version import version
+from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.serving.for_clients import without_paths
+from surplus.engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
+from surplus.engine.serving.statistics import Duration
+from surplus.engine.version import version
 
 EXTENSIONS = ("model_configuration", "statistics")
 """Of the protocol, what every face has."""

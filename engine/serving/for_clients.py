@@ -6,7 +6,7 @@ import logging
 import re
 from pathlib import Path
 
-from engine.printable import printable
+from surplus.engine.printable import printable
 
 _log = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import grpc
 
-from engine.errors import InputError
-from engine.serving import descriptions
-from engine.serving.data_plane import DataPlane
-from engine.serving.descriptions import ServerIdentity
-from engine.serving.grpc_infer import decode_query, encode_answer
-from engine.serving.grpc_status import status_of
-from engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
-from engine.serving.messages import SERVICE, message_type, request_types
-from engine.serving.wire import split_infer_request
+from surplus.engine.errors import InputError
+from surplus.engine.serving import descriptions
+from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.grpc_infer import decode_query, encode_answer
+from surplus.engine.serving.grpc_status import status_of
+from surplus.engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
+from surplus.engine.serving.messages import SERVICE, message_type, request_types
+from surplus.engine.serving.wire import split_infer_request
 
 Handler = Callable[[bytes, Any], Awaitable[bytes]]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.errors import ExecutionError, InputError
-from engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
-from engine.serving.data_plane import Query, deadline_after
-from engine.serving.datatypes import datatype_of
-from engine.serving.executor import Array
-from engine.serving.messages import message_type
-from engine.serving.served_model import ServedModel
-from engine.serving.wire import join_infer_response
+from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
+from surplus.engine.serving.data_plane import Query, deadline_after
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.executor import Array
+from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.wire import join_infer_response
 
 _InferResponse = message_type("ModelInferResponse")
 _INTEGER_FIELDS = ("int64_param", "uint64_param")

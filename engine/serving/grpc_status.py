@@ -7,8 +7,8 @@ import logging
 import grpc
 from google.protobuf.message import DecodeError
 
-from engine import errors
-from engine.serving.for_clients import text_for_clients
+from surplus.engine import errors
+from surplus.engine.serving.for_clients import text_for_clients
 
 _LOG = logging.getLogger(__name__)
 _DETAILS_LIMIT_BYTES = 1500  # trailers hold 8 KiB, and gRPC may triple non-ASCII text

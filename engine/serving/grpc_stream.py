@@ -8,9 +8,9 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from engine.serving.grpc_status import status_of
-from engine.serving.messages import message_type
-from engine.serving.wire import embedded, split_infer_request
+from surplus.engine.serving.grpc_status import status_of
+from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.wire import embedded, split_infer_request
 
 _StreamResponse = message_type("ModelStreamInferResponse")
 _InferResponse = message_type("ModelInferResponse")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from engine.errors import QueueFullError
+from surplus.engine.errors import QueueFullError
 
 _AT_A_TIME = 128  # as asyncio and aiohttp have it
 _PART = 8  # of the connections is closed at once, and is free of queries

@@ -12,14 +12,14 @@ from typing import Any
 
 from aiohttp import web
 
-from engine.errors import InputError
-from engine.serving import descriptions
-from engine.serving.data_plane import DataPlane
-from engine.serving.descriptions import ServerIdentity
-from engine.serving.http_connections import HttpConnections
-from engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
-from engine.serving.http_status import status_of
-from engine.serving.served_model import ServedModel
+from surplus.engine.errors import InputError
+from surplus.engine.serving import descriptions
+from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_connections import HttpConnections
+from surplus.engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
+from surplus.engine.serving.http_status import status_of
+from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
 _VERSION = "/v2/models/{name}/versions/{version}"

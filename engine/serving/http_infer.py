@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.errors import ExecutionError, InputError
-from engine.serving.codec import Buffer, decode_raw, encode_raw
-from engine.serving.data_plane import Query, deadline_after
-from engine.serving.datatypes import datatype_of
-from engine.serving.executor import Array
-from engine.serving.json_values import decode_json, encode_json
-from engine.serving.served_model import ServedModel
+from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.serving.codec import Buffer, decode_raw, encode_raw
+from surplus.engine.serving.data_plane import Query, deadline_after
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.executor import Array
+from surplus.engine.serving.json_values import decode_json, encode_json
+from surplus.engine.serving.served_model import ServedModel
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from engine.serving.data_plane import DataPlane
-from engine.serving.descriptions import ServerIdentity
-from engine.serving.http_connections import HttpConnections
-from engine.serving.http_face import HttpFace
+from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_connections import HttpConnections
+from surplus.engine.serving.http_face import HttpFace
 
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _WAITING = 128  # connections that the system keeps until they are accepted

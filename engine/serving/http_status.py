@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from engine import errors
-from engine.serving.for_clients import text_for_clients
+from surplus.engine import errors
+from surplus.engine.serving.for_clients import text_for_clients
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from engine.errors import UnavailableError
+from surplus.engine.errors import UnavailableError
 
 
 class InFlight:

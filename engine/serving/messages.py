@@ -15,7 +15,7 @@ SERVICE = "inference.GRPCInferenceService"
 
 
 def _private_pool() -> descriptor_pool.DescriptorPool:
-    serialized = files("engine.serving").joinpath("open_inference.binpb").read_bytes()
+    serialized = files("surplus.engine.serving").joinpath("open_inference.binpb").read_bytes()
     pool = descriptor_pool.DescriptorPool()
     for file in descriptor_pb2.FileDescriptorSet.FromString(serialized).file:
         pool.Add(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.serving.served_model import ServedModel
+from surplus.engine.serving.served_model import ServedModel
 
 
 class ModelControl(Protocol):

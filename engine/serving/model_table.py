@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.errors import UnknownModelError
-from engine.serving.served_model import ModelState, ServedModel
+from surplus.engine.errors import UnknownModelError
+from surplus.engine.serving.served_model import ModelState, ServedModel
 
 
 class ModelTable:

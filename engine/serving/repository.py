@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 MODEL_FILE = "model.onnx"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from engine.errors import UnavailableError
-from engine.serving.executor import Executor
-from engine.serving.signature import Signature
-from engine.serving.statistics import ModelStatistics
+from surplus.engine.errors import UnavailableError
+from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.signature import Signature
+from surplus.engine.serving.statistics import ModelStatistics
 
 PLATFORM = "surplus_onnx"
 BACKEND = "surplus"

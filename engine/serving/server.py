@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from engine.errors import ConfigError
-from engine.serving.address import address_text, cannot_listen, check_address
-from engine.serving.data_plane import DataPlane, DataPlaneParams
-from engine.serving.descriptions import ServerIdentity
-from engine.serving.grpc_face import GrpcFace
-from engine.serving.server_params import LARGEST_MESSAGE_BYTES, ServerParams
+from surplus.engine.errors import ConfigError
+from surplus.engine.serving.address import address_text, cannot_listen, check_address
+from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
+from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.grpc_face import GrpcFace
+from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, ServerParams
 
 if TYPE_CHECKING:
-    from engine.serving.http_listener import HttpListener
+    from surplus.engine.serving.http_listener import HttpListener
 
 _LOG = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -85,7 +85,7 @@ class Server:
 
     async def _start_http(self, port: int) -> HttpListener:
         try:
-            from engine.serving.http_listener import listen
+            from surplus.engine.serving.http_listener import listen
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
         params = self._params

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.errors import InputError
-from engine.serving.datatypes import datatype_of
-from engine.serving.executor import Array, Executor, TensorSpec
+from surplus.engine.errors import InputError
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.executor import Array, Executor, TensorSpec
 
 
 class Signature:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.serving.codec import Buffer
-from engine.serving.messages import message_type
+from surplus.engine.serving.codec import Buffer
+from surplus.engine.serving.messages import message_type
 
 _InferRequest = message_type("ModelInferRequest")
 _LENGTH_DELIMITED = 2

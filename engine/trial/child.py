@@ -2,7 +2,7 @@
 
 Executed as a file by a bare interpreter: it imports the core and nothing else of the engine, and of
 Python only what its C sources hold, which takes some 30 ms with ONNX Runtime, half of that the
-interpreter. Only given inputs take numpy and engine.values.
+interpreter. Only given inputs take numpy and surplus.engine.values.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _say_ended(code: int) -> None:
 
 def _loaded(core_path: str, library: str) -> Any:
     core = _module(core_path)
-    sys.modules["engine._core"] = core
+    sys.modules["surplus.engine._core"] = core
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     core.open_runtime(library)
     return core
@@ -132,8 +132,8 @@ def _quoted(text: str) -> str:
 
 def _module(path: str) -> Any:
     """The core, without the package that it lies in."""
-    loader = importlib.machinery.ExtensionFileLoader("engine._core", path)
-    spec = importlib.machinery.ModuleSpec("engine._core", loader, origin=path)
+    loader = importlib.machinery.ExtensionFileLoader("surplus.engine._core", path)
+    spec = importlib.machinery.ModuleSpec("surplus.engine._core", loader, origin=path)
     module = loader.create_module(spec)
     loader.exec_module(module)
     return module
@@ -157,7 +157,7 @@ def _values(core: Any, session: Any, inputs: bytes | None) -> dict[str, Any] | N
         return {name: _made(core, t, shape) for name, _, t, shape in rows} if plain else None
     import pickle
 
-    from engine.values import to_value
+    from surplus.engine.values import to_value
 
     types = {row[0]: row[2] for row in session.input_info}
     return {

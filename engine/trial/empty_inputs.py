@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from engine.cache.notes import read_note, write_note
-from engine.errors import InputError
-from engine.native import load_runtime
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.errors import InputError
+from surplus.engine.native import load_runtime
 
 _LIMIT_S = 60.0
 """An empty query does less than others; what takes that long hangs."""
@@ -110,7 +110,7 @@ def _empty(contents: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 def _tried(model: Path, inputs: Mapping[str, Any]) -> str:
     """Why the query is not harmless; empty if it is."""
-    from engine.trial.trial import Trial, TrialParams  # subprocess and all
+    from surplus.engine.trial.trial import Trial, TrialParams  # subprocess and all
 
     verdict = Trial(model, inputs, TrialParams(limit_s=_LIMIT_S)).verdict()
     return "" if verdict.is_harmless else verdict.text

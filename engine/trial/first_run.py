@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.cache.notes import read_note, write_note
-from engine.errors import ModelError
-from engine.native import load_runtime
-from engine.time_limit import left_s
-from engine.trial.graph_size import GraphSize, graph_size
-from engine.trial.servers import SERVERS
-from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.errors import ModelError
+from surplus.engine.native import load_runtime
+from surplus.engine.time_limit import left_s
+from surplus.engine.trial.graph_size import GraphSize, graph_size
+from surplus.engine.trial.servers import SERVERS
+from surplus.engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 _FOLDER = "trials"
 _FORMAT = 3

@@ -18,8 +18,8 @@ import threading
 import time
 from pathlib import Path
 
-from engine import _core
-from engine.native import find_library
+from surplus.engine import _core
+from surplus.engine.native import find_library
 
 _CHILD = Path(__file__).with_name("child.py")
 _MOST_IDLE = 4

@@ -20,9 +20,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from engine import _core
-from engine.native import find_library
-from engine.trial.servers import (
+from surplus.engine import _core
+from surplus.engine.native import find_library
+from surplus.engine.trial.servers import (
     ENDED,
     OK_OR_ENDED,
     OPENED_OR_ENDED,

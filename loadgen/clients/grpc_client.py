@@ -10,15 +10,15 @@ import grpc
 import grpc.aio
 from google.protobuf.message import EncodeError
 
-from loadgen.clients.inputs import TensorMetadata
-from loadgen.clients.protocol import (
+from surplus.loadgen.clients.inputs import TensorMetadata
+from surplus.loadgen.clients.protocol import (
     SERVICE,
     ModelInferRequest,
     ModelMetadataRequest,
     ModelMetadataResponse,
 )
-from loadgen.clients.tensors import RawTensor
-from loadgen.errors import ClientError, PayloadError, TargetError
+from surplus.loadgen.clients.tensors import RawTensor
+from surplus.loadgen.errors import ClientError, PayloadError, TargetError
 
 _OPTIONS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 _CONNECT_S = 10.0

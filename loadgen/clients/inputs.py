@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from loadgen.clients.tensors import DATATYPES, FILLS, RawTensor, from_array
-from loadgen.errors import PayloadError
+from surplus.loadgen.clients.tensors import DATATYPES, FILLS, RawTensor, from_array
+from surplus.loadgen.errors import PayloadError
 
 _INPUT = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*):(?P<datatype>[A-Z0-9]+)(:(?P<fill>\w+))?")
 _SHAPE = re.compile(r"(?P<name>.+):(?P<shape>[\d,]*)")

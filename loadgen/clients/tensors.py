@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loadgen.errors import PayloadError
+from surplus.loadgen.errors import PayloadError
 
 _NUMPY = {
     "BOOL": np.dtype(np.bool_),

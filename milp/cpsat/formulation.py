@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from milp.copies import Copy, copies_of
-from milp.cpsat import names
-from milp.cpsat.instance import Instance
-from milp.decoded import Decoded
-from milp.memory import Room
-from milp.reductions import Reduced
-from milp.windows import service_ns
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import SpanKind, Timeline
+from surplus.milp.copies import Copy, copies_of
+from surplus.milp.cpsat import names
+from surplus.milp.cpsat.instance import Instance
+from surplus.milp.decoded import Decoded
+from surplus.milp.memory import Room
+from surplus.milp.reductions import Reduced
+from surplus.milp.windows import service_ns
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import SpanKind, Timeline
 
 SPAN_MAX = 10**9
 """Units that the upper bound may have: 1 s in nanoseconds. Longer plans are counted in coarser

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from milp.memory import Room
-from placement.problem import Problem
+from surplus.milp.memory import Room
+from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from milp.copies import Copy, link_of
-from milp.cpsat import names
+from surplus.milp.copies import Copy, link_of
+from surplus.milp.cpsat import names
 
 if TYPE_CHECKING:
-    from milp.cpsat.model import ConstraintModel
+    from surplus.milp.cpsat.model import ConstraintModel
 
 
 class LinkCopies:

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 
 from ortools.sat.python import cp_model
 
-from milp.cpsat import names
-from milp.cpsat.instance import Instance
-from milp.cpsat.links import LinkCopies
-from milp.cpsat.room import limit_memories
-from milp.load_cuts import LoadCut, load_cuts
-from milp.reductions import reduce_problem
-from milp.windows import service_ns
+from surplus.milp.cpsat import names
+from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.links import LinkCopies
+from surplus.milp.cpsat.room import limit_memories
+from surplus.milp.load_cuts import LoadCut, load_cuts
+from surplus.milp.reductions import reduce_problem
+from surplus.milp.windows import service_ns
 
 GATED_QUANTILES = 16
 """Heads and tails for gated loads, see ``load_cuts``: more than an integer program can bear."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milp.copies import Copy
+from surplus.milp.copies import Copy
 
 MAKESPAN = "makespan"
 

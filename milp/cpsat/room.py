@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from milp.memory import Item, Knapsack, Room, knapsacks
+from surplus.milp.memory import Item, Knapsack, Room, knapsacks
 
 if TYPE_CHECKING:
-    from milp.cpsat.model import ConstraintModel
+    from surplus.milp.cpsat.model import ConstraintModel
 
 
 def limit_memories(model: ConstraintModel, room: Room) -> None:

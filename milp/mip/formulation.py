@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from milp.copies import CopyPair
-from milp.memory import Room
-from milp.mip.model import PlacementModel
-from milp.reductions import Reduced
-from placement.problem import Problem
+from surplus.milp.copies import CopyPair
+from surplus.milp.memory import Room
+from surplus.milp.mip.model import PlacementModel
+from surplus.milp.reductions import Reduced
+from surplus.placement.problem import Problem
 
 BOUND_TOLERANCE = 1e-6
 """What a solver's bound may be too high by, relative to the upper bound: its feasibility and

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pulp
 
-from milp.reductions import Pair
-from placement.placement import Placement
+from surplus.milp.reductions import Pair
+from surplus.placement.placement import Placement
 
 if TYPE_CHECKING:
-    from milp.mip.model import PlacementModel
+    from surplus.milp.mip.model import PlacementModel
 
 
 class Lanes:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pulp
 
-from milp.copies import Copy, CopyPair, link_of
-from milp.mip.units import MODEL_SPAN
-from placement.timeline import SpanKind, Timeline
+from surplus.milp.copies import Copy, CopyPair, link_of
+from surplus.milp.mip.units import MODEL_SPAN
+from surplus.placement.timeline import SpanKind, Timeline
 
 if TYPE_CHECKING:
-    from milp.mip.model import PlacementModel
+    from surplus.milp.mip.model import PlacementModel
 
 
 class LinkQueues:

@@ -26,19 +26,19 @@ from collections.abc import Iterable, Mapping
 
 import pulp
 
-from milp.copies import CopyPair, copies_of
-from milp.decoded import Decoded
-from milp.load_cuts import LoadCut, load_cuts
-from milp.memory import Room
-from milp.mip.lanes import Lanes
-from milp.mip.links import LinkQueues
-from milp.mip.room import RoomRows
-from milp.mip.units import MODEL_SPAN
-from milp.reductions import Reduced
-from milp.windows import service_ns
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.timeline import SpanKind, Timeline
+from surplus.milp.copies import CopyPair, copies_of
+from surplus.milp.decoded import Decoded
+from surplus.milp.load_cuts import LoadCut, load_cuts
+from surplus.milp.memory import Room
+from surplus.milp.mip.lanes import Lanes
+from surplus.milp.mip.links import LinkQueues
+from surplus.milp.mip.room import RoomRows
+from surplus.milp.mip.units import MODEL_SPAN
+from surplus.milp.reductions import Reduced
+from surplus.milp.windows import service_ns
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import SpanKind, Timeline
 
 
 class PlacementModel:

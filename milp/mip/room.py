@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pulp
 
-from milp.memory import Item, Knapsack, Room, knapsacks
+from surplus.milp.memory import Item, Knapsack, Room, knapsacks
 
 if TYPE_CHECKING:
-    from milp.mip.model import PlacementModel
+    from surplus.milp.mip.model import PlacementModel
 
 
 class RoomRows:

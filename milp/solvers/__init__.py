@@ -1,7 +1,7 @@
 """The solvers: one file each, loaded by name inside a process of its own.
 
 Solvers' libraries must not meet in one process (those of ortools and highspy crash), and a
-crash of theirs must not take the caller along; see ``milp.solvers.process``.
+crash of theirs must not take the caller along; see ``surplus.milp.solvers.process``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol, cast
 
-from milp.errors import SolverUnavailableError
-from milp.solvers.job import SolverJob, SolverReport
+from surplus.milp.errors import SolverUnavailableError
+from surplus.milp.solvers.job import SolverJob, SolverReport
 
 Report = Callable[[SolverReport], None]
 
@@ -89,4 +89,4 @@ def _missing_module(name: str) -> str | None:
 
 def load_solver(name: str) -> Solver:
     """Import a solver; only in the process that will run it."""
-    return cast(Solver, import_module(f"milp.solvers.{name}"))
+    return cast(Solver, import_module(f"surplus.milp.solvers.{name}"))

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pulp
 
-from milp.solvers import Report
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers import Report
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 _BOUND = re.compile(r"(?:Lower bound:|best possible)\s+(-?[\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 

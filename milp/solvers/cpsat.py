@@ -7,10 +7,10 @@ from time import monotonic
 
 from ortools.sat.python import cp_model
 
-from milp.cpsat.instance import Instance
-from milp.cpsat.model import ConstraintModel
-from milp.solvers import Report
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.model import ConstraintModel
+from surplus.milp.solvers import Report
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 LEAST_TIME_S = 1e-3
 """What is left for the search at least, however long the program took to build."""

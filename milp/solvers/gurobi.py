@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gurobipy
 
-from milp.errors import SolverUnavailableError
-from milp.solvers import Report
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from milp.solvers.licence import explain_gurobi_error
+from surplus.milp.errors import SolverUnavailableError
+from surplus.milp.solvers import Report
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers.licence import explain_gurobi_error
 
 INTEGRALITY_TOLERANCE = 1e-8
 """Tighter than the default 1e-5: a binary off by that leaks Big-M times as much time."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import highspy
 
-from milp.solvers import Report
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers import Report
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 FEASIBILITY_TOLERANCE = 1e-8
 """Tighter than the default 1e-6: a binary off by that leaks Big-M times as much time."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 GRACE_S = 5.0
 """How long after its time limit a solver may take to stop before it is killed."""
 
-WORKER = (sys.executable, "-m", "milp.solvers.worker")
+WORKER = (sys.executable, "-m", "surplus.milp.solvers.worker")
 
 Progress = Callable[[SolverReport], None]
 

@@ -1,6 +1,6 @@
 """The solver's process: a job on stdin, reports on stdout, a line each.
 
-Run as ``python -m milp.solvers.worker`` by ``milp.solvers.process``.
+Run as ``python -m surplus.milp.solvers.worker`` by ``surplus.milp.solvers.process``.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-from milp.errors import SolverUnavailableError
-from milp.solvers import load_solver
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.errors import SolverUnavailableError
+from surplus.milp.solvers import load_solver
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 
 def main() -> int:

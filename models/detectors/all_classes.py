@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx
 from onnx import TensorProto
 
-from models.builder import GraphBuilder
-from models.detectors.boxes import Detections, keep_best
-from models.detectors.per_class import IOU_THRESHOLD, SCORE_THRESHOLD
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.boxes import Detections, keep_best
+from surplus.models.detectors.per_class import IOU_THRESHOLD, SCORE_THRESHOLD
 
 
 def detect_all_classes(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.builder import Array
+from surplus.models.builder import Array
 
 RATIOS = (0.5, 1.0, 2.0)
 

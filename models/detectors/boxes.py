@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.builder import GraphBuilder
+from surplus.models.builder import GraphBuilder
 
 # A box grows by at most this factor in one decoding: 1000 / 16, as Detectron's heads have it.
 _MAX_LOG_GROWTH = float(np.log(1000.0 / 16.0))

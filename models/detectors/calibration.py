@@ -1,7 +1,7 @@
 """What makes a detector with random weights find a realistic number of objects.
 
 Random logits are scaled to a standard deviation of 3 on the street scene, and the background's
-bias is raised until about 80 pairs (row, class) score above 0.05. ``python -m models.calibrate``
+bias is raised until about 80 pairs (row, class) score above 0.05. ``surplus.models.calibrate``
 measures both numbers anew; those here hold for seed 0. For other image sizes, class counts
 and seeds the numbers of the default size serve, and the count of detections may differ.
 """

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import numpy_helper
 
-from models.builder import GraphBuilder
-from models.detectors.boxes import Detections, suppress
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.boxes import Detections, suppress
 
 SCORE_THRESHOLD = 0.05
 IOU_THRESHOLD = 0.5

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from models.builder import GraphBuilder
-from models.detectors.anchors import RATIOS, pyramid_anchors
-from models.detectors.boxes import Detections, decode, join, keep_best, suppress
-from models.detectors.pyramid import CHANNELS, Level
-from models.layers import ZERO_MEAN, Conv, Init, apply_conv, conv_weights
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.anchors import RATIOS, pyramid_anchors
+from surplus.models.detectors.boxes import Detections, decode, join, keep_best, suppress
+from surplus.models.detectors.pyramid import CHANNELS, Level
+from surplus.models.layers import ZERO_MEAN, Conv, Init, apply_conv, conv_weights
 
 _IOU_THRESHOLD = 0.7
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.builder import GraphBuilder
-from models.layers import Conv, Init, conv
-from models.residual import RESNET_50, residual_stages
+from surplus.models.builder import GraphBuilder
+from surplus.models.layers import Conv, Init, conv
+from surplus.models.residual import RESNET_50, residual_stages
 
 CHANNELS = 256
 STRIDES = (4, 8, 16, 32, 64)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.builder import Array, GraphBuilder
-from models.detectors.boxes import Detections, decode, join, keep_best
-from models.detectors.calibration import Calibration
-from models.detectors.per_class import SCORE_THRESHOLD, column_of_boxes_branch
-from models.detectors.pyramid import CHANNELS, Level
-from models.detectors.roi_features import roi_features
-from models.layers import ZERO_MEAN, Conv, Init, conv, conv_relu, gemm, he_normal
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.detectors.boxes import Detections, decode, join, keep_best
+from surplus.models.detectors.calibration import Calibration
+from surplus.models.detectors.per_class import SCORE_THRESHOLD, column_of_boxes_branch
+from surplus.models.detectors.pyramid import CHANNELS, Level
+from surplus.models.detectors.roi_features import roi_features
+from surplus.models.layers import ZERO_MEAN, Conv, Init, conv, conv_relu, gemm, he_normal
 
 BOX_RESOLUTION = 7
 MASK_RESOLUTION = 14

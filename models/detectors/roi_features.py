@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import numpy_helper
 
-from models.builder import GraphBuilder
-from models.detectors.pyramid import Level
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.pyramid import Level
 
 _CANONICAL_SIDE = 224.0
 _CANONICAL_LEVEL = 4.0

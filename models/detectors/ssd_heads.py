@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.builder import Array, GraphBuilder
-from models.detectors.boxes import decode
-from models.detectors.calibration import Calibration
-from models.detectors.rcnn_heads import background_bias
-from models.layers import ZERO_MEAN, Conv, Init, conv
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.detectors.boxes import decode
+from surplus.models.detectors.calibration import Calibration
+from surplus.models.detectors.rcnn_heads import background_bias
+from surplus.models.layers import ZERO_MEAN, Conv, Init, conv
 
 _VARIANCES = [0.1, 0.1, 0.2, 0.2]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.activations import conv_activation, relu6
-from models.builder import Array, GraphBuilder
-from models.detectors.anchors import default_boxes
-from models.detectors.calibration import Calibration
-from models.detectors.ssd_heads import FeatureMap, decode_boxes, ssd_heads
-from models.layers import Conv
+from surplus.models.activations import conv_activation, relu6
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.detectors.anchors import default_boxes
+from surplus.models.detectors.calibration import Calibration
+from surplus.models.detectors.ssd_heads import FeatureMap, decode_boxes, ssd_heads
+from surplus.models.layers import Conv
 
 # Channels and stride of the separable convolutions; maps are read behind the 11th and the last.
 _STEM_CHANNELS = 32

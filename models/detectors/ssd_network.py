@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.builder import GraphBuilder
-from models.detectors.anchors import ssd_anchors, ssd_shapes_per_cell
-from models.detectors.calibration import Calibration
-from models.detectors.ssd_heads import FeatureMap, decode_boxes, ssd_heads
-from models.layers import Conv, conv_relu
-from models.residual import Residual, residual_stages
+from surplus.models.builder import GraphBuilder
+from surplus.models.detectors.anchors import ssd_anchors, ssd_shapes_per_cell
+from surplus.models.detectors.calibration import Calibration
+from surplus.models.detectors.ssd_heads import FeatureMap, decode_boxes, ssd_heads
+from surplus.models.layers import Conv, conv_relu
+from surplus.models.residual import Residual, residual_stages
 
 _MAP_CHANNELS = (256, 512, 512, 256, 256, 256)
 _EXTRA_HIDDEN = (256, 256, 128, 128, 128)

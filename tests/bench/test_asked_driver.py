@@ -11,7 +11,7 @@ import pytest
 from bench.gpu_check import __main__ as command
 from bench.gpu_check.asked_driver import DRIVER, UNKNOWN, DriverFailedError, asked_title
 from bench.gpu_check.parts import Part
-from engine.errors import DeviceError
+from surplus.engine.errors import DeviceError
 
 MACHINE = {"processor": "P", "cores": 2, "onnxruntime": "1", "commit": "c"}
 

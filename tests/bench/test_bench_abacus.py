@@ -12,8 +12,8 @@ from bench.abacus_bars import ABACUS, NO_ROOM, PERFECT, bars, by_policy
 from bench.abacus_models import FOLDER
 from bench.budget import fill_within
 from bench.resumable import Key, Row, Table
-from colocation.overlap.group_times import load_group_times
-from colocation.overlap.latency_model import load_latency_model
+from surplus.colocation.overlap.group_times import load_group_times
+from surplus.colocation.overlap.latency_model import load_latency_model
 
 KEYS: list[Key] = [("a",), ("b",), ("c",)]
 

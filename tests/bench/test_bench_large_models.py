@@ -7,8 +7,8 @@ import onnx
 import pytest
 
 from bench.large_models import SHAPES, large_model
-from engine.native import open_session
-from engine.values import to_value
+from surplus.engine.native import open_session
+from surplus.engine.values import to_value
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench.pace import pace_of
-from colocation import policy_spec, read_scenario
-from colocation.scenario import Scenario
-from colocation.simulator import Run, simulate
-from colocation.truth import Pace, PacedTruth, ProfileTruth
+from surplus.colocation import policy_spec, read_scenario
+from surplus.colocation.scenario import Scenario
+from surplus.colocation.simulator import Run, simulate
+from surplus.colocation.truth import Pace, PacedTruth, ProfileTruth
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/two_services.toml"
 WINDOW_NS = 500_000_000

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-import models
 from bench.profiles import DETECTORS, profile_path
-from engine.cli.main import main
-from engine.profiling.profile import Profile
+from surplus import models
+from surplus.engine.cli.main import main
+from surplus.engine.profiling.profile import Profile
 
 MAX_BYTES = 300 << 10
 LARGE = ("faster_rcnn", "mask_rcnn")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import models
 from bench import model_table, optimum, result_file
 from bench.resumable import Key, Row, Table, fill
+from surplus import models
 
 KEYS: list[Key] = [("a",), ("b",), ("c",)]
 MACHINE = {"processor": "P", "cores": 2, "onnxruntime": "1", "commit": "one", "date": "today"}

@@ -11,9 +11,9 @@ import pytest
 from bench.bystanders import Bystanders
 from bench.colocation_live import FOLDER as SCENARIOS
 from bench.colocation_live import _agrees, _ratio, _refused, bars, simulated_at
-from colocation import read_scenario
-from colocation.live_file import read_to_measure
-from colocation.truth import Pace
+from surplus.colocation import read_scenario
+from surplus.colocation.live_file import read_to_measure
+from surplus.colocation.truth import Pace
 
 
 def test_what_others_do_is_one() -> None:

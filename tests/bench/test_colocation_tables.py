@@ -6,8 +6,8 @@ import pytest
 
 from bench.colocation_all import best_rows, scenario_names
 from bench.colocation_conservation import ENDS, counted, measure, setting_of, sums
-from colocation import policy_names
-from colocation.capacity import BOUND
+from surplus.colocation import policy_names
+from surplus.colocation.capacity import BOUND
 
 QUERIES = 1500
 

@@ -19,8 +19,8 @@ from bench.fuzzing.generator import grow
 from bench.fuzzing.growing import Array, run_plain
 from bench.fuzzing.rules import RULES
 from bench.fuzzing.trial import Outcome, try_out
-from engine.dfg import extract
-from engine.errors import ExecutionError
+from surplus.engine.dfg import extract
+from surplus.engine.errors import ExecutionError
 
 FIRST, COUNT = 500, 60
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.private import (
+from surplus.engine.cache.private import (
     private_folder,
     read_private,
     write_private,

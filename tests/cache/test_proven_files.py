@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine import _core
-from engine.cache import proven_files
-from engine.cache.notes import read_note
-from engine.cache.private import write_private
-from engine.cache.proven_files import NOTE_FILE, keep_notes, sum_of
+from surplus.engine import _core
+from surplus.engine.cache import proven_files
+from surplus.engine.cache.notes import read_note
+from surplus.engine.cache.private import write_private
+from surplus.engine.cache.proven_files import NOTE_FILE, keep_notes, sum_of
 
 CONTENT = bytes(range(256)) * (2 << 12)
 

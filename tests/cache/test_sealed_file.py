@@ -8,8 +8,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from engine.cache.private import write_private
-from engine.cache.sealed_file import DamagedFileError, is_intact, read_sealed, sealed
+from surplus.engine.cache.private import write_private
+from surplus.engine.cache.sealed_file import DamagedFileError, is_intact, read_sealed, sealed
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 9, opset_import: ["" : 18]> neg (float[4] x) => (float[4] y) { y = Neg(x) }'

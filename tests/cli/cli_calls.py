@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 DEVICES = "cpu:2,emulated:gpu"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cli_calls import DEVICES, Command
 
-import models
-from engine.cli.main import main
+from surplus import models
+from surplus.engine.cli.main import main
 
 BUILT = {"lenet": {}, "fork_join": {"branches": 4, "depth": 3, "size": 64}}
 

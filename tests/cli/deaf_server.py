@@ -13,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from compiled_library import await_deaf, compiled_blocks, look_until
 
-from engine import _core
-from engine.cli import loads
-from engine.cli.main import main
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.cli import loads
+from surplus.engine.cli.main import main
+from surplus.engine.values import to_value
 
 _load = loads._loaded
 

@@ -6,8 +6,8 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from engine.cli import loads, server_policy
-from engine.cli.main import main
+from surplus.engine.cli import loads, server_policy
+from surplus.engine.cli.main import main
 
 
 def _stuck(*_: Any) -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli_calls import Called
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 SCENARIO = """
 duration_s = 1
@@ -177,7 +177,7 @@ def test_policies_are_named_once_each(engine: Command, scenario: Path) -> None:
 def test_no_name_is_cut_off(
     engine: Command, scenario: Path, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.cli.output.WIDTH", columns)
+    monkeypatch.setattr("surplus.engine.cli.output.WIDTH", columns)
     names = "fcfs,veltair_compilation_only,veltair_scheduling_only"
     called = engine("simulate", scenario, "--policy", names)
     assert "…" not in called.out

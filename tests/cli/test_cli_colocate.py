@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_calls import Called
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var"
 SCENARIO = """

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from cli_calls import Called
 
-import models
-from engine.cli.main import main
+from surplus import models
+from surplus.engine.cli.main import main
 
 VERBS = ("simulate", "capacity")
 SCENARIO = """
@@ -190,7 +190,7 @@ def test_rates_that_no_deployment_holds_are_said_and_served_as_far_as_they_go(
     words = ["--slo", "a=100ms", "--slo", "b=1s", "--rate", "a=900", "--rate", "b=10"]
     command = served(repository, tmp_path, *words, policy="gpulet")
     process = subprocess.Popen(
-        [sys.executable, "-m", "engine.cli.main", *command],
+        [sys.executable, "-m", "surplus.engine.cli.main", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from engine.cli.descriptors import connections_of, use_all_descriptors
+from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
 
 LIMITED = """
 import resource
-from engine.cli.descriptors import connections_of, use_all_descriptors
+from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 300))
 print(use_all_descriptors(), resource.getrlimit(resource.RLIMIT_NOFILE))
 """

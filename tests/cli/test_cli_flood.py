@@ -16,7 +16,7 @@ import grpc
 import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-import models
+from surplus import models
 
 WAIT_S = 60
 FLOOD = 400
@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
     words = [str(path), "--lazy", "--port", "0", "--http-port", "0", "--cache", str(folder / "c")]
     process = subprocess.Popen(
-        [*LIMITED, sys.executable, "-m", "engine.cli.main", "serve", *words],
+        [*LIMITED, sys.executable, "-m", "surplus.engine.cli.main", "serve", *words],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.cli import main
-from engine.cli.main import _parser
+from surplus.engine.cli import main
+from surplus.engine.cli.main import _parser
 
 WIDTH = 100
 
@@ -68,12 +68,14 @@ def test_overview_names_every_verb() -> None:
 
 def test_a_verb_that_is_asked_for_is_the_only_one_to_be_imported() -> None:
     code = (
-        "import json, sys; from engine.cli.main import main;"
+        "import json, sys; from surplus.engine.cli.main import main;"
         " status = main(['-v', 'inspect', 'missing.onnx']); print(json.dumps([*sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(json.loads(done.stdout.splitlines()[-1]))
-    assert {f"engine.cli.{verb}" for verb in main.VERBS} & modules == {"engine.cli.inspect"}
+    assert {f"surplus.engine.cli.{verb}" for verb in main.VERBS} & modules == {
+        "surplus.engine.cli.inspect"
+    }
 
 
 def test_words_that_ask_for_no_verb_get_to_know_all() -> None:

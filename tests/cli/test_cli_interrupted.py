@@ -18,8 +18,8 @@ from loops import COUNT, ENDLESS
 WAIT_S = 60
 """Before a test that would hang fails; what ends, ends within a second."""
 
-_VERB = ["-c", "from engine.cli.main import main; raise SystemExit(main())"]
-_LOAD = "import sys, engine; engine.load(sys.argv[1], 'cpu:2', tune={tune!r})"
+_VERB = ["-c", "from surplus.engine.cli.main import main; raise SystemExit(main())"]
+_LOAD = "import sys, surplus; surplus.load(sys.argv[1], 'cpu:2', tune={tune!r})"
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from engine.cli.loads import plan_text
-from engine.native import load_runtime
-from engine.profiling.devices import parse_devices
-from engine.runtime.unread import Unread
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.cli.loads import plan_text
+from surplus.engine.native import load_runtime
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.unread import Unread
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 def _nobody_reads() -> NoReturn:

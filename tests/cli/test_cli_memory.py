@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 
 def test_memory(cli_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.atomic_file import write_atomic
-from engine.cli.options import pairs, sizes
-from engine.cli.output import (
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.cli.options import pairs, sizes
+from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
     duration,
@@ -18,7 +18,7 @@ from engine.cli.output import (
     show_rows,
     three_digits,
 )
-from engine.errors import ConfigError
+from surplus.engine.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from typing import Any
 
 from cli_calls import Command
 
-from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plan import read_document
-from engine.pipeline.stored_plans import stored_plans
-from engine.profiling.disturbance import Disturbance
-from engine.runtime.intervals import Interval
-from engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.pipeline.stored_plan import read_document
+from surplus.engine.pipeline.stored_plans import stored_plans
+from surplus.engine.profiling.disturbance import Disturbance
+from surplus.engine.runtime.intervals import Interval
+from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
 
 DEVICES = ("--devices", "cpu:2")
 

@@ -9,7 +9,7 @@ import pytest
 from cli_calls import Command
 from fake_plugin import FakePlugin, fake_plugin
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 DEVICES = "cpu:1,plugin:fake"
 

@@ -17,10 +17,10 @@ import pytest
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 
-import models
+from surplus import models
 
 WAIT_S = 120
-COMMAND = [sys.executable, "-m", "engine.cli.main", "-v", "serve"]
+COMMAND = [sys.executable, "-m", "surplus.engine.cli.main", "-v", "serve"]
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from pathlib import Path
 import onnx
 import pytest
 
-from engine.cli.main import main
-from engine.cli.terminal import OnceASecond, PrintableStream, printable_streams
-from engine.printable import printable
+from surplus.engine.cli.main import main
+from surplus.engine.cli.terminal import OnceASecond, PrintableStream, printable_streams
+from surplus.engine.printable import printable
 
 HOSTILE = "\x1b]0;title\x07\x1b[2Jname\r\x9b31m\u202e"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli_calls import DEVICES, Command
 
-from placement import policy_names
+from surplus.placement import policy_names
 
 WIDTH = 100
 PAPER = ["single", "qd_all", "qd", "sd", "comm_sd"]
@@ -206,6 +206,6 @@ def test_the_installed_command() -> None:
 
 
 def test_a_reader_that_goes_away() -> None:
-    command = f"{sys.executable} -m engine.cli.main models list --json | head -c 1"
+    command = f"{sys.executable} -m surplus.engine.cli.main models list --json | head -c 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli_calls import Called
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 SCENARIO = """
 duration_s = 0.2

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from colocation.interference_model import Interference
-from colocation.load import Load, Stream, merge
-from colocation.noise import NOISES
-from colocation.planner import Demand
-from colocation.profiles.affine import Affine
-from colocation.service import Device, Service
-from colocation.simulator import Setting
-from colocation.truth import ProfileTruth
+from surplus.colocation.interference_model import Interference
+from surplus.colocation.load import Load, Stream, merge
+from surplus.colocation.noise import NOISES
+from surplus.colocation.planner import Demand
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.service import Device, Service
+from surplus.colocation.simulator import Setting
+from surplus.colocation.truth import ProfileTruth
 
 MS = 1_000_000
 

@@ -11,15 +11,15 @@ from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation import PolicySpec, simulate
-from colocation.predictor import PREDICTORS, Profiles, Services
-from colocation.predictors.serial import Serial
-from colocation.query import Outcome
-from colocation.service import Service
-from colocation.simulator import Run, Setting
-from colocation.truth import Truth
-from colocation.validate import check_run
-from colocation.work import Group, Piece
+from surplus.colocation import PolicySpec, simulate
+from surplus.colocation.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.predictors.serial import Serial
+from surplus.colocation.query import Outcome
+from surplus.colocation.service import Service
+from surplus.colocation.simulator import Run, Setting
+from surplus.colocation.truth import Truth
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import Group, Piece
 
 SAVED = 0.4
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from colocation import compare, read_scenario
+from surplus.colocation import compare, read_scenario
 
 CONFIGS = Path(__file__).parents[2] / "bench" / "configs" / "colocation"
 OPERATORS = {"resnet50": 18, "resnet101": 35, "resnet152": 52, "inception_v3": 14}

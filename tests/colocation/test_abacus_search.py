@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colocation.abacus.search import Candidate, Found, GroupSearch
-from colocation.query import Query
-from colocation.work import Piece
+from surplus.colocation.abacus.search import Candidate, Found, GroupSearch
+from surplus.colocation.query import Query
+from surplus.colocation.work import Piece
 
 
 class Counted:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation import Scenario, read_scenario
-from colocation.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
-from colocation.capacity_search import Probe, SearchParams, search_capacity
-from colocation.clairvoyant import scenario_bound
+from surplus.colocation import Scenario, read_scenario
+from surplus.colocation.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
+from surplus.colocation.capacity_search import Probe, SearchParams, search_capacity
+from surplus.colocation.clairvoyant import scenario_bound
 
 UNIFORM = """
 duration_s = 4

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from colocation import policy_names, policy_spec, simulate
-from colocation.clairvoyant.bound import _greedy, clairvoyant_bound
-from colocation.clairvoyant.least_work import in_levels, shortest_window
-from colocation.clairvoyant.most_work import most_work
-from colocation.load import Load
-from colocation.noise import NOISES, Noise
-from colocation.profiles.affine import Affine
-from colocation.query import Outcome
-from colocation.service import Service
-from colocation.simulator import Setting
+from surplus.colocation import policy_names, policy_spec, simulate
+from surplus.colocation.clairvoyant.bound import _greedy, clairvoyant_bound
+from surplus.colocation.clairvoyant.least_work import in_levels, shortest_window
+from surplus.colocation.clairvoyant.most_work import most_work
+from surplus.colocation.load import Load
+from surplus.colocation.noise import NOISES, Noise
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.query import Outcome
+from surplus.colocation.service import Service
+from surplus.colocation.simulator import Setting
 
 NONE = NOISES.make("none")
 TASKS = st.lists(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from colocation_settings import MS
 
-from colocation.arrival import ARRIVALS
-from colocation.clock import NS_PER_S, VirtualClock, WallClock
+from surplus.colocation.arrival import ARRIVALS
+from surplus.colocation.clock import NS_PER_S, VirtualClock, WallClock
 
 MADE: dict[str, dict[str, Any]] = {
     "poisson": {"rate_per_s": 40},

@@ -11,7 +11,7 @@ from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation import (
+from surplus.colocation import (
     PolicySpec,
     compare,
     policy_names,
@@ -19,17 +19,17 @@ from colocation import (
     read_scenario,
     simulate,
 )
-from colocation.change import Change, ChangeKind
-from colocation.deployment import Assignment, Deployment
-from colocation.interference.pairwise import Pairwise
-from colocation.planner import PLANNERS, Demand
-from colocation.query import Outcome
-from colocation.rate_monitor import RateMonitor
-from colocation.reorganiser import ReorganisationParams
-from colocation.service import Partition
-from colocation.simulator import Run, Setting
-from colocation.stage import Stage
-from colocation.validate import Rule, check_run, validate_run
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.query import Outcome
+from surplus.colocation.rate_monitor import RateMonitor
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.service import Partition
+from surplus.colocation.simulator import Run, Setting
+from surplus.colocation.stage import Stage
+from surplus.colocation.validate import Rule, check_run, validate_run
 
 LOST, BACK, LEFT, CAME = ChangeKind
 TIMES = st.lists(st.integers(0, 80), max_size=14)

@@ -9,14 +9,14 @@ from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colocation import PolicyError, PolicySpec, simulate
-from colocation.decision import NOTHING, Decision, Drop, Start
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.query import Outcome, Query
-from colocation.state import Queue, State
-from colocation.validate import check_run
-from colocation.work import piece_of
+from surplus.colocation import PolicyError, PolicySpec, simulate
+from surplus.colocation.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.state import Queue, State
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import piece_of
 
 SERVICES = (service("a", slo_ms=50, max_batch=2, operators=4), service("b", operators=2))
 

@@ -6,18 +6,18 @@ from collections import deque
 
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation.controller import Controller
-from colocation.dispatcher import Context
-from colocation.dispatchers.edf import Edf
-from colocation.event import Event, EventKind
-from colocation.load import Load
-from colocation.planners.whole import Whole
-from colocation.predictors.serial import Serial
-from colocation.query import Outcome
-from colocation.record import Record
-from colocation.simulator import Setting
-from colocation.validate import check_run
-from colocation.work import Group
+from surplus.colocation.controller import Controller
+from surplus.colocation.dispatcher import Context
+from surplus.colocation.dispatchers.edf import Edf
+from surplus.colocation.event import Event, EventKind
+from surplus.colocation.load import Load
+from surplus.colocation.planners.whole import Whole
+from surplus.colocation.predictors.serial import Serial
+from surplus.colocation.query import Outcome
+from surplus.colocation.record import Record
+from surplus.colocation.simulator import Setting
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import Group
 
 SERVICES = (service("a", slo_ms=10), service("b", slo_ms=5))
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from colocation import read_scenario
-from colocation.arrival import ARRIVALS
-from colocation.clock import NS_PER_S
-from engine.cli.main import main
+from surplus.colocation import read_scenario
+from surplus.colocation.arrival import ARRIVALS
+from surplus.colocation.clock import NS_PER_S
+from surplus.engine.cli.main import main
 
 LOADS = Path(__file__).parents[2] / "bench" / "configs" / "colocation" / "loads"
 FILE = LOADS / "every_kind.toml"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from colocation_settings import load_of, service, setting_of
 
-from colocation import PolicyError, PolicySpec, simulate
-from colocation.decision import NOTHING, Decision, Start
-from colocation.deployment import Assignment, Deployment, check_deployment
-from colocation.dispatcher import DISPATCHERS, Context
-from colocation.event import Event
-from colocation.planner import PLANNERS, Demand
-from colocation.service import Device, Partition
-from colocation.stage import Stage
-from colocation.state import State
-from colocation.validate import check_run
-from colocation.work import piece_of
+from surplus.colocation import PolicyError, PolicySpec, simulate
+from surplus.colocation.decision import NOTHING, Decision, Start
+from surplus.colocation.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.dispatcher import DISPATCHERS, Context
+from surplus.colocation.event import Event
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.service import Device, Partition
+from surplus.colocation.stage import Stage
+from surplus.colocation.state import State
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import piece_of
 
 SERVICES = (service("a"), service("b"), service("c"))
 SHARES = (60, 40, 50)

@@ -12,12 +12,12 @@ from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation import policy_names, policy_spec, simulate
-from colocation.load import Load
-from colocation.query import Outcome, Query
-from colocation.service import Service
-from colocation.simulator import Setting
-from colocation.validate import check_run
+from surplus.colocation import policy_names, policy_spec, simulate
+from surplus.colocation.load import Load
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.service import Service
+from surplus.colocation.simulator import Setting
+from surplus.colocation.validate import check_run
 
 TIMES = st.lists(st.integers(0, 80), max_size=12)
 

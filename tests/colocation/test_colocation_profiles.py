@@ -8,15 +8,15 @@ from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from colocation.draws import stream_of, uniform
-from colocation.metrics import jain
-from colocation.noise import NOISES
-from colocation.planner import PLANNERS, Demand
-from colocation.predictor import PREDICTORS
-from colocation.profile import PROFILES, part_ns
-from colocation.profiles.table import Table
-from colocation.service import Device, Service
-from colocation.work import Piece
+from surplus.colocation.draws import stream_of, uniform
+from surplus.colocation.metrics import jain
+from surplus.colocation.noise import NOISES
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.predictor import PREDICTORS
+from surplus.colocation.profile import PROFILES, part_ns
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.service import Device, Service
+from surplus.colocation.work import Piece
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var\n"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from colocation import compare, policy_names, read_scenario
-from colocation.timeline import timeline_of
-from engine.cli.main import main
+from surplus.colocation import compare, policy_names, read_scenario
+from surplus.colocation.timeline import timeline_of
+from surplus.engine.cli.main import main
 
 CONFIGS = Path(__file__).parents[2] / "bench/configs/colocation"
 

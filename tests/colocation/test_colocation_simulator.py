@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation import policy_spec, simulate, summarise
-from colocation.interference.pairwise import Pairwise
-from colocation.load import Load, Stream, merge
-from colocation.planner import PLANNERS
-from colocation.policies import PolicySpec
-from colocation.query import Outcome
-from colocation.service import Partition, Service
-from colocation.simulator import Run, Setting
-from colocation.validate import check_run
-from loadgen.arrivals import poisson
+from surplus.colocation import policy_spec, simulate, summarise
+from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.load import Load, Stream, merge
+from surplus.colocation.planner import PLANNERS
+from surplus.colocation.policies import PolicySpec
+from surplus.colocation.query import Outcome
+from surplus.colocation.service import Partition, Service
+from surplus.colocation.simulator import Run, Setting
+from surplus.colocation.validate import check_run
+from surplus.loadgen.arrivals import poisson
 
 
 def run(setting: Setting, policy: str = "fcfs") -> Run:
@@ -130,7 +130,7 @@ class Halves:
     """A partition of half a device for each of two services."""
 
     def plan(self, demand):  # type: ignore[no-untyped-def]
-        from colocation.deployment import Assignment, Deployment
+        from surplus.colocation.deployment import Assignment, Deployment
 
         return Deployment(
             (Partition(0, 50), Partition(0, 50)), (Assignment(0, 0, 1), Assignment(1, 1, 1))

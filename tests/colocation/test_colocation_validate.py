@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation import policy_spec, simulate
-from colocation.change import Change, ChangeKind
-from colocation.deployment import Assignment, Deployment, check_deployment
-from colocation.load import Load
-from colocation.query import Outcome
-from colocation.record import Record
-from colocation.service import Device, Partition, Service
-from colocation.validate import Rule, check_run, validate_run
+from surplus.colocation import policy_spec, simulate
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.load import Load
+from surplus.colocation.query import Outcome
+from surplus.colocation.record import Record
+from surplus.colocation.service import Device, Partition, Service
+from surplus.colocation.validate import Rule, check_run, validate_run
 
 SERVICES = (service("a", slo_ms=20, max_batch=4), service("b", slo_ms=12, max_batch=4))
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 import pytest
 from colocation_settings import MS, load_of, service
 
-from colocation.controller import Controller, PolicyError
-from colocation.decision import NOTHING, Decision, Resize, Start
-from colocation.deployment import Assignment, Deployment, check_deployment
-from colocation.event import Event
-from colocation.interference.pressure import Pressure
-from colocation.interference_model import Interference
-from colocation.metrics import summarise
-from colocation.record import Record
-from colocation.service import Device, Partition
-from colocation.simulator import Run
-from colocation.state import State
-from colocation.validate import Rule, validate_run
-from colocation.virtual_executor import VirtualExecutor
-from colocation.work import Group, piece_of
+from surplus.colocation.controller import Controller, PolicyError
+from surplus.colocation.decision import NOTHING, Decision, Resize, Start
+from surplus.colocation.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.event import Event
+from surplus.colocation.interference.pressure import Pressure
+from surplus.colocation.interference_model import Interference
+from surplus.colocation.metrics import summarise
+from surplus.colocation.record import Record
+from surplus.colocation.service import Device, Partition
+from surplus.colocation.simulator import Run
+from surplus.colocation.state import State
+from surplus.colocation.validate import Rule, validate_run
+from surplus.colocation.virtual_executor import VirtualExecutor
+from surplus.colocation.work import Group, piece_of
 
 Decide = Callable[[State, Event], Decision]
 SERVICES = [service("a", slo_ms=100), service("b", slo_ms=100)]

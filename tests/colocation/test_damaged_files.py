@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from colocation.arrivals.trace import Timestamps
-from colocation.measured_profile import load_measured_profile
-from colocation.overlap.features import Layout, Part
-from colocation.overlap.group_times import GroupTimes, load_group_times
-from colocation.overlap.latency_model import LatencyModel, load_latency_model
-from colocation.overlap.perceptron import Perceptron
-from colocation.overlap.training.samples import read_samples
-from colocation.profiles.abacus import Abacus
-from colocation.profiles.layers import Layers
-from colocation.toml_table import read_table
+from surplus.colocation.arrivals.trace import Timestamps
+from surplus.colocation.measured_profile import load_measured_profile
+from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
+from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
+from surplus.colocation.overlap.perceptron import Perceptron
+from surplus.colocation.overlap.training.samples import read_samples
+from surplus.colocation.profiles.abacus import Abacus
+from surplus.colocation.profiles.layers import Layers
+from surplus.colocation.toml_table import read_table
 
 LAYOUT = Layout(("a", "b"), (4, 6), 2)
 MODEL = LatencyModel("linear", LAYOUT, Perceptron((np.ones((10, 1)),), (np.ones(1),)))

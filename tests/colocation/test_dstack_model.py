@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colocation.dstack.efficacy import Limits, OperatingPoint, exhaustive, optimise, point_of
-from colocation.dstack.kernel_model import KernelModel
-from colocation.dstack.knee import SearchParams, derivative, knee_by_derivative, search_knee
-from colocation.profiles.affine import Affine
-from colocation.profiles.analytic import Analytic
+from surplus.colocation.dstack.efficacy import (
+    Limits,
+    OperatingPoint,
+    exhaustive,
+    optimise,
+    point_of,
+)
+from surplus.colocation.dstack.kernel_model import KernelModel
+from surplus.colocation.dstack.knee import SearchParams, derivative, knee_by_derivative, search_knee
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.profiles.analytic import Analytic
 
 MS = 1_000_000
 

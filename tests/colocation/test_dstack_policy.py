@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation import PolicySpec, policy_spec, simulate
-from colocation.change import Change, ChangeKind
-from colocation.measured_profile import MeasuredModel
-from colocation.metrics import summarise
-from colocation.planner import Demand
-from colocation.planners.dstack import DStackPlanner
-from colocation.profiles.affine import Affine
-from colocation.profiles.measured import MeasuredTimes
-from colocation.profiles.table import Table
-from colocation.reorganiser import ReorganisationParams
-from colocation.service import Device, Service
-from colocation.simulator import Run, Setting
-from colocation.validate import check_run
+from surplus.colocation import PolicySpec, policy_spec, simulate
+from surplus.colocation.change import Change, ChangeKind
+from surplus.colocation.measured_profile import MeasuredModel
+from surplus.colocation.metrics import summarise
+from surplus.colocation.planner import Demand
+from surplus.colocation.planners.dstack import DStackPlanner
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.profiles.measured import MeasuredTimes
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.reorganiser import ReorganisationParams
+from surplus.colocation.service import Device, Service
+from surplus.colocation.simulator import Run, Setting
+from surplus.colocation.validate import check_run
 
 
 def checked(setting: Setting, policy: str | PolicySpec) -> Run:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from colocation_settings import load_of, service, setting_of
 
-from colocation import check_run, policy_spec, simulate
-from colocation.query import Outcome
+from surplus.colocation import check_run, policy_spec, simulate
+from surplus.colocation.query import Outcome
 
 
 def outcomes(policy: str, arrivals: list[float], slo_ms: float) -> list[tuple[str, int]]:

@@ -10,24 +10,24 @@ from colocation_settings import MS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from colocation import read_scenario
-from colocation.deployment import Deployment, check_deployment
-from colocation.gpulets.belief import LinearParams, factor_table
-from colocation.gpulets.duty_cycle import merged_cycle, residual_cycle, saturated_cycle
-from colocation.gpulets.floor import Floor
-from colocation.gpulets.latency_table import LatencyTable
-from colocation.gpulets.packing import Packing, PackingParams
-from colocation.gpulets.scheduler import RateParams
-from colocation.interference.contention import Contention
-from colocation.interference_model import UNIT_PPM
-from colocation.planner import PLANNERS, Demand
-from colocation.planners.gpulet import Gpulet
-from colocation.profiles.affine import Affine
-from colocation.profiles.bandwidth import Bandwidth
-from colocation.query import Query
-from colocation.service import Device, Partition, Service
-from colocation.validate_plan import validate_plan
-from colocation.work import Group, piece_of
+from surplus.colocation import read_scenario
+from surplus.colocation.deployment import Deployment, check_deployment
+from surplus.colocation.gpulets.belief import LinearParams, factor_table
+from surplus.colocation.gpulets.duty_cycle import merged_cycle, residual_cycle, saturated_cycle
+from surplus.colocation.gpulets.floor import Floor
+from surplus.colocation.gpulets.latency_table import LatencyTable
+from surplus.colocation.gpulets.packing import Packing, PackingParams
+from surplus.colocation.gpulets.scheduler import RateParams
+from surplus.colocation.interference.contention import Contention
+from surplus.colocation.interference_model import UNIT_PPM
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.planners.gpulet import Gpulet
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.profiles.bandwidth import Bandwidth
+from surplus.colocation.query import Query
+from surplus.colocation.service import Device, Partition, Service
+from surplus.colocation.validate_plan import validate_plan
+from surplus.colocation.work import Group, piece_of
 
 FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"
 MODELS = read_scenario(FILES / "models.toml").demand()

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation import PolicySpec, policy_spec, simulate
-from colocation.dispatchers.max_throughput import best_of
-from colocation.measured_profile import MeasuredModel
-from colocation.noise import NOISES
-from colocation.planner import Demand
-from colocation.planners.knee_shares import KneeShares
-from colocation.profile import Profile
-from colocation.profiles.affine import Affine
-from colocation.profiles.measured import MeasuredTimes
-from colocation.profiles.table import Table
-from colocation.query import Query
-from colocation.service import Device
-from colocation.side_by_side import Ready
-from colocation.simulator import Setting
-from colocation.truth import ProfileTruth
+from surplus.colocation import PolicySpec, policy_spec, simulate
+from surplus.colocation.dispatchers.max_throughput import best_of
+from surplus.colocation.measured_profile import MeasuredModel
+from surplus.colocation.noise import NOISES
+from surplus.colocation.planner import Demand
+from surplus.colocation.planners.knee_shares import KneeShares
+from surplus.colocation.profile import Profile
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.profiles.measured import MeasuredTimes
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.query import Query
+from surplus.colocation.service import Device
+from surplus.colocation.side_by_side import Ready
+from surplus.colocation.simulator import Setting
+from surplus.colocation.truth import ProfileTruth
 
 
 def demand_of(

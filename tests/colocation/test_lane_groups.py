@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from colocation_settings import MS, service
 
-from colocation import lane_groups, read_scenario
-from colocation.interference.pairwise import Pairwise
-from colocation.lanes_truth import LanesTruth
-from colocation.predictors.lanes import Lanes
-from colocation.profiles.table import Table
-from colocation.query import Query
-from colocation.service import Service
-from colocation.truth import HostedTruth, ProfileTruth
-from colocation.work import Group, Piece, piece_of
+from surplus.colocation import lane_groups, read_scenario
+from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.lanes_truth import LanesTruth
+from surplus.colocation.predictors.lanes import Lanes
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.query import Query
+from surplus.colocation.service import Service
+from surplus.colocation.truth import HostedTruth, ProfileTruth
+from surplus.colocation.work import Group, Piece, piece_of
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/live/two_cpu.toml"
 

@@ -8,16 +8,16 @@ from heapq import heappop, heappush
 import pytest
 from colocation_settings import MS, load_of, service, setting_of
 
-from colocation.clock import VirtualClock
-from colocation.event import EventKind
-from colocation.live_executor import Ended, LiveExecutor
-from colocation.live_run import serve_live
-from colocation.policies import policy_spec
-from colocation.query import Outcome, Query
-from colocation.service import Partition
-from colocation.simulator import Setting, simulate
-from colocation.validate import check_run
-from colocation.work import Group, piece_of
+from surplus.colocation.clock import VirtualClock
+from surplus.colocation.event import EventKind
+from surplus.colocation.live_executor import Ended, LiveExecutor
+from surplus.colocation.live_run import serve_live
+from surplus.colocation.policies import policy_spec
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.service import Partition
+from surplus.colocation.simulator import Setting, simulate
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import Group, piece_of
 
 SERVICES = (service("a", slo_ms=12, max_batch=4), service("b", slo_ms=30, max_batch=2))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import pytest
 from colocation_settings import MS
 
-from colocation.deployment import Deployment
-from colocation.planner import PLANNERS, Demand
-from colocation.profiles.table import Table
-from colocation.service import Device, Service
+from surplus.colocation.deployment import Deployment
+from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.service import Device, Service
 
 PROFILES_MS = {"a": {8: 75, 16: 100}, "b": {4: 50, 16: 125}, "c": {4: 60, 16: 125}}
 """The entries of Table 2 that the text reasons with; straight lines between."""

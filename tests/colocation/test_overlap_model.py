@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from colocation_settings import MS, service
 
-from colocation.overlap.features import Layout, Part
-from colocation.overlap.latency_model import LatencyModel, load_latency_model
-from colocation.overlap.perceptron import Perceptron, pack
-from colocation.predictor import PREDICTORS
-from colocation.profiles.affine import Affine
-from colocation.query import Query
-from colocation.work import piece_of
+from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
+from surplus.colocation.overlap.perceptron import Perceptron, pack
+from surplus.colocation.predictor import PREDICTORS
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.query import Query
+from surplus.colocation.work import piece_of
 
 LAYOUT = Layout(("a", "b", "c"), (4, 6, 2), slots=2)
 

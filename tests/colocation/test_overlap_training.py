@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from colocation_settings import service
 
-from colocation.noise import NOISES
-from colocation.overlap.features import Layout, Part
-from colocation.overlap.group_times import GroupTimes, load_group_times
-from colocation.overlap.measured_truth import MeasuredTruth
-from colocation.overlap.training.fit_mlp import MlpParams, fit_mlp
-from colocation.overlap.training.fit_times import fit_times, held_out_error
-from colocation.overlap.training.instances import instance_groups, samples_of
-from colocation.overlap.training.samples import Samples, read_samples
-from colocation.overlap.training.trainer import TRAINERS, mean_error
-from colocation.query import Query
-from colocation.work import Group, piece_of
+from surplus.colocation.noise import NOISES
+from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
+from surplus.colocation.overlap.measured_truth import MeasuredTruth
+from surplus.colocation.overlap.training.fit_mlp import MlpParams, fit_mlp
+from surplus.colocation.overlap.training.fit_times import fit_times, held_out_error
+from surplus.colocation.overlap.training.instances import instance_groups, samples_of
+from surplus.colocation.overlap.training.samples import Samples, read_samples
+from surplus.colocation.overlap.training.trainer import TRAINERS, mean_error
+from surplus.colocation.query import Query
+from surplus.colocation.work import Group, piece_of
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var"
 OPERATORS = {"a": 4, "b": 6}
@@ -192,7 +192,7 @@ class FixedTimes(GroupTimes):
     """Each alone 10 ms, each pair 15 ms."""
 
     def _few(self, parts):  # type: ignore[no-untyped-def]
-        from colocation.overlap.group_times import Time
+        from surplus.colocation.overlap.group_times import Time
 
         return Time({1: 10.0, 2: 15.0}[len(parts)], 0.1)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from colocation_settings import load_of, service, setting_of
 
-from colocation import PolicySpec, check_run, simulate
-from colocation.query import Outcome
-from colocation.simulator import Run
+from surplus.colocation import PolicySpec, check_run, simulate
+from surplus.colocation.query import Outcome
+from surplus.colocation.simulator import Run
 
 ARRIVALS = [[0, 1, 2], [3]]
 

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 from colocation_settings import load_of, service, setting_of
 
-from colocation.clairvoyant.sampled_floor import sampled_saving
-from colocation.overlap.features import Layout, Parts
-from colocation.overlap.group_times import GroupTimes, Time
-from colocation.planner import Demand
+from surplus.colocation.clairvoyant.sampled_floor import sampled_saving
+from surplus.colocation.overlap.features import Layout, Parts
+from surplus.colocation.overlap.group_times import GroupTimes, Time
+from surplus.colocation.planner import Demand
 
 NS = 1_000_000
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colocation.load import Load, Stream, merge
-from colocation.query import Outcome, Query
-from colocation.record import Record
-from colocation.service import Service
-from colocation.starvation import longest_waits_ns, starved
-from colocation.work import Group, piece_of
+from surplus.colocation.load import Load, Stream, merge
+from surplus.colocation.query import Outcome, Query
+from surplus.colocation.record import Record
+from surplus.colocation.service import Service
+from surplus.colocation.starvation import longest_waits_ns, starved
+from surplus.colocation.work import Group, piece_of
 
 MOST_NS = 1000
 

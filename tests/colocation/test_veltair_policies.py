@@ -8,20 +8,20 @@ from dataclasses import replace as with_
 import pytest
 from colocation_settings import MS, load_of
 
-from colocation import policy_spec, simulate
-from colocation.clairvoyant.cheapest_cores import CheapestCores
-from colocation.dispatchers import prema
-from colocation.draws import stream_of
-from colocation.layer_truth import LayerTruth
-from colocation.noise import NOISES
-from colocation.planner import Demand
-from colocation.policies import with_options
-from colocation.profiles.affine import Affine
-from colocation.record import Record
-from colocation.service import Device, Service
-from colocation.simulator import Setting
-from colocation.validate import check_run
-from colocation.work import Group, piece_of
+from surplus.colocation import policy_spec, simulate
+from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
+from surplus.colocation.dispatchers import prema
+from surplus.colocation.draws import stream_of
+from surplus.colocation.layer_truth import LayerTruth
+from surplus.colocation.noise import NOISES
+from surplus.colocation.planner import Demand
+from surplus.colocation.policies import with_options
+from surplus.colocation.profiles.affine import Affine
+from surplus.colocation.record import Record
+from surplus.colocation.service import Device, Service
+from surplus.colocation.simulator import Setting
+from surplus.colocation.validate import check_run
+from surplus.colocation.work import Group, piece_of
 
 # Milliseconds of the layers on 2, 4 and 8 cores; the third layer needs more than the others.
 CORES = (2, 4, 8)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bench.veltair_gains import POLICIES, at_load, core_time, gain_rows
-from colocation import compare, read_scenario
-from colocation.clairvoyant import scenario_bound
-from colocation.clock import NS_PER_S
-from colocation.profiles.layers import Layers
-from colocation.veltair.derived import NETWORKS, derive
-from colocation.veltair.layer_profile import LayerProfile
-from colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation import compare, read_scenario
+from surplus.colocation.clairvoyant import scenario_bound
+from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.profiles.layers import Layers
+from surplus.colocation.veltair.derived import NETWORKS, derive
+from surplus.colocation.veltair.layer_profile import LayerProfile
+from surplus.colocation.veltair.resnet50 import resnet50_operations
 
 FOLDER = Path(__file__).parents[2] / "bench" / "configs" / "colocation" / "veltair"
 CORES = tuple(range(8, 65, 8))

@@ -17,12 +17,12 @@ sys.path.append(str(Path(__file__).parent.parent))
 from conformance_cases import Case, load
 from constant_costs import constant_problem, scattered_plan, whole_plan
 
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
 
 
 def failure(case: Case, devices: str, how: str, cache: Path) -> str:

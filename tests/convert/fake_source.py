@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from engine.convert.source import ExportRequest, ForwardError
-from engine.errors import ConversionError
+from surplus.engine.convert.source import ExportRequest, ForwardError
+from surplus.engine.errors import ConversionError
 
 Array = np.ndarray[Any, Any]
 WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3) / 10

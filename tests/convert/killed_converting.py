@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from engine.convert.staging import staging
+from surplus.engine.convert.staging import staging
 
 with staging(Path(sys.argv[1])) as folder:
     (folder / "half.onnx").write_bytes(b"half")

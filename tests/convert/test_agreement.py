@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.convert.agreement import Tolerance, require_agreement
-from engine.errors import ConfigError, ConversionError
+from surplus.engine.convert.agreement import Tolerance, require_agreement
+from surplus.engine.errors import ConfigError, ConversionError
 
 
 def _agree(expected: Any, actual: Any, **tolerances: float) -> float:
@@ -71,7 +71,7 @@ def test_booleans_are_exact_in_any_case() -> None:
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 def test_tolerances_follow_the_type(name: str) -> None:
-    from engine.convert.input_spec import DTYPES
+    from surplus.engine.convert.input_spec import DTYPES
 
     one = np.ones(2, DTYPES[name])
     step = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-3, "float64": 1e-6}[name]

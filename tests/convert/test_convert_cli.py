@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 INPUT = ("--input", "x:2x4:float32")
 
@@ -80,7 +80,8 @@ def test_outputs_are_checked_before_any_work(
 
 def test_nothing_but_the_conversion_imports_torch() -> None:
     code = (
-        "import sys, engine.cli.main, engine.convert.from_torch, engine.convert.torch_source;"
+        "import sys, surplus.engine.cli.main, surplus.engine.convert.from_torch,"
+        " surplus.engine.convert.torch_source;"
         " sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

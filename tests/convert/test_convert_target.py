@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.convert.target import import_path, make_module, split_target
-from engine.errors import ConfigError, ConversionError
+from surplus.engine.convert.target import import_path, make_module, split_target
+from surplus.engine.errors import ConfigError, ConversionError
 
 NETS = """
 class Holder:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import engine
-from engine.cli.main import main
+import surplus
+from surplus.engine.cli.main import main
 
 pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
@@ -51,7 +51,7 @@ def test_cnn_runs_in_the_engine(convert: Convert, tmp_path: Path) -> None:
     assert set(err.split("\n")) == {"the module prints", ""}
     assert convert.files() == ["net.npz", "net.onnx"]
     image = np.ones((3, 3, 8, 8), np.float32)
-    answers = engine.load(tmp_path / "net.onnx").run({"image": image})
+    answers = surplus.load(tmp_path / "net.onnx").run({"image": image})
     assert answers["logits"].shape == (3, 5)
     np.testing.assert_allclose(answers["mean"], np.ones((3, 3)), rtol=1e-6)
 

@@ -10,14 +10,14 @@ import onnx
 import pytest
 from fake_source import WEIGHT, FakeSource, answer
 
-from engine.convert.agreement import Tolerance
-from engine.convert.converter import ConvertParams, convert
-from engine.convert.input_spec import parse_inputs
-from engine.convert.samples import draw, given
-from engine.convert.source import DecidesError
-from engine.errors import ConfigError, ConversionError
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine.convert.agreement import Tolerance
+from surplus.engine.convert.converter import ConvertParams, convert
+from surplus.engine.convert.input_spec import parse_inputs
+from surplus.engine.convert.samples import draw, given
+from surplus.engine.convert.source import DecidesError
+from surplus.engine.errors import ConfigError, ConversionError
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 SPECS = parse_inputs(["weight:batchx4:float32"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.convert.export_failure import failure_of
-from engine.convert.source import DecidesError, FinalError
+from surplus.engine.convert.export_failure import failure_of
+from surplus.engine.convert.source import DecidesError, FinalError
 
 _ADVICE = "\x1b[96mstep 1/3\x1b[0m\n## Exception summary\n"
 _GUARD = """Could not guard on data-dependent expression Eq(u0, 1).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.convert.input_spec import Axis, InputSpec, example_sizes, parse_inputs
-from engine.errors import ConfigError
+from surplus.engine.convert.input_spec import Axis, InputSpec, example_sizes, parse_inputs
+from surplus.engine.errors import ConfigError
 
 
 def test_fixed_shape() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.convert.output_tree import distinct, flatten
-from engine.errors import ConversionError
+from surplus.engine.convert.output_tree import distinct, flatten
+from surplus.engine.errors import ConversionError
 
 Pair = namedtuple("Pair", ["boxes", "scores"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.convert.input_spec import DTYPES, parse_inputs
-from engine.convert.samples import draw, given, other_sizes
-from engine.errors import ConfigError
+from surplus.engine.convert.input_spec import DTYPES, parse_inputs
+from surplus.engine.convert.samples import draw, given, other_sizes
+from surplus.engine.errors import ConfigError
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

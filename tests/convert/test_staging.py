@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.convert import staging as module
-from engine.convert.staging import staging
+from surplus.engine.convert import staging as module
+from surplus.engine.convert.staging import staging
 
 SCRIPT = Path(__file__).with_name("killed_converting.py")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.convert.agreement import Tolerance, agree_but_for_ties
+from surplus.engine.convert.agreement import Tolerance, agree_but_for_ties
 
 SCORES = np.array([0.9, 0.5, 0.5 - 6e-8, 0.3, 0.1], np.float32)
 BOXES = np.arange(20, dtype=np.float32).reshape(5, 4)

@@ -6,9 +6,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from engine.convert.value_names import rename
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine.convert.value_names import rename
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 
 def _branch(name: str, op_type: str) -> onnx.GraphProto:

@@ -1,6 +1,6 @@
 import pytest
 
-from engine._core import DeviceOptions, Machine
+from surplus.engine._core import DeviceOptions, Machine
 
 
 @pytest.fixture

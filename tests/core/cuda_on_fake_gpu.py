@@ -6,9 +6,9 @@ from fake_cuda_library import FakeCuda
 from onnx import helper
 from session_plans import ADD, FLOAT, model
 
-from engine._core import DeviceOptions, Machine, PlanBuilder
-from engine.native import load_runtime
-from engine.values import from_value, to_value
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder
+from surplus.engine.native import load_runtime
+from surplus.engine.values import from_value, to_value
 
 CPU, GPU = 0, 1
 

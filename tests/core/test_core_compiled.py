@@ -8,9 +8,9 @@ from compiled_library import compiled_blocks, compiled_runs
 from onnx import TensorProto, helper
 from session_plans import model
 
-from engine._core import DeviceOptions, Machine, PlanBuilder
-from engine.native import load_runtime
-from engine.values import from_value, to_value
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder
+from surplus.engine.native import load_runtime
+from surplus.engine.values import from_value, to_value
 
 load_runtime()
 RANDOM = np.random.default_rng(3)

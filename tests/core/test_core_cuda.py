@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from session_plans import ADD
 
-from engine._core import DeviceOptions, Machine, PlanBuilder
-from engine.errors import RuntimeLibraryError
-from engine.native import find_cuda_library, load_runtime
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder
+from surplus.engine.errors import RuntimeLibraryError
+from surplus.engine.native import find_cuda_library, load_runtime
 
 SOURCE = Path(__file__).parents[2] / "engine" / "core" / "tests" / "fake_cuda.cpp"
 

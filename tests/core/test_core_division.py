@@ -14,8 +14,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 SHAPES = [(), (1,), (7,), (1000,), (3, 7)]
 
@@ -89,7 +89,7 @@ def test_by_zero_is_an_error(operator: str, kind: str, shape: tuple[int, ...]) -
 
 FAULT = """
 import ctypes, ctypes.util, mmap, sys
-from engine.native import load_runtime
+from surplus.engine.native import load_runtime
 
 {before}
 load_runtime()

@@ -7,9 +7,9 @@ import pytest
 from onnx import TensorProto, helper
 from session_plans import model
 
-from engine._core import DeviceOptions, Machine, PlanBuilder, Session
-from engine.native import load_runtime
-from engine.values import from_value, to_value
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder, Session
+from surplus.engine.native import load_runtime
+from surplus.engine.values import from_value, to_value
 
 FOUR = helper.make_tensor_type_proto(TensorProto.FLOAT, [4])
 TWO = helper.make_tensor_type_proto(TensorProto.FLOAT, [2])

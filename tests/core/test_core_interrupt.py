@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-core = pytest.importorskip("engine._core")
+core = pytest.importorskip("surplus.engine._core")
 
 HOUR_NS = 3_600_000_000_000
 SOON_S = 0.05

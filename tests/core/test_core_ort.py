@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from engine._core import Session, Value, WholeModel
-from engine.native import load_runtime
-from engine.values import dtype_of, from_value, to_value
+from surplus.engine._core import Session, Value, WholeModel
+from surplus.engine.native import load_runtime
+from surplus.engine.values import dtype_of, from_value, to_value
 
 load_runtime()
 

@@ -7,9 +7,9 @@ import pytest
 from onnx import TensorProto, helper
 from session_plans import model
 
-from engine._core import PlanBuilder
-from engine.native import load_runtime
-from engine.values import from_value, to_value
+from surplus.engine._core import PlanBuilder
+from surplus.engine.native import load_runtime
+from surplus.engine.values import from_value, to_value
 
 load_runtime()
 

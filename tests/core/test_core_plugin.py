@@ -9,9 +9,9 @@ from fake_plugin import fake_plugin
 from onnx import TensorProto, helper
 from session_plans import model
 
-from engine._core import DeviceOptions, Machine, PlanBuilder, open_plugin
-from engine.native import load_runtime
-from engine.values import from_value, to_value
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder, open_plugin
+from surplus.engine.native import load_runtime
+from surplus.engine.values import from_value, to_value
 
 CPU, PLUGIN = 0, 1
 

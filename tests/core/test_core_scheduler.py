@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-core = pytest.importorskip("engine._core")
+core = pytest.importorskip("surplus.engine._core")
 
 HOUR_NS = 3_600_000_000_000
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from engine.cuda_libraries import WORKSPACE, WORKSPACE_VARIABLE, preload
+from surplus.engine.cuda_libraries import WORKSPACE, WORKSPACE_VARIABLE, preload
 
 
 def compile_library(path, text):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import _core
-from engine import native as library
-from engine.errors import RuntimeLibraryError
+from surplus.engine import _core
+from surplus.engine import native as library
+from surplus.engine.errors import RuntimeLibraryError
 
 
 def _version_in_child(queue):
@@ -16,7 +16,7 @@ def _version_in_child(queue):
 
 def test_finds_the_wheels_library_without_importing_onnxruntime():
     code = (
-        "import sys; from engine.native import find_library, load_runtime;"
+        "import sys; from surplus.engine.native import find_library, load_runtime;"
         "load_runtime(); assert 'onnxruntime' not in sys.modules; print(find_library())"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -67,14 +67,14 @@ def test_a_broken_library_is_a_clean_error(tmp_path, content, message):
     path = tmp_path / "libonnxruntime.so"
     if content is not None:
         path.write_bytes(content)
-    code = f"from engine import _core; _core.open_runtime({str(path)!r})"
+    code = f"from surplus.engine import _core; _core.open_runtime({str(path)!r})"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert out.returncode == 1
     assert f"RuntimeError: {message}" in out.stderr or message in out.stderr
 
 
 def test_a_library_that_is_not_onnx_runtime_is_named():
-    code = "from engine import _core; _core.open_runtime('libm.so.6')"
+    code = "from surplus.engine import _core; _core.open_runtime('libm.so.6')"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "libm.so.6 is not ONNX Runtime" in out.stderr
 

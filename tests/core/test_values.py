@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from engine._core import Value
-from engine.native import load_runtime
-from engine.values import dtype_of, elem_type_of, from_value, to_value
+from surplus.engine._core import Value
+from surplus.engine.native import load_runtime
+from surplus.engine.values import dtype_of, elem_type_of, from_value, to_value
 
 load_runtime()
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from engine.dfg.batch_axis import batch_axes, propagate
-from engine.dfg.batch_question import Rows
-from engine.dfg.batch_split import shard_sizes, split_batch
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine.dfg.batch_axis import batch_axes, propagate
+from surplus.engine.dfg.batch_question import Rows
+from surplus.engine.dfg.batch_split import shard_sizes, split_batch
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 BATCH = 6
 X = (BATCH, 4, 10)

@@ -7,12 +7,12 @@ from pathlib import Path
 import onnx
 import pytest
 
-from engine.dfg.empty_reductions import declared_type
-from engine.dfg.extract import extract
-from engine.dfg.graph import Graph
-from engine.dfg.join import PartialJoin
-from engine.dfg.onnx_reader import read
-from engine.dfg.partial_join import joined_type
+from surplus.engine.dfg.empty_reductions import declared_type
+from surplus.engine.dfg.extract import extract
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.dfg.partial_join import joined_type
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 14]>

@@ -9,11 +9,11 @@ import onnx
 import onnx.parser
 import pytest
 
-from engine.dfg.exact_outputs import deliver_apart
-from engine.dfg.extract import extract
-from engine.dfg.onnx_reader import read
-from engine.native import open_session
-from engine.values import from_value, to_value
+from surplus.engine.dfg.exact_outputs import deliver_apart
+from surplus.engine.dfg.extract import extract
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.native import open_session
+from surplus.engine.values import from_value, to_value
 
 X = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
 

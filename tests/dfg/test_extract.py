@@ -5,10 +5,10 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_parts import value, weight
 
-from engine.dfg.extract import boundary_inputs, boundary_outputs, extract
-from engine.dfg.onnx_reader import read
-from engine.native import open_session
-from engine.values import to_value
+from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs, extract
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.native import open_session
+from surplus.engine.values import to_value
 
 
 @pytest.fixture

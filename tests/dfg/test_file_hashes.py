@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.dfg import file_hashes
-from engine.dfg.file_hashes import FileHashes
+from surplus.engine.dfg import file_hashes
+from surplus.engine.dfg.file_hashes import FileHashes
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from fuzzing_time import generator, rounds
 from onnx_mutations import MUTATIONS
 
-from engine.dfg.onnx_reader import read
-from engine.errors import ModelError
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ModelError
 
 COUNT = 1000
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnx_parts import value, weight
 
-from engine.dfg import inspect as module
-from engine.dfg.antichain import largest_antichain, levels, widest_level
-from engine.dfg.inspect import inspect
-from engine.dfg.onnx_reader import read
+from surplus.engine.dfg import inspect as module
+from surplus.engine.dfg.antichain import largest_antichain, levels, widest_level
+from surplus.engine.dfg.inspect import inspect
+from surplus.engine.dfg.onnx_reader import read
 
 FIRST = ("Sin", "Exp", "Tan", "Erf")
 

@@ -7,9 +7,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from engine.dfg import file_hashes, onnx_reader
-from engine.dfg.onnx_reader import read
-from engine.errors import ModelError
+from surplus.engine.dfg import file_hashes, onnx_reader
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ModelError
 
 
 @pytest.fixture(params=[0, 1 << 22], ids=["large", "small"])

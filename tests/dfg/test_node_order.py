@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from engine.dfg.node_order import depth_first
+from surplus.engine.dfg.node_order import depth_first
 
 
 def graph_of(reads: dict[str, list[str]], outputs: list[str]) -> onnx.GraphProto:

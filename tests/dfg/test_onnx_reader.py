@@ -7,12 +7,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_parts import value, weight
 
-from engine.dfg import optimise as optimise_module
-from engine.dfg.graph import Graph, ValueKind
-from engine.dfg.onnx_reader import read
-from engine.errors import ModelError
-from engine.native import open_session
-from engine.values import to_value
+from surplus.engine.dfg import optimise as optimise_module
+from surplus.engine.dfg.graph import Graph, ValueKind
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ModelError
+from surplus.engine.native import open_session
+from surplus.engine.values import to_value
 
 
 def tensor(graph: Graph, name: str):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.notes import read_note, write_note
-from engine.dfg import onnx_reader
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.dfg.summarise import summary_of
-from engine.dfg.summary import SUMMARY_FILE
+from surplus.engine.cache.notes import read_note, write_note
+from surplus.engine.dfg import onnx_reader
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.dfg.summarise import summary_of
+from surplus.engine.dfg.summary import SUMMARY_FILE
 
 
 def unlooked(graph: Graph) -> bool:

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.dfg.topological import topological_order
+from surplus.engine.dfg.topological import topological_order
 
 
 @pytest.mark.parametrize(

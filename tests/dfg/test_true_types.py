@@ -11,13 +11,13 @@ import pytest
 from constant_costs import constant_problem, scattered_plan
 from onnx import TensorProto, helper
 
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.native import open_session
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.values import from_value, to_value
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.native import open_session
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.values import from_value, to_value
 
 SPECS = parse_devices("cpu:2")
 

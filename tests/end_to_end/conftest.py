@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 from small_models import SMALL, Prepared, plain_outputs
 
-import models
-from engine.pipeline.stages import Costs, costs_of, measure, read_model
-from engine.profiling.devices import parse_devices
+from surplus import models
+from surplus.engine.pipeline.stages import Costs, costs_of, measure, read_model
+from surplus.engine.profiling.devices import parse_devices
 
 
 @pytest.fixture(scope="session")

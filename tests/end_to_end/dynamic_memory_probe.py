@@ -20,10 +20,10 @@ sys.path.append(str(Path(__file__).parent.parent))
 from constant_costs import constant_problem, scattered_plan, whole_plan
 from dynamic_models import DYNAMIC, Query
 
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 WARM_UP = 400
 QUERIES = 2_000

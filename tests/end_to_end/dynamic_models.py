@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-import models
+from surplus import models
 
 Query = dict[str, np.ndarray[Any, Any]]
 VOCABULARY = 100

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.dfg.graph import Graph
-from engine.native import open_session
-from engine.pipeline.stages import Costs
-from engine.values import from_value, to_value
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.native import open_session
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.values import from_value, to_value
 
 SMALL: dict[str, dict[str, Any]] = {
     "alexnet": {"image_size": 63, "hidden": 64, "classes": 10},

@@ -15,14 +15,14 @@ from dynamic_models import DYNAMIC, Query
 from small_models import RELATIVE
 from tritonclient.utils import InferenceServerException
 
-from engine.pipeline.executor import ModelExecutor
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.serving.datatypes import datatype_of
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.pipeline.executor import ModelExecutor
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 REQUESTS = 40
 AT_ONCE = 8

@@ -15,19 +15,19 @@ from constant_costs import constant_problem, scattered_plan, sliced_plan, whole_
 from dynamic_models import DYNAMIC, LONGEST, Query
 from small_models import NEGLIGIBLE, RELATIVE
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError, InputError
-from engine.native import open_session
-from engine.pipeline import making as load_module
-from engine.pipeline.load import load
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.runtime.reference import run_reference
-from engine.segmentation.plan import Plan
-from engine.values import from_value, to_value
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.native import open_session
+from surplus.engine.pipeline import making as load_module
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.reference import run_reference
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.values import from_value, to_value
 
 CHARGED_NS = 2_000
 

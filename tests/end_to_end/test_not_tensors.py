@@ -11,8 +11,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-import engine
-from engine.errors import InputError
+import surplus
+from surplus.engine.errors import InputError
 
 KEYS: dict[str, tuple[int, dict[str, Any]]] = {
     "numbers": (TensorProto.INT64, {"classlabels_int64s": [7, -1, 2**40]}),
@@ -45,7 +45,7 @@ def test_maps_are_dicts(tmp_path: Path, keys: str, rows: int) -> None:
     path = _maps(tmp_path / "maps.onnx", keys)
     x = np.random.default_rng(0).standard_normal((rows, 3)).astype(np.float32)
     (right,) = onnxruntime.InferenceSession(path).run(None, {"x": x})
-    model = engine.load(path, "cpu:1", cache=tmp_path / "cache")
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache")
     for found in (
         model.run({"x": x})["y"],
         model.run({"x": x}, outputs=["y"])["y"],
@@ -61,7 +61,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Any:
     x, y = (helper.make_tensor_value_info(n, TensorProto.STRING, ["n", 2]) for n in "xy")
     nodes = [helper.make_node("Identity", ["x"], ["y"])]
     path = _saved(folder / "echo.onnx", helper.make_graph(nodes, "echo", [x], [y]))
-    return engine.load(path, "cpu:1", cache=folder / "cache")
+    return surplus.load(path, "cpu:1", cache=folder / "cache")
 
 
 ODD = np.array([["", "a\0b"], ["größer", "\udcff"], ["\U0001f600", "x" * 5000]], object)

@@ -9,14 +9,14 @@ from constant_costs import plan_of_groups, random_placement
 from device_lists import with_wanted
 from small_models import REPEATING, SMALL, Prepared
 
-import models
-from engine.pipeline.stages import candidates, place, plan_of
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate, per_task
-from placement.policy import policy_names
+from surplus import models
+from surplus.engine.pipeline.stages import candidates, place, plan_of
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate, per_task
+from surplus.placement.policy import policy_names
 
 DEVICES = with_wanted("cpu:2", "cpu:1,emulated:gpu")
 NAMES = [

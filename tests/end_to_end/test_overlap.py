@@ -9,18 +9,18 @@ import numpy as np
 import onnx
 from constant_costs import constant_problem
 
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.coarse import coarse_problem, predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Problem
-from placement.timeline import Span, SpanKind, Timeline
-from placement.validator import check
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.coarse import coarse_problem, predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Problem
+from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.validator import check
 
 DEVICES = "cpu:1,emulated:gpu"
 SIZE = 400

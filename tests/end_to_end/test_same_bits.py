@@ -11,12 +11,12 @@ import pytest
 from constant_costs import plan_of_groups, random_placement
 from small_models import Prepared
 
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.runtime.reference import run_reference
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.reference import run_reference
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import per_task
 
 REPEATS = 100
 IN_FLIGHT = 10

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from engine.native import open_session
-from engine.pipeline.load import load
-from engine.values import from_value, to_value
+from surplus.engine.native import open_session
+from surplus.engine.pipeline.load import load
+from surplus.engine.values import from_value, to_value
 
 SEEN = (2, 17)
 """Batch and time of the example that the exporter was given."""

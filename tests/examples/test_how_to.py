@@ -9,8 +9,8 @@ from pathlib import Path
 
 PAGES = Path(__file__).parents[2] / "docs" / "how_to"
 USED = """
-from placement import check, make_policy, simulate
-from placement.random_graphs import detector
+from surplus.placement import check, make_policy, simulate
+from surplus.placement.random_graphs import detector
 
 problem = detector(seed=1)
 placement = make_policy("host_only").place(problem)

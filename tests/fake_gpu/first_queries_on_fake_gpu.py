@@ -14,15 +14,15 @@ import pytest
 from fake_cuda_library import FakeCuda
 from onnx import TensorProto, helper, numpy_helper
 
-import engine
-import models
-from engine.errors import DeviceLostError
-from engine.pipeline.first_queries import ask_once
-from engine.pipeline.load_params import LoadParams
-from engine.runtime.companion import Companion, Grounds
-from engine.runtime.machines import _MACHINES, close_machines
-from engine.runtime.model import Model
-from engine.runtime.second_plan import SecondPlan
+import surplus
+from surplus import models
+from surplus.engine.errors import DeviceLostError
+from surplus.engine.pipeline.first_queries import ask_once
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.runtime.companion import Companion, Grounds
+from surplus.engine.runtime.machines import _MACHINES, close_machines
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.second_plan import SecondPlan
 
 PARAMETERS = {"tasks": 2, "width": 8}
 DEVICES = "cpu:1,cuda:0:2"
@@ -80,7 +80,7 @@ def stored(path: Path, inputs: dict | None = None) -> Path:
 def load(path: Path, inputs: dict | None = None, devices: str = DEVICES, **options) -> Model:
     folder = path.parent / "cache"
     options = {"cache": folder, "selection_ns": 0, **options}
-    return engine.load(path, devices, "single", inputs=inputs, **options)
+    return surplus.load(path, devices, "single", inputs=inputs, **options)
 
 
 @pytest.fixture
@@ -110,10 +110,10 @@ def test_a_stored_plan_has_run_once_when_it_is_loaded(
 
 
 _LOADED = """
-import sys, engine
-engine.load(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_ns=0)
-assert "engine.pipeline.first_queries" in sys.modules
-print(sorted({"onnx", "ml_dtypes", "engine.pipeline.making"} & sys.modules.keys()))
+import sys, surplus
+surplus.load(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_ns=0)
+assert "surplus.engine.pipeline.first_queries" in sys.modules
+print(sorted({"onnx", "ml_dtypes", "surplus.engine.pipeline.making"} & sys.modules.keys()))
 """
 
 

@@ -10,7 +10,7 @@ import threading
 
 from fake_cuda_library import FakeCuda
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 
 def inject(fake: FakeCuda) -> None:

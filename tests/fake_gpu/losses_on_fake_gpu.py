@@ -18,21 +18,21 @@ import pytest
 from fake_cuda_library import FakeCuda
 from onnx import TensorProto, helper
 
-import engine
-import models
-from engine.errors import DeviceLostError, ExecutionError
-from engine.pipeline import first_queries
-from engine.pipeline.lazy import LazyModel
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.pipeline.making import load_placed, tune_with
-from engine.pipeline.placement_file import save_placement
-from engine.pipeline.stages import costs_of, measure, place, read_model
-from engine.profiling import measured_gpu
-from engine.profiling.devices import parse_devices
-from engine.profiling.link_probe import measured_links
-from engine.runtime.machines import _MACHINES, close_machines
-from engine.runtime.model import Model
+import surplus
+from surplus import models
+from surplus.engine.errors import DeviceLostError, ExecutionError
+from surplus.engine.pipeline import first_queries
+from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.pipeline.making import load_placed, tune_with
+from surplus.engine.pipeline.placement_file import save_placement
+from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
+from surplus.engine.profiling import measured_gpu
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.link_probe import measured_links
+from surplus.engine.runtime.machines import _MACHINES, close_machines
+from surplus.engine.runtime.model import Model
 
 PARAMETERS = {"tasks": 2, "width": 8}
 INPUTS = models.example_inputs("multi_task", **PARAMETERS)
@@ -92,7 +92,7 @@ def any_size(file: Path, cache: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def right(file: Path) -> dict[str, np.ndarray]:
-    return engine.load(file, "cpu:1", cache=file.parent / "cache of the cpu").run(INPUTS)
+    return surplus.load(file, "cpu:1", cache=file.parent / "cache of the cpu").run(INPUTS)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def fake() -> Iterator[FakeCuda]:
 
 
 def load(file: Path, cache: Path, choice: str, devices: str = DEVICES) -> Model:
-    return engine.load(file, devices, "single", cache=cache, on_device_loss=choice, selection_ns=0)
+    return surplus.load(file, devices, "single", cache=cache, on_device_loss=choice, selection_ns=0)
 
 
 def check(model: Model, right: dict[str, np.ndarray]) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import engine
-import models
-from engine import _core
-from engine.native import open_session
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import open_machine
-from engine.values import from_value, to_value
+import surplus
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.native import open_session
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import open_machine
+from surplus.engine.values import from_value, to_value
 
 CPU, GPU, LANES = 0, 1, 2
 
@@ -76,7 +76,7 @@ def test_a_cut_model_answers_as_the_whole(tmp_path: Path) -> None:
     session = open_session(str(path))
     expected = session.run({key: to_value(array) for key, array in arrays.items()})
     for policy in ("heft", "best"):
-        model = engine.load(
+        model = surplus.load(
             path, f"cpu:1,cuda:0:{LANES}", policy, inputs=arrays, cache=tmp_path / "cache"
         )
         answers = model.run(arrays)

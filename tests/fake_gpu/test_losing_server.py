@@ -17,7 +17,7 @@ import pytest
 import tritonclient.grpc as triton
 from fake_gpu import FakeGpu
 
-import models
+from surplus import models
 
 WAIT_S = 120
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from cuda_header_folders import MISSING, cuda_header_folders
 
-from engine.native import CUDA_VARIABLE, LIBRARY_VARIABLE
+from surplus.engine.native import CUDA_VARIABLE, LIBRARY_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

@@ -18,15 +18,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import models
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
-from engine import _core
-from engine.native import open_session
-from engine.profiling.devices import parse_devices
-from engine.profiling.operator_probe import renamings
-from engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe
-from engine.runtime.machines import open_machine
-from engine.values import from_value, to_value
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.native import open_session
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.operator_probe import renamings
+from surplus.engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe
+from surplus.engine.runtime.machines import open_machine
+from surplus.engine.values import from_value, to_value
 
 CPU, GPU = 0, 1
 DRAINS_AFTER = 256

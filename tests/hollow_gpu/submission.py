@@ -46,13 +46,13 @@ def measured(name: str) -> tuple[int, float, float, float]:
     """Kernels a query, and milliseconds: medians over rounds."""
     from provider_on_hollow_gpu import GPU, HollowCuda, Subject
 
-    import models
     from bench.gpu_check.fixed_sizes import with_fixed_sizes
     from bench.gpu_check.onnxruntime_cuda import runner
-    from engine.native import open_session
-    from engine.profiling.devices import parse_devices
-    from engine.runtime.machines import open_machine
-    from engine.values import to_value
+    from surplus import models
+    from surplus.engine.native import open_session
+    from surplus.engine.profiling.devices import parse_devices
+    from surplus.engine.runtime.machines import open_machine
+    from surplus.engine.values import to_value
 
     with tempfile.TemporaryDirectory() as folder:
         arrays = models.example_inputs(name)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from engine import _core
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine import _core
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
 
 _UNUSED_SUBMIT_NS = count(20_000)
 """Machines are shared by equal parameters: a submission time of its own makes one unique."""

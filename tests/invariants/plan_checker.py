@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from engine.dfg.graph import Graph
-from engine.segmentation.plan import Copy, Plan, Segment
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.segmentation.plan import Copy, Plan, Segment
 
 Place = tuple[str, str]
 """A value in a memory space: (tensor name, memory)."""

@@ -19,8 +19,8 @@ import onnx
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import read_model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import read_model
 
 COLUMNS = 4
 ROWS = 3

@@ -16,11 +16,11 @@ from own_machine import check_empty, own_machine
 from random_models import COLUMNS, FAILING_ROW, ROWS, Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import CancelledError, DeadlineError, ExecutionError
-from engine.profiling.devices import parse_devices
-from engine.runtime.model import Future, Model
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.model import Future, Model
 
 ANY = settings(max_examples=8, derandomize=True)
 DEVICES = "cpu:2,emulated:gpu:2"

@@ -15,13 +15,13 @@ import pytest
 from constant_costs import constant_problem, sliced_plan
 from onnx import helper
 
-from engine.dfg import file_hashes, known_graph
-from engine.dfg.graph import Graph
-from engine.pipeline import stored_plan
-from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plan import plan_path
-from engine.profiling.devices import parse_devices
-from engine.runtime.lowering import segment_file
+from surplus.engine.dfg import file_hashes, known_graph
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline import stored_plan
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.pipeline.stored_plan import plan_path
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.lowering import segment_file
 
 FLOAT = onnx.TensorProto.FLOAT
 WEIGHTS = 4096

@@ -23,21 +23,21 @@ from bench.random_plans import (
     random_plan,
     random_service,
 )
-from engine.pipeline.stages import Costs, candidates, plan_of
-from engine.profiling.devices import DeviceSpec, parse_devices
-from engine.segmentation.best_case import best_case, bound_in_place_ns
-from engine.segmentation.coarse import coarse_problem, predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.segmenter import per_task
-from engine.segmentation.service import ServiceTimes
-from placement.bounds import lower_bounds
-from placement.placement import Placement
-from placement.problem import Device, Problem, Task, Tensor
-from placement.random_graphs import DetectorParams, detector, inception, small_random
-from placement.simulator import simulate
-from placement.timeline import SpanKind
-from placement.validator import check
+from surplus.engine.pipeline.stages import Costs, candidates, plan_of
+from surplus.engine.profiling.devices import DeviceSpec, parse_devices
+from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
+from surplus.engine.segmentation.coarse import coarse_problem, predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.bounds import lower_bounds
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Problem, Task, Tensor
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import SpanKind
+from surplus.placement.validator import check
 
 ANY = settings(max_examples=40, derandomize=True)
 devices = st.sampled_from(DEVICES)

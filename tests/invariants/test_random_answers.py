@@ -14,11 +14,11 @@ from own_machine import check_empty, own_machine
 from random_models import FAILING_ROW, Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
-from engine.errors import ExecutionError
-from engine.native import open_session
-from engine.profiling.devices import parse_devices
-from engine.runtime.model import Model
-from engine.values import from_value, to_value
+from surplus.engine.errors import ExecutionError
+from surplus.engine.native import open_session
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.model import Model
+from surplus.engine.values import from_value, to_value
 
 ROWS = (3, 0, 1, 17, 0, 2)
 DEVICES = ("cpu:2", "cpu:4", "cpu:1,emulated:gpu", "cpu:2,emulated:a,emulated:b")

@@ -11,13 +11,13 @@ import onnx
 from compiled_library import compiled_blocks, compiled_runs
 from onnx import numpy_helper
 
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group, piece_of
-from engine.live.backend import EngineBackend
-from engine.live.live_model import LiveModel
-from engine.live.parts import Place
-from engine.live.setting_up import loaded, places
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group, piece_of
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.parts import Place
+from surplus.engine.live.setting_up import loaded, places
 
 RANDOM = np.random.default_rng(5)
 SIZES = (24, 40, 32, 10)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-from colocation.query import Query
-from colocation.service import Partition
-from colocation.work import Group, Piece, piece_of
-from engine.live.backend import EngineBackend
-from engine.live.live_model import LiveModel, load_live_model
-from engine.live.parts import Place
-from engine.live.setting_up import places
-from engine.runtime.machines import EmulationParams
+from surplus.colocation.query import Query
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group, Piece, piece_of
+from surplus.engine.live.backend import EngineBackend
+from surplus.engine.live.live_model import LiveModel, load_live_model
+from surplus.engine.live.parts import Place
+from surplus.engine.live.setting_up import places
+from surplus.engine.runtime.machines import EmulationParams
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.live import host_pressure
-from engine.live.host_pressure import CacheCounters, RunQueue, fit_proxy, pressure_source
+from surplus.engine.live import host_pressure
+from surplus.engine.live.host_pressure import CacheCounters, RunQueue, fit_proxy, pressure_source
 
 
 def write(tasks: Path, thread: str, ran: int, waited: int) -> None:

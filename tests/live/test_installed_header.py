@@ -10,12 +10,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEADER = "engine/include/surplus_segment.h"
+HEADER = "surplus/engine/include/surplus_segment.h"
 
 
 def test_the_command_of_the_docs_finds_it(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "COLOCATION.md").read_text()
-    found = re.search(r'`python -c "(import engine; .*include.*)"`', page)
+    found = re.search(r'`python -c "(import surplus.engine; .*include.*)"`', page)
     assert found
     command = [sys.executable, "-c", found[1]]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -24,5 +24,5 @@ def test_the_command_of_the_docs_finds_it(tmp_path: Path) -> None:
 
 def test_a_wheel_does_not_leave_it_out() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]
-    assert "engine" in settings["packages"]
+    assert settings["packages"] == ["surplus"]
     assert not any(fnmatch(HEADER, pattern) for pattern in settings["exclude"])

@@ -14,7 +14,7 @@ import pytest
 import tritonclient.grpc as triton
 from live_stage import CHAIN, chain_of, saved
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 WAIT_S = 120
 SCENARIO = """
@@ -107,7 +107,7 @@ def test_a_server_answers_by_it(folder: Path) -> None:
     words += ["--slo", "chain=10s", "--slo", "other=10s", "--devices", "emulated:gpu[t4]:2"]
     words += ["--groups", "3", "--max-batch", "1", "--port", "0", "--cache", str(folder / "cache")]
 
-    command = [sys.executable, "-m", "engine.cli.main", "serve", str(repository), *words]
+    command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(repository), *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

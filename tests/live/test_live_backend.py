@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from live_stage import CHAIN, FIXED, Stage, piece
 
-from colocation.live_executor import Ended
-from colocation.service import Partition
-from colocation.work import Group
-from engine.errors import ConfigError
-from engine.live.parts import Cluster
-from engine.runtime.machines import EmulationParams
+from surplus.colocation.live_executor import Ended
+from surplus.colocation.service import Partition
+from surplus.colocation.work import Group
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.parts import Cluster
+from surplus.engine.runtime.machines import EmulationParams
 
 DEVICES = ("cpu:2", "emulated:gpu:2")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from compiled_stage import Served, artifact, manifest, mlp, runs_of, two_versions
 
-from engine.errors import ConfigError
-from engine.live.compiled_check import check_compiled
-from engine.live.setting_up import loaded, places
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.compiled_check import check_compiled
+from surplus.engine.live.setting_up import loaded, places
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from live_stage import CHAIN, saved
 
-import models
-from engine.errors import ConfigError
-from engine.live.cut import CROSSING_COST, _crossing, cut
-from engine.pipeline.stages import read_model
+from surplus import models
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.cut import CROSSING_COST, _crossing, cut
+from surplus.engine.pipeline.stages import read_model
 
 
 def test_best_of_all_cuts_of_a_small_model(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import tritonclient.grpc as triton
 from live_stage import HEADER
 
-from colocation.measured_profile import MeasuredModel, MeasuredProfile
+from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile
 
 WAIT_S = 120
 SLOW = """slow (float[n, 3] x) => (float[n, 3] y) {
@@ -44,7 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     profile.write_text(MeasuredProfile("cpu:2", {"slow": one}, {}).to_json())
     words = ["--policy", "edf_drop", "--slo", "slow=60s", "--devices", "cpu:2", "--max-batch", "1"]
     words += ["--profile", str(profile), "--max-in-flight", str(MOST), "--port", "0"]
-    command = [sys.executable, "-m", "engine.cli.main", "serve", str(folder / "repository")]
+    command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder / "repository")]
     process = subprocess.Popen(
         [*command, *words, "--cache", str(folder / "cache")], stdout=subprocess.PIPE, text=True
     )

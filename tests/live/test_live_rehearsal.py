@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from live_stage import CHAIN, Stage
 
-from colocation.deployment import Assignment, Deployment
-from colocation.load import Load, Stream, merge
-from colocation.query import Query
-from colocation.record import Record
-from colocation.service import Partition, Service
-from colocation.simulator import Run
-from colocation.work import Group, Piece, piece_of
-from engine.live.rehearsal import Part, parts_of, rehearse, run_parts
+from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.load import Load, Stream, merge
+from surplus.colocation.query import Query
+from surplus.colocation.record import Record
+from surplus.colocation.service import Partition, Service
+from surplus.colocation.simulator import Run
+from surplus.colocation.work import Group, Piece, piece_of
+from surplus.engine.live.rehearsal import Part, parts_of, rehearse, run_parts
 
 
 def load_of(*counts: int) -> Load:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from live_stage import CHAIN, saved
 
-from engine.cli.main import main
+from surplus.engine.cli.main import main
 
 SCENARIO = """
 name = "small"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from live_stage import CHAIN, Stage
 
-from colocation.overlap.features import Layout
-from colocation.overlap.training.samples import read_samples, to_csv
-from engine.cli.main import main
-from engine.live.sample import GroupBench, SampleParams, sets_of
+from surplus.colocation.overlap.features import Layout
+from surplus.colocation.overlap.training.samples import read_samples, to_csv
+from surplus.engine.cli.main import main
+from surplus.engine.live.sample import GroupBench, SampleParams, sets_of
 
 SCENARIO = """
 duration_s = 1

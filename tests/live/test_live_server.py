@@ -18,12 +18,12 @@ import tritonclient.http as triton_http
 from live_stage import CHAIN, chain_of, saved
 from tritonclient.utils import InferenceServerException
 
-import models
-from colocation.measured_profile import MeasuredModel, MeasuredProfile
-from engine.cli.main import main
+from surplus import models
+from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile
+from surplus.engine.cli.main import main
 
 WAIT_S = 120
-SERVE = [sys.executable, "-m", "engine.cli.main", "serve"]
+SERVE = [sys.executable, "-m", "surplus.engine.cli.main", "serve"]
 PREDICTED_MS = 30.0
 """What the profile says of every model; the deadlines below are far from it."""
 

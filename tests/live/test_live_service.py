@@ -12,17 +12,23 @@ import numpy as np
 import pytest
 from live_stage import CHAIN, FIXED, Stage, chain_of
 
-from colocation.decision import Decision, Start
-from colocation.dispatcher import DISPATCHERS
-from colocation.planner import Demand
-from colocation.policies import PolicySpec, policy_spec
-from colocation.profiles.table import Table
-from colocation.service import Device, Service
-from colocation.work import piece_of
-from engine.errors import DeadlineError, EngineError, ExecutionError, InputError, QueueFullError
-from engine.live.policy_executor import PolicyExecutor
-from engine.live.policy_service import PolicyService
-from engine.runtime.machines import EmulationParams, close_machines
+from surplus.colocation.decision import Decision, Start
+from surplus.colocation.dispatcher import DISPATCHERS
+from surplus.colocation.planner import Demand
+from surplus.colocation.policies import PolicySpec, policy_spec
+from surplus.colocation.profiles.table import Table
+from surplus.colocation.service import Device, Service
+from surplus.colocation.work import piece_of
+from surplus.engine.errors import (
+    DeadlineError,
+    EngineError,
+    ExecutionError,
+    InputError,
+    QueueFullError,
+)
+from surplus.engine.live.policy_executor import PolicyExecutor
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.runtime.machines import EmulationParams, close_machines
 
 HOUR_NS = 3_600_000_000_000
 SHARES = ("50", "100")

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from live_stage import CHAIN, Stage, piece, saved
 
-import models
-from colocation.service import Partition
-from engine.cli.main import main
-from engine.errors import ConfigError
-from engine.live.live_model import load_live_model
-from engine.live.policy_params import PolicyParams, prepare
-from engine.live.policy_service import PolicyService
-from engine.live.setting_up import places
-from engine.live.share_times import device_times, share_times
-from engine.profiling.devices import parse_devices
+from surplus import models
+from surplus.colocation.service import Partition
+from surplus.engine.cli.main import main
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.live_model import load_live_model
+from surplus.engine.live.policy_params import PolicyParams, prepare
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.live.setting_up import places
+from surplus.engine.live.share_times import device_times, share_times
+from surplus.engine.profiling.devices import parse_devices
 
 GPU = parse_devices("emulated:gpu[t4]:4")[1]
 
@@ -71,7 +71,7 @@ def test_charges_that_are_known_are_not_derived_under_load(
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
     model = load_live_model("lenet", lenet, 2, place, lenet.parent / "cache")
     model.know_charges(place, 6)
-    monkeypatch.setattr("engine.live.live_model.share_times", None)
+    monkeypatch.setattr("surplus.engine.live.live_model.share_times", None)
     for items in range(1, 7):
         own = replace(place, spec=replace(place.spec, share_percent=10 * items))
         assert model.charges(own, items) is not None

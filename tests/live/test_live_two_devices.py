@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine
-import models
-from colocation.policies import policy_spec
-from engine.live.policy_params import PolicyParams, Prepared, prepare
-from engine.live.policy_service import PolicyService
-from engine.runtime.model import Model
+import surplus
+from surplus import models
+from surplus.colocation.policies import policy_spec
+from surplus.engine.live.policy_params import PolicyParams, Prepared, prepare
+from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.runtime.model import Model
 
 HOST, GPU = 0, 1
 DEVICES = "cpu:1,emulated:gpu[replay]:4"
@@ -48,7 +48,7 @@ def prepared(files: dict[str, Path]) -> Prepared:
 def alone(files: dict[str, Path]) -> dict[str, Model]:
     """Each with the plan whose groups the policies run, on one stream."""
     cache, devices = files["lenet"].parent / "cache", DEVICES.replace(":4", ":1")
-    return {name: engine.load(path, devices, cache=cache) for name, path in files.items()}
+    return {name: surplus.load(path, devices, cache=cache) for name, path in files.items()}
 
 
 def test_groups_are_of_the_plan_that_was_measured(

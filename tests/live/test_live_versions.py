@@ -10,18 +10,22 @@ import pytest
 from compiled_library import compiled_runs
 from compiled_stage import GROUPS, Served, mlp, two_versions
 
-from colocation.live_file import read_to_measure
-from colocation.live_run import serve_live
-from colocation.measured_profile import MeasuredModel, MeasuredProfile, load_measured_profile
-from colocation.policies import policy_spec
-from colocation.profile import LayeredProfile
-from colocation.profiles.measured import times_of
-from colocation.scenario_file import read_scenario
-from engine.errors import ConfigError
-from engine.live.measure import MeasureParams, measure
-from engine.live.policy_params import PolicyParams, prepare
-from engine.live.replay import backend_of, compare_live, measure_scenario
-from engine.live.setting_up import replay_backend
+from surplus.colocation.live_file import read_to_measure
+from surplus.colocation.live_run import serve_live
+from surplus.colocation.measured_profile import (
+    MeasuredModel,
+    MeasuredProfile,
+    load_measured_profile,
+)
+from surplus.colocation.policies import policy_spec
+from surplus.colocation.profile import LayeredProfile
+from surplus.colocation.profiles.measured import times_of
+from surplus.colocation.scenario_file import read_scenario
+from surplus.engine.errors import ConfigError
+from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.policy_params import PolicyParams, prepare
+from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
+from surplus.engine.live.setting_up import replay_backend
 
 
 def test_times_of_each_version_are_measured_and_read_back(tmp_path: Path) -> None:

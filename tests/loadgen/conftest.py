@@ -5,7 +5,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from loadgen.clients.protocol import (
+from surplus.loadgen.clients.protocol import (
     SERVICE,
     ModelInferRequest,
     ModelInferResponse,

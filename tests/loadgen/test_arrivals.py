@@ -3,7 +3,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from loadgen.arrivals import ARRIVALS, poisson, uniform
+from surplus.loadgen.arrivals import ARRIVALS, poisson, uniform
 
 
 def _gaps(process, rate_per_s, count, seed=7):

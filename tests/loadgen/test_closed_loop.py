@@ -1,9 +1,9 @@
 import pytest
 
-from loadgen.closed_loop import ClosedLoopParams, run_closed_loop
-from loadgen.errors import ClientError
-from loadgen.params import LoadParams
-from loadgen.record import Recorder
+from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import Recorder
 
 
 class _Counting:

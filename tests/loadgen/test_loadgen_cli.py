@@ -7,7 +7,7 @@ import grpc
 import numpy as np
 import pytest
 
-from loadgen.cli import main
+from surplus.loadgen.cli import main
 
 _SHORT = ["--count", "20", "--warmup", "0s", "--shape", "x:0:2,4"]
 _LATENCY = {"mean_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"}
@@ -113,7 +113,7 @@ def test_what_we_did_not_foresee_is_one_line(identity, capsys, monkeypatch):
     async def fail(*_):
         raise LookupError("lost\nits way")
 
-    monkeypatch.setattr("loadgen.cli.measure", fail)
+    monkeypatch.setattr("surplus.loadgen.cli.measure", fail)
     assert main(["--url", identity.url, "--model", "identity"]) == 70
     assert capsys.readouterr().err == "loadgen: internal error: LookupError: lost its way\n"
 

@@ -5,14 +5,14 @@ import sys
 import numpy as np
 import pytest
 
-from loadgen.clients.in_process import InProcessClient
-from loadgen.clients.inputs import InputParams, InputSpec, TensorMetadata, make_inputs
-from loadgen.clients.protocol import ModelInferRequest
-from loadgen.clients.tensors import DATATYPES, FILLS, from_array
-from loadgen.duration import parse_duration_ns
-from loadgen.errors import ClientError, PayloadError
-from loadgen.params import LoadParams
-from loadgen.progress import fraction
+from surplus.loadgen.clients.in_process import InProcessClient
+from surplus.loadgen.clients.inputs import InputParams, InputSpec, TensorMetadata, make_inputs
+from surplus.loadgen.clients.protocol import ModelInferRequest
+from surplus.loadgen.clients.tensors import DATATYPES, FILLS, from_array
+from surplus.loadgen.duration import parse_duration_ns
+from surplus.loadgen.errors import ClientError, PayloadError
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.progress import fraction
 
 _ITEM_BYTES = {"BOOL": 1, "BF16": 2, "FP16": 2, "FP32": 4, "FP64": 8, "BYTES": None}
 
@@ -65,13 +65,15 @@ def test_in_process_client_passes_the_query_on_and_its_failure_back():
     client.close()
 
 
-@pytest.mark.parametrize("first", ["loadgen.clients.protocol", "tritonclient.grpc"])
+@pytest.mark.parametrize("first", ["surplus.loadgen.clients.protocol", "tritonclient.grpc"])
 def test_protocol_shares_a_process_with_triton_s_client(first):
-    second = {"tritonclient.grpc": "loadgen.clients.protocol"}.get(first, "tritonclient.grpc")
+    second = {"tritonclient.grpc": "surplus.loadgen.clients.protocol"}.get(
+        first, "tritonclient.grpc"
+    )
     code = f"""
 import {first}, {second}
 from tritonclient.grpc import service_pb2
-from loadgen.clients.protocol import ModelInferRequest
+from surplus.loadgen.clients.protocol import ModelInferRequest
 ours = ModelInferRequest(model_name="m", raw_input_contents=[b"1"])
 ours.inputs.add(name="x", datatype="FP32", shape=[1, 2])
 theirs = service_pb2.ModelInferRequest.FromString(ours.SerializeToString())

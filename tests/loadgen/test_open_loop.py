@@ -1,9 +1,9 @@
 import pytest
 
-from loadgen.errors import ClientError
-from loadgen.open_loop import OpenLoopParams, run_open_loop
-from loadgen.params import LoadParams
-from loadgen.record import OVERFLOW, Recorder
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.record import OVERFLOW, Recorder
 
 
 class _Timed:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from loadgen.record import OVERFLOW, Recorder, merge
-from loadgen.stats import percentiles, summarise
-from loadgen.table import render
+from surplus.loadgen.record import OVERFLOW, Recorder, merge
+from surplus.loadgen.stats import percentiles, summarise
+from surplus.loadgen.table import render
 
 
 def _records(rows, warmup_ns=0):

@@ -2,11 +2,11 @@ import threading
 
 import pytest
 
-from loadgen.clock import MonotonicClock
-from loadgen.closed_loop import ClosedLoopParams
-from loadgen.errors import ClientError
-from loadgen.params import LoadParams
-from loadgen.threaded_loop import run_threaded_loop
+from surplus.loadgen.clock import MonotonicClock
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.params import LoadParams
+from surplus.loadgen.threaded_loop import run_threaded_loop
 
 
 def _run(call, users, count):

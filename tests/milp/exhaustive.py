@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from milp.schedule import schedule_in_order
-from placement import Placement, memory_use
+from surplus.milp.schedule import schedule_in_order
+from surplus.placement import Placement, memory_use
 
 
 def topological_orders(problem):

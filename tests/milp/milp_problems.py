@@ -1,6 +1,6 @@
 """Hand-made problems for the optimiser's tests."""
 
-from placement import Device, Link, Problem, Task, Tensor
+from surplus.placement import Device, Link, Problem, Task, Tensor
 
 SLOW_LINKS = (Link("host", "gpu", 5, 1e9), Link("gpu", "host", 5, 1e9))
 

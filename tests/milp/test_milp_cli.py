@@ -3,8 +3,8 @@ import json
 import pytest
 from milp_problems import edge, two_devices
 
-from milp.cli import main
-from placement import Task
+from surplus.milp.cli import main
+from surplus.placement import Task
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@ import pytest
 from exhaustive import best_makespan_ns
 from milp_problems import edge, two_devices
 
-from milp import SolveParams, Status, solve
-from milp.cpsat import formulation
-from milp.cpsat.formulation import CpFormulation
-from milp.cpsat.instance import Instance
-from milp.incumbent import known_incumbents
-from milp.reductions import reduce_problem
-from milp.search import combinatorial_bound_ns
-from placement import Device, Link, Problem, Task, Tensor, validate
-from placement.random_graphs import DetectorParams, detector, inception, small_random
+from surplus.milp import SolveParams, Status, solve
+from surplus.milp.cpsat import formulation
+from surplus.milp.cpsat.formulation import CpFormulation
+from surplus.milp.cpsat.instance import Instance
+from surplus.milp.incumbent import known_incumbents
+from surplus.milp.reductions import reduce_problem
+from surplus.milp.search import combinatorial_bound_ns
+from surplus.placement import Device, Link, Problem, Task, Tensor, validate
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 
 pytest.importorskip("ortools")
 QUICK = SolveParams("cpsat", 20)

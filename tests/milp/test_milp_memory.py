@@ -5,10 +5,10 @@ import pytest
 from exhaustive import best_makespan_ns
 from milp_problems import edge, two_devices
 
-from milp import SolveParams, Status, solve
-from milp.memory import Room, knapsacks
-from placement import Blob, Task, memory_use, simulate, validate
-from placement.random_graphs import small_random
+from surplus.milp import SolveParams, Status, solve
+from surplus.milp.memory import Room, knapsacks
+from surplus.placement import Blob, Task, memory_use, simulate, validate
+from surplus.placement.random_graphs import small_random
 
 SOLVERS = pytest.mark.parametrize("solver", ["highs", "cpsat"])
 

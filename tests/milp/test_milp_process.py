@@ -1,7 +1,7 @@
 import sys
 
-from milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from milp.solvers.process import run_job
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers.process import run_job
 
 JOB = SolverJob("highs", "/nowhere.mps", {}, 0.05, 0.0, 1)
 REPORT = SolverReport(SolverStatus.UNSOLVED, bound=7.5)
@@ -46,4 +46,4 @@ def test_a_missing_module_is_reported_by_the_worker(monkeypatch):
     job = SolverJob("gone", "/nowhere.mps", {}, 5.0, 0.0, 1)
     report = run_job(job)
     assert report.status is SolverStatus.FAILED
-    assert "milp.solvers.gone" in report.message
+    assert "surplus.milp.solvers.gone" in report.message

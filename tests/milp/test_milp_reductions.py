@@ -1,11 +1,11 @@
 import pytest
 
-from milp.incumbent import best_of, known_incumbents
-from milp.load_cuts import load_cuts
-from milp.reductions import fix_devices, reduce_problem
-from milp.windows import eligible_devices, time_windows
-from placement import SpanKind
-from placement.random_graphs import (
+from surplus.milp.incumbent import best_of, known_incumbents
+from surplus.milp.load_cuts import load_cuts
+from surplus.milp.reductions import fix_devices, reduce_problem
+from surplus.milp.windows import eligible_devices, time_windows
+from surplus.placement import SpanKind
+from surplus.placement.random_graphs import (
     DetectorParams,
     MachineParams,
     detector,

@@ -1,10 +1,10 @@
 import pytest
 from milp_problems import edge, two_devices
 
-from milp.incumbent import make_incumbent
-from milp.schedule import placement_of, schedule_in_order
-from placement import Placement, SpanKind, make_policy, policy_names, simulate, validate
-from placement.random_graphs import small_random
+from surplus.milp.incumbent import make_incumbent
+from surplus.milp.schedule import placement_of, schedule_in_order
+from surplus.placement import Placement, SpanKind, make_policy, policy_names, simulate, validate
+from surplus.placement.random_graphs import small_random
 
 
 @pytest.mark.parametrize("seed", range(40))

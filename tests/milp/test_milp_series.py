@@ -3,12 +3,12 @@ import sys
 import pytest
 from milp_problems import edge, two_devices
 
-from milp import SolveParams, Status, solve
-from milp.series import block_problem, series_blocks
-from placement import Task, validate
-from placement.random_graphs import DetectorParams, detector, inception
+from surplus.milp import SolveParams, Status, solve
+from surplus.milp.series import block_problem, series_blocks
+from surplus.placement import Task, validate
+from surplus.placement.random_graphs import DetectorParams, detector, inception
 
-SEARCH = sys.modules["milp.solve"]
+SEARCH = sys.modules["surplus.milp.solve"]
 
 
 def test_cuts_are_tasks_that_everything_is_before_or_after():

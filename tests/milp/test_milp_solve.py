@@ -5,13 +5,13 @@ import pytest
 from exhaustive import best_makespan_ns
 from milp_problems import edge, two_devices
 
-from milp import SolveParams, Status, solve
-from milp.search import combinatorial_bound_ns
-from milp.solvers.job import SolverReport, SolverStatus
-from placement import Placement, Task, make_policy, policy_names, simulate, validate
-from placement.random_graphs import DetectorParams, detector, inception, small_random
+from surplus.milp import SolveParams, Status, solve
+from surplus.milp.search import combinatorial_bound_ns
+from surplus.milp.solvers.job import SolverReport, SolverStatus
+from surplus.placement import Placement, Task, make_policy, policy_names, simulate, validate
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 
-MODULE = sys.modules["milp.search"]
+MODULE = sys.modules["surplus.milp.search"]
 QUICK = SolveParams("highs", time_limit_s=20, threads=1)
 
 

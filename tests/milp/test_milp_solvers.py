@@ -3,11 +3,11 @@ import importlib.util
 import pytest
 from milp_problems import two_devices
 
-from milp import SolveParams, SolverUnavailableError, solve, solvers
-from milp.solvers import choose_solver, require_solver
-from milp.solvers.cbc import logged_bound
-from milp.solvers.licence import NO_LICENCE, SIZE_LIMIT, explain_gurobi_error
-from placement.random_graphs import DetectorParams, detector
+from surplus.milp import SolveParams, SolverUnavailableError, solve, solvers
+from surplus.milp.solvers import choose_solver, require_solver
+from surplus.milp.solvers.cbc import logged_bound
+from surplus.milp.solvers.licence import NO_LICENCE, SIZE_LIMIT, explain_gurobi_error
+from surplus.placement.random_graphs import DetectorParams, detector
 
 HAS_GUROBI = importlib.util.find_spec("gurobipy") is not None
 

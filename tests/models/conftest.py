@@ -18,7 +18,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime as ort
 
-import models
+from surplus import models
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.detectors import ssd_mobilenet_network
-from models.detectors.anchors import pyramid_anchors, ssd_anchors
-from models.detectors.ssd_network import map_sizes
+from surplus.models.detectors import ssd_mobilenet_network
+from surplus.models.detectors.anchors import pyramid_anchors, ssd_anchors
+from surplus.models.detectors.ssd_network import map_sizes
 
 
 def test_pyramid_anchor_of_the_first_cell() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import models
+from surplus import models
 
 SMALL: dict[str, dict[str, Any]] = {
     "bert_large": {"layers": 2, "hidden": 64, "sequence": 16, "vocabulary": 50},

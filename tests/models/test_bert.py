@@ -17,8 +17,8 @@ from numpy_layers import (
     weight_count,
 )
 
-import models
-from models.bert import BertLargeParams, BertParams
+from surplus import models
+from surplus.models.bert import BertLargeParams, BertParams
 
 SMALL = {"layers": 2, "hidden": 128, "sequence": 16, "vocabulary": 50}
 HEADS = 2

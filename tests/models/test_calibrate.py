@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from models.calibrate import background_bias_for, calibrate
-from models.detectors.calibration import (
+from surplus.models.calibrate import background_bias_for, calibrate
+from surplus.models.detectors.calibration import (
     Calibration,
     ssd_calibration,
     ssd_mobilenet_calibration,

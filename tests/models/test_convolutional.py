@@ -12,10 +12,10 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-import models
-from models.builder import Array, GraphBuilder
-from models.images import normalized_input, street
-from models.layers import max_pool
+from surplus import models
+from surplus.models.builder import Array, GraphBuilder
+from surplus.models.images import normalized_input, street
+from surplus.models.layers import max_pool
 
 SMALL: dict[str, dict[str, Any]] = {
     "alexnet": {"image_size": 63, "hidden": 64},

@@ -19,7 +19,7 @@ from numpy_layers import (
     weight_count,
 )
 
-import models
+from surplus import models
 
 SMALL = {"sparse_fields": 4, "dense_fields": 3, "rows": 20, "width": 5, "batch": 6}
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-import models
-from models.images import street
+from surplus import models
+from surplus.models.images import street
 
 CAPS = {
     "faster_rcnn": 100,

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-import models
+from surplus import models
 
 # Parameters that keep a model's graph and shrink its work.
 SMALL: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 from test_models_built import GRAPHS
 from weightless import weightless
 
-import models
+from surplus import models
 
 PAGE = Path(__file__).parents[2] / "docs" / "MODELS.md"
 

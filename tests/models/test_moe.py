@@ -18,7 +18,7 @@ from numpy_layers import (
     weight_count,
 )
 
-import models
+from surplus import models
 
 SMALL: dict[str, Any] = {"tokens": 12, "hidden": 8, "experts": 4, "expansion": 3}
 

@@ -19,7 +19,7 @@ from numpy_layers import (
     weight_count,
 )
 
-import models
+from surplus import models
 
 SMALL = {"tasks": 3, "features": 7, "width": 10, "head_layers": 2, "batch": 5}
 

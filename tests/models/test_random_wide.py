@@ -12,8 +12,8 @@ import pytest
 from numpy_layers import Array
 from onnx import numpy_helper
 
-import models
-from models.random_wide import RandomWideParams, branch_lengths
+from surplus import models
+from surplus.models.random_wide import RandomWideParams, branch_lengths
 
 OPERATORS: dict[str, Callable[..., Array]] = {
     "Tanh": np.tanh,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import models
-from models.lenet import LenetParams, build_lenet, lenet_inputs
+from surplus import models
+from surplus.models.lenet import LenetParams, build_lenet, lenet_inputs
 
 
 def test_names_are_sorted_and_known() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import models
-from models import room
+from surplus import models
+from surplus.models import room
 
 
 def test_a_graph_of_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

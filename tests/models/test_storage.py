@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-import models
+from surplus import models
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,6 @@ def test_external_weights_read_back_equal(matmuls: onnx.ModelProto, tmp_path: Pa
 def test_large_models_go_external_by_themselves(
     matmuls: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.storage.INLINE_LIMIT_BYTES", 1000)
+    monkeypatch.setattr("surplus.models.storage.INLINE_LIMIT_BYTES", 1000)
     models.save(matmuls, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx.data").exists()

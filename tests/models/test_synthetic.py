@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import models
+from surplus import models
 
 
 @pytest.mark.parametrize("kind", ["elementwise", "matmul"])

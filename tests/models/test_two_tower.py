@@ -17,7 +17,7 @@ from numpy_layers import (
     weight_count,
 )
 
-import models
+from surplus import models
 
 SMALL = {
     "user_fields": 3,

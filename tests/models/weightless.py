@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-import models
-from models.builder import Array, GraphBuilder
+from surplus import models
+from surplus.models.builder import Array, GraphBuilder
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def weightless(name: str, monkeypatch: pytest.MonkeyPatch) -> Weightless:
 
     with monkeypatch.context() as patch:
         patch.setattr(GraphBuilder, "initializer", declare)
-        patch.setattr("models.layers.he_normal", _undrawn)
+        patch.setattr("surplus.models.layers.he_normal", _undrawn)
         model = models.build(name)
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph
     values = [*inferred.input, *inferred.value_info, *inferred.output]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import engine
+import surplus
 
 
 def die(*_: object) -> None:
@@ -60,7 +60,7 @@ def main(model: str, cache: str, moment: str) -> None:
         os.fdopen = lambda *args: HalfWritten(real(*args))  # type: ignore[assignment]
     if moment == "renaming":
         Path.replace = _watched(Path.replace)  # type: ignore[method-assign]
-    engine.load(model, "cpu:2", cache=Path(cache), tune_s=0.3, progress=progress)
+    surplus.load(model, "cpu:2", cache=Path(cache), tune_s=0.3, progress=progress)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import models
+from surplus import models
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,19 @@ import pytest
 from constant_costs import constant_problem, scattered_plan, sliced_plan
 from pipeline_subject import Subject
 
-from engine.dfg import extract
-from engine.dfg.graph import Graph
-from engine.pipeline.answer_check import AnswerCheck
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.making import load_placed
-from engine.pipeline.placement_file import save_placement
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.companion import Companion, Grounds
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from placement.placement import Placement
+from surplus.engine.dfg import extract
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.answer_check import AnswerCheck
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.making import load_placed
+from surplus.engine.pipeline.placement_file import save_placement
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.companion import Companion, Grounds
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.placement.placement import Placement
 
 SPECS = parse_devices("cpu:2")
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from engine.pipeline.beside import beside
+from surplus.engine.pipeline.beside import beside
 
 
 def test_it_is_done_in_another_thread() -> None:

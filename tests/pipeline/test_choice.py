@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from tuning_world import BRANCH_NS, GUESS, PROBLEM, cut
 
-import models
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.pipeline.all_plans import all_candidates
-from engine.pipeline.first_plans import affordable, first_plans, whole_models
-from engine.pipeline.stages import Costs
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.policy import keeps_devices, make_policy
-from placement.problem import Device, Link
+from surplus import models
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.pipeline.all_plans import all_candidates
+from surplus.engine.pipeline.first_plans import affordable, first_plans, whole_models
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.policy import keeps_devices, make_policy
+from surplus.placement.problem import Device, Link
 
 MS = 1_000_000
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tuning_world import PROBLEM, Clock
 
-from engine.errors import ExecutionError
-from engine.pipeline.companion_search import (
+from surplus.engine.errors import ExecutionError
+from surplus.engine.pipeline.companion_search import (
     CompanionSearch,
     Judged,
     balanced,
@@ -17,16 +17,16 @@ from engine.pipeline.companion_search import (
     judge,
     promising,
 )
-from engine.pipeline.first_plans import whole_models
-from engine.pipeline.proposals import key_of
-from engine.pipeline.stages import Costs
-from engine.pipeline.tuning import Entrant
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Link
-from placement.timeline import Timeline
+from surplus.engine.pipeline.first_plans import whole_models
+from surplus.engine.pipeline.proposals import key_of
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.pipeline.tuning import Entrant
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link
+from surplus.placement.timeline import Timeline
 
 CPU, GPU = 0, 1
 MS = 1_000_000

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import models
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.pipeline.stages import costs_of, measure
-from engine.profiling.devices import parse_devices
-from engine.profiling.profile import Profile
+from surplus import models
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.pipeline.stages import costs_of, measure
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.profile import Profile
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
 CPU, GPU = 0, 1

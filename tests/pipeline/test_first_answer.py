@@ -15,14 +15,14 @@ import onnx
 import pytest
 from pipeline_subject import Subject
 
-from engine.errors import ConfigError, InputError, ModelError
-from engine.pipeline import learning
-from engine.pipeline.learner import learnt
-from engine.pipeline.learning import Learning, Lesson, opened_plan
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
-from engine.runtime.model import Model
-from engine.runtime.unread import ORIGIN
+from surplus.engine.errors import ConfigError, InputError, ModelError
+from surplus.engine.pipeline import learning
+from surplus.engine.pipeline.learner import learnt
+from surplus.engine.pipeline.learning import Learning, Lesson, opened_plan
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.unread import ORIGIN
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
 
@@ -180,10 +180,10 @@ def test_what_tune_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
 _LOADED = """
 import json, sys
 import numpy as np
-from engine.pipeline import learning, learner
+from surplus.engine.pipeline import learning, learner
 
 learning._LEARNING = learning.Learning(grace_s=0, start={start!r})
-from engine.pipeline.load import load
+from surplus.engine.pipeline.load import load
 
 model = load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune="background")
 while learning._LEARNING._child is None:
@@ -194,7 +194,7 @@ print(learning._LEARNING._child[1].pid, flush=True)
 
 _NEVER_DONE = (
     "import sys; sys.path[:] = PATH; import threading;"
-    " from engine.pipeline import learner;"
+    " from surplus.engine.pipeline import learner;"
     " learner.learnt = lambda *_: threading.Event().wait(); learner.main()"
 )
 
@@ -225,8 +225,8 @@ def test_a_large_file_answers_before_it_is_hashed(
     if known:
         load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
     with monkeypatch.context() as patched:
-        patched.setattr("engine.dfg.file_hashes.FileHashes.is_quick", lambda *_: False)
-        patched.setattr("engine.dfg.file_hashes._hash", None)
+        patched.setattr("surplus.engine.dfg.file_hashes.FileHashes.is_quick", lambda *_: False)
+        patched.setattr("surplus.engine.dfg.file_hashes._hash", None)
         model = _first(subject)
     assert model.plan.predicted.origin == ORIGIN
     (lesson,) = (lesson for lesson in lessons if lesson.tune == "now")

@@ -10,15 +10,15 @@ import onnx
 import onnx.parser
 import pytest
 
-from engine.errors import ExecutionError
-from engine.native import open_session
-from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.fitting_inputs import fitting_inputs
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.making import tune_with
-from engine.pipeline.stages import read_model
-from engine.values import to_value
+from surplus.engine.errors import ExecutionError
+from surplus.engine.native import open_session
+from surplus.engine.pipeline.example_inputs import example_inputs
+from surplus.engine.pipeline.fitting_inputs import fitting_inputs
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.making import tune_with
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.values import to_value
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

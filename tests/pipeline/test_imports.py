@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-import engine
-from engine.element_type import ElementType
+import surplus
+from surplus.engine.element_type import ElementType
 
 _FORBIDDEN = (
     "onnx",
@@ -23,25 +23,25 @@ _FORBIDDEN = (
     "rich",
     "grpc",
     "onnxruntime",
-    "engine.convert",
-    "engine.report",
-    "engine.serving",
-    "engine.cli",
+    "surplus.engine.convert",
+    "surplus.engine.report",
+    "surplus.engine.serving",
+    "surplus.engine.cli",
     "engine.dfg.onnx_reader",
-    "engine.dfg.optimise",
-    "engine.pipeline.first_queries",
-    "engine.pipeline.making",
-    "engine.pipeline.stages",
-    "engine.pipeline.choice",
-    "engine.pipeline.tuning",
-    "engine.profiling.profiler",
-    "engine.profiling.store",
-    "engine.runtime.contest",
-    "engine.runtime.laying_out",
-    "engine.segmentation.segmenter",
-    "engine.segmentation.plan_making",
-    "placement.policy",
-    "placement.simulator",
+    "surplus.engine.dfg.optimise",
+    "surplus.engine.pipeline.first_queries",
+    "surplus.engine.pipeline.making",
+    "surplus.engine.pipeline.stages",
+    "surplus.engine.pipeline.choice",
+    "surplus.engine.pipeline.tuning",
+    "surplus.engine.profiling.profiler",
+    "surplus.engine.profiling.store",
+    "surplus.engine.runtime.contest",
+    "surplus.engine.runtime.laying_out",
+    "surplus.engine.segmentation.segmenter",
+    "surplus.engine.segmentation.plan_making",
+    "surplus.placement.policy",
+    "surplus.placement.simulator",
     "milp",
     "models",
 )
@@ -51,9 +51,9 @@ _IMPORTED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 _ANSWERED = """
 import json, sys
 import numpy as np
-import engine
+import surplus
 
-model = engine.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2")
+model = surplus.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2")
 model.run({"x": np.ones((2, 3), np.float32)})
 print(json.dumps(sorted(sys.modules)))
 """
@@ -80,20 +80,26 @@ def _model(folder: Path, rows: int | str) -> Path:
 @pytest.mark.parametrize("rows", [2, "batch"])
 def test_a_stored_plan_imports_nothing_of_onnx_or_planning(tmp_path: Path, rows: int | str) -> None:
     path, cache = _model(tmp_path, rows), tmp_path / "cache"
-    engine.load(path, cache=cache, devices="cpu:2", selection_ns=0)
+    surplus.load(path, cache=cache, devices="cpu:2", selection_ns=0)
     found = _modules(_ANSWERED, str(path), str(cache))
     assert not [name for name in _FORBIDDEN if name in found]
 
 
 def test_a_server_is_ready_without_onnx_planning_or_tables() -> None:
-    found = _modules(f"import engine.cli.main, engine.cli.server_run; {_IMPORTED}")
-    heavy = ("onnx", "rich", "onnxruntime", "engine.pipeline.making", "engine.pipeline.stages")
+    found = _modules(f"import surplus.engine.cli.main, surplus.engine.cli.server_run; {_IMPORTED}")
+    heavy = (
+        "onnx",
+        "rich",
+        "onnxruntime",
+        "surplus.engine.pipeline.making",
+        "surplus.engine.pipeline.stages",
+    )
     assert not [name for name in heavy if name in found]
 
 
 def test_the_package_itself_imports_next_to_nothing() -> None:
-    new = _modules(f"import engine; {_IMPORTED}") - _modules(_IMPORTED)
-    assert {name for name in new if name.partition(".")[0] in ("engine", "placement")} == {"engine"}
+    new = _modules(f"import surplus; {_IMPORTED}") - _modules(_IMPORTED)
+    assert {name for name in new if name.partition(".")[0] == "surplus"} == {"surplus"}
     assert not {name.partition(".")[0] for name in new} & {"numpy", *_FORBIDDEN}
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pipeline_subject import Subject
 
-from engine.pipeline import learning
-from engine.pipeline.load import load
-from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plans import Kept, stored_plans
-from engine.profiling.disturbance import Disturbance, Watch
-from engine.runtime.judge import Judge
-from engine.runtime.judgement import Judgement
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
+from surplus.engine.pipeline import learning
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.pipeline.stored_plans import Kept, stored_plans
+from surplus.engine.profiling.disturbance import Disturbance, Watch
+from surplus.engine.runtime.judge import Judge
+from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
 
 DISTURBED = Disturbance(taken=0.5)
 

@@ -12,11 +12,11 @@ import numpy as np
 import onnx
 import pytest
 
-import engine
-from engine.errors import ModelError
-from engine.pipeline import lazy
-from engine.pipeline.lazy import LazyExecutor, LazyModel
-from engine.pipeline.load_params import LoadParams
+import surplus
+from surplus.engine.errors import ModelError
+from surplus.engine.pipeline import lazy
+from surplus.engine.pipeline.lazy import LazyExecutor, LazyModel
+from surplus.engine.pipeline.load_params import LoadParams
 
 TEXT = '<ir_version: 9, opset_import: ["" : 18]> neg (float[4] x) => (float[4] y) { y = Neg(x) }'
 INPUT = {"x": np.arange(4, dtype=np.float32)}
@@ -48,7 +48,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_nothing_is_read_before_the_first_query(path: Path, params: LoadParams) -> None:
-    model = engine.LazyModel(path.with_name("absent.onnx"), params)
+    model = surplus.LazyModel(path.with_name("absent.onnx"), params)
     assert not model.is_loaded
 
 

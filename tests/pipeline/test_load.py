@@ -11,22 +11,22 @@ import pytest
 from device_lists import STREAMS, devices_or, with_wanted
 from pipeline_subject import Subject
 
-import engine
-from engine.dfg import onnx_reader
-from engine.errors import ConfigError, DeviceError, InputError
-from engine.pipeline import choice, opening
-from engine.pipeline import making as module
-from engine.pipeline.choice import choose
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.making import load_placed
-from engine.pipeline.placement_file import save_placement
-from engine.pipeline.stages import costs_of, measure, place, read_model
-from engine.profiling.devices import parse_devices
-from engine.report.explanation import explain
-from engine.runtime.busy_plan import SecondPlan
-from engine.runtime.machines import EmulationParams
-from engine.runtime.model import Model
+import surplus
+from surplus.engine.dfg import onnx_reader
+from surplus.engine.errors import ConfigError, DeviceError, InputError
+from surplus.engine.pipeline import choice, opening
+from surplus.engine.pipeline import making as module
+from surplus.engine.pipeline.choice import choose
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.making import load_placed
+from surplus.engine.pipeline.placement_file import save_placement
+from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.report.explanation import explain
+from surplus.engine.runtime.busy_plan import SecondPlan
+from surplus.engine.runtime.machines import EmulationParams
+from surplus.engine.runtime.model import Model
 
 QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}
 
@@ -203,8 +203,8 @@ def test_wrong_example_inputs(subject: Subject) -> None:
 
 
 def test_load_is_the_packages_face(shared: Subject) -> None:
-    assert engine.load is load
-    assert engine.Model is Model
+    assert surplus.load is load
+    assert surplus.Model is Model
 
 
 def _choose(subject: Subject, devices: str, **options: Any) -> Model:

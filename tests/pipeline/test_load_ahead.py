@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 from pipeline_subject import Subject
 
-from engine.pipeline.load import load
-from engine.trial import first_run
-from engine.trial.trial import ForkedTrial, TrialParams
+from surplus.engine.pipeline.load import load
+from surplus.engine.trial import first_run
+from surplus.engine.trial.trial import ForkedTrial, TrialParams
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
 
 _ASKED = """
 import sys
-import engine
-from engine.trial import servers
+import surplus
+from surplus.engine.trial import servers
 
 begin = servers.Server.begin
 
 def begun(server, question):
-    print("loading" if "engine.pipeline.loading" in sys.modules else "nothing else")
+    print("loading" if "surplus.engine.pipeline.loading" in sys.modules else "nothing else")
     begin(server, question)
 
 servers.Server.begin = begun
-engine.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune=sys.argv[3])
+surplus.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune=sys.argv[3])
 """
 
 

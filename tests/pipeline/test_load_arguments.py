@@ -7,10 +7,10 @@ from typing import Any
 import onnx
 import pytest
 
-import engine
-from engine.errors import ConfigError
-from engine.pipeline.loading import check_spelling
-from placement.policy import policy_names, policy_options
+import surplus
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.loading import check_spelling
+from surplus.placement.policy import policy_names, policy_options
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from placement.policy import policy_names, policy_options
 )
 def test_what_is_no_path(path: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        engine.load(path)
+        surplus.load(path)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_is_no_path(path: Any, message: str) -> None:
 )
 def test_an_option_that_is_nearly_one_of_loads(given: str, meant: str) -> None:
     with pytest.raises(ConfigError, match=f"no option '{given}'; did you mean '{meant}'"):
-        engine.load("model.onnx", **{given: "cpu:1"})
+        surplus.load("model.onnx", **{given: "cpu:1"})
 
 
 @pytest.mark.parametrize("policy", policy_names())

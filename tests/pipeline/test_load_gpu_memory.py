@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import models
-from engine.errors import ConfigError
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
+from surplus import models
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
 
 DEVICES = "cpu:1,emulated:gpu"
 TABLES, ROWS = 4, 2_000

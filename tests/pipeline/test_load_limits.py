@@ -9,10 +9,10 @@ import onnx
 import pytest
 from loops import COUNT, ENDLESS, counted
 
-import engine
-from engine.errors import ConfigError, DeadlineError
-from engine.pipeline import making
-from engine.pipeline.load_params import LoadParams
+import surplus
+from surplus.engine.errors import ConfigError, DeadlineError
+from surplus.engine.pipeline import making
+from surplus.engine.pipeline.load_params import LoadParams
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_query_ends_at_the_limit_that_its_model_was_loaded_with(
 ) -> None:
     options = {"cache": path.parent / "cache", "tune": tune, "max_query_ms": 50}
     for _ in range(2):  # the second time from the stored plan, where there is one
-        model = engine.load(path, devices, inputs=counted(3), **options)
+        model = surplus.load(path, devices, inputs=counted(3), **options)
         with pytest.raises(DeadlineError, match="longer than its limit of 50 ms"):
             model.run(counted(ENDLESS))
         with pytest.raises(DeadlineError, match="longer than its limit of 50 ms"):
@@ -51,7 +51,7 @@ def test_out_of_range(name: str, value: float) -> None:
 
 def test_tuning_has_its_own_time(path: Path) -> None:
     options = {"cache": path.parent / "cache", "max_load_s": 30.0}
-    model = engine.load(path, "cpu:1", inputs=counted(3), tune_s=0.5, **options)
+    model = surplus.load(path, "cpu:1", inputs=counted(3), tune_s=0.5, **options)
     assert model.run(counted(4))["y"] == [4]
 
 
@@ -62,7 +62,7 @@ def test_a_load_that_hangs_does_not_keep_others_from_measuring(
     answers: list[int] = []
 
     def load() -> None:
-        model = engine.load(path, "cpu:1", inputs=counted(3), cache=path.parent / "c", tune="now")
+        model = surplus.load(path, "cpu:1", inputs=counted(3), cache=path.parent / "c", tune="now")
         answers.extend(model.run(counted(4))["y"])
 
     with making._measuring():  # and hangs

@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 import pytest
 
-from engine.errors import ExecutionError
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.memory_probe import ProbeParams, probe_apart
-from engine.pipeline.memory_report import memory_report
+from surplus.engine.errors import ExecutionError
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.memory_probe import ProbeParams, probe_apart
+from surplus.engine.pipeline.memory_report import memory_report
 
 SIZE = 1 << 20
 TENSOR_BYTES = 4 * SIZE
@@ -56,7 +56,7 @@ def test_pages_that_two_sessions_map_count_once(
         assert found["steady"]["counted_twice_bytes"] == 0  # no weights, no mappings
         return found | {"steady": plain if params.load is None else steady}
 
-    monkeypatch.setattr("engine.pipeline.memory_report.probe_apart", probed)
+    monkeypatch.setattr("surplus.engine.pipeline.memory_report.probe_apart", probed)
     load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0)
     report = memory_report(path, load, {"x": np.ones(SIZE, np.float32)}, queries=1)
     assert report["ratio"] == {"peak": 0.5, "resident": 0.5}

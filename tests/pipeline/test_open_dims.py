@@ -8,11 +8,11 @@ from pathlib import Path
 import onnx
 import pytest
 
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError
-from engine.pipeline.example_inputs import example_inputs
-from engine.pipeline.open_dims import open_dims
-from engine.pipeline.stages import read_model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.example_inputs import example_inputs
+from surplus.engine.pipeline.open_dims import open_dims
+from surplus.engine.pipeline.stages import read_model
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

@@ -8,12 +8,12 @@ import pytest
 from constant_costs import constant_problem, random_placement
 from pipeline_subject import Subject
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.placement_file import load_placement, save_placement
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from placement.problem import Problem
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.placement_file import load_placement, save_placement
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.placement.problem import Problem
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
 

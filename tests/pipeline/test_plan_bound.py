@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.segmentation.best_case import best_case, bound_in_place_ns
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement import Device, Problem, Task, Tensor
+from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement import Device, Problem, Task, Tensor
 
 PROBLEM = Problem(
     "chain",

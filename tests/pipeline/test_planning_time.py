@@ -11,22 +11,22 @@ import onnx
 import pytest
 from tuning_world import GUESS, PROBLEM
 
-import engine
-import models
-from engine.dfg.onnx_reader import read
-from engine.errors import ConfigError, PlanningTimeError
-from engine.pipeline.all_plans import may_gain
-from engine.pipeline.first_plans import best_known, first_plans, split_plans
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.stages import Costs, candidates
-from engine.profiling.devices import parse_devices
-from engine.profiling.planning_time import PlanningTime
-from engine.profiling.profiler import profile_graph
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.segmenter import Candidate
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.problem import Device, Problem, Task, Tensor
+import surplus
+from surplus import models
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ConfigError, PlanningTimeError
+from surplus.engine.pipeline.all_plans import may_gain
+from surplus.engine.pipeline.first_plans import best_known, first_plans, split_plans
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.stages import Costs, candidates
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.planning_time import PlanningTime
+from surplus.engine.profiling.profiler import profile_graph
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Problem, Task, Tensor
 
 OVER = PlanningTime(0, clock=lambda: 0)
 
@@ -76,11 +76,11 @@ def test_a_model_for_which_there_is_no_time_runs_whole(
     lenet: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     given = dict(np.load(lenet.with_suffix(".npz")))
-    model = engine.load(lenet, "cpu:2", cache=tmp_path / "cache", planning_s=0, tune="now")
+    model = surplus.load(lenet, "cpu:2", cache=tmp_path / "cache", planning_s=0, tune="now")
     assert [segment.width for segment in model.plan.segments] == [2]
     assert "the whole model runs in one session" in caplog.text
     (answer,) = model.run(given).values()
-    other = engine.load(lenet, "cpu:2", cache=tmp_path / "other", tune="now").run(given)
+    other = surplus.load(lenet, "cpu:2", cache=tmp_path / "other", tune="now").run(given)
     np.testing.assert_allclose(answer, *other.values(), rtol=1e-5)
 
 
@@ -129,7 +129,7 @@ def test_a_graph_of_very_many_tasks_is_not_made_again_for_each_shard(
     graph = read(tmp_path / "m.onnx", tmp_path / "cache")
     costs = chain_costs(1)
     placement = Placement((0,), (0,), "test")
-    monkeypatch.setattr("engine.pipeline.first_plans._MOST_TASKS_IN_SHARDS", 0)
+    monkeypatch.setattr("surplus.engine.pipeline.first_plans._MOST_TASKS_IN_SHARDS", 0)
     assert split_plans(graph, costs, placement) == []
 
 

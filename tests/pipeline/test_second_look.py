@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from tuning_world import PROBLEM, FakeContender, Machine
 
-from engine.pipeline.all_plans import by_clusters
-from engine.pipeline.first_plans import whole_models
-from engine.pipeline.second_look import SecondLook
-from engine.pipeline.stages import Costs
-from engine.pipeline.tuning import Entrant
-from engine.runtime.contest import Contest, ContestParams
-from engine.segmentation.service import ServiceTimes
-from placement.policy import make_policy
-from placement.problem import Device, Link
+from surplus.engine.pipeline.all_plans import by_clusters
+from surplus.engine.pipeline.first_plans import whole_models
+from surplus.engine.pipeline.second_look import SecondLook
+from surplus.engine.pipeline.stages import Costs
+from surplus.engine.pipeline.tuning import Entrant
+from surplus.engine.runtime.contest import Contest, ContestParams
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.policy import make_policy
+from surplus.placement.problem import Device, Link
 
 CPU, GPU = 0, 1
 TIME_NS = 2_000_000_000

@@ -7,9 +7,8 @@ import onnx
 import onnxruntime
 import pytest
 
-import models
-from engine import InferenceSession
-from engine.errors import ConfigError, InputError
+from surplus import InferenceSession, models
+from surplus.engine.errors import ConfigError, InputError
 
 TYPED = """<ir_version: 9, opset_import: ["" : 18]>
 typed (float[n, 3] x, int64[2, m, ?] i, bool[] flag, string[1] text, float16[k] half,

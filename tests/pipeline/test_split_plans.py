@@ -11,23 +11,23 @@ import pytest
 from constant_costs import constant_problem
 from pipeline_subject import Subject
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.first_plans import first_plans
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.plan_question import question_of
-from engine.pipeline.stages import Costs, candidates, plan_of, read_model
-from engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
-from engine.profiling.devices import parse_devices
-from engine.report.explanation import explain
-from engine.runtime.lowering import lay_out_plan
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate, split_batches
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.timeline import SpanKind
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.first_plans import first_plans
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.plan_question import question_of
+from surplus.engine.pipeline.stages import Costs, candidates, plan_of, read_model
+from surplus.engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.report.explanation import explain
+from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate, split_batches
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.timeline import SpanKind
 
 TWO = parse_devices("cpu:2")
 

@@ -14,14 +14,14 @@ from constant_costs import constant_problem, scattered_plan
 from fake_plugin import fake_plugin
 from pipeline_subject import Subject
 
-from engine.dfg.graph import Graph
-from engine.errors import PlacementError
-from engine.pipeline.plan_question import PlanQuestion, question_of
-from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
-from engine.profiling.devices import parse_devices
-from engine.profiling.plugins import read_plugin
-from engine.segmentation.plan import Plan
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.plan_question import PlanQuestion, question_of
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.plugins import read_plugin
+from surplus.engine.segmentation.plan import Plan
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
 

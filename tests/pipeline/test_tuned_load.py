@@ -15,15 +15,15 @@ import pytest
 from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
-from engine.errors import ConfigError
-from engine.pipeline import making as module
-from engine.pipeline import plan_question
-from engine.pipeline.load import load
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.making import tune_with
-from engine.pipeline.stages import read_model
-from engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan
-from engine.runtime.model import Model
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline import making as module
+from surplus.engine.pipeline import plan_question
+from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.making import tune_with
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan
+from surplus.engine.runtime.model import Model
 
 TUNE_S = 0.3
 

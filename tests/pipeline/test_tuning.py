@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tuning_world import GUESS, LINEAR, SHORTEST_NS, TRUTH, FakeContender, Machine, cut
 
-from engine.errors import ConfigError
-from engine.pipeline.proposals import Key, key_of
-from engine.pipeline.tune_params import TuneParams
-from engine.pipeline.tuning import Tuned, Tuner
-from engine.segmentation.segmenter import Candidate
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.proposals import Key, key_of
+from surplus.engine.pipeline.tune_params import TuneParams
+from surplus.engine.pipeline.tuning import Tuned, Tuner
+from surplus.engine.segmentation.segmenter import Candidate
 
 
 def _tuned(machine: Machine, time_s: float = 20.0, **params: Any) -> Tuned[FakeContender]:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.pipeline.tune_params import TuneParams
-from engine.pipeline.tuning import Tuned, Tuner
-from engine.runtime.contest import Turn
-from engine.segmentation.coarse import predict
-from engine.segmentation.segmenter import Candidate, segment
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.problem import Device, Problem, Task, Tensor
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.pipeline.tune_params import TuneParams
+from surplus.engine.pipeline.tuning import Tuned, Tuner
+from surplus.engine.runtime.contest import Turn
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.segmenter import Candidate, segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Problem, Task, Tensor
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 HEAD_NS, BRANCH_NS, TAIL_NS = 10_000_000, 500_000, 100_000
 BRANCHES, DEPTH = 12, 3

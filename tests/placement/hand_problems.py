@@ -1,7 +1,7 @@
 """Problems small enough to schedule by hand: one CPU and one GPU, a byte takes a nanosecond."""
 
-from placement.placement import Placement
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 CPU, GPU = 0, 1
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from placement import Blob, SpanKind
+from surplus.placement import Blob, SpanKind
 
 
 def with_limits(problem, **limits):

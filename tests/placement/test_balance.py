@@ -7,9 +7,9 @@ from hand_problems import CPU, GPU, cpu_gpu, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement import make_policy, simulate
-from placement.occupancy import Occupancy, bottleneck, occupancy_ns
-from placement.random_graphs import DetectorParams, detector, small_random
+from surplus.placement import make_policy, simulate
+from surplus.placement.occupancy import Occupancy, bottleneck, occupancy_ns
+from surplus.placement.random_graphs import DetectorParams, detector, small_random
 
 
 def busiest_ns(problem, placement):

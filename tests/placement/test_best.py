@@ -3,9 +3,9 @@ from hand_problems import cpu_gpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement import make_policy, simulate
-from placement.best import Best, BestParams
-from placement.random_graphs import DetectorParams, detector, inception, small_random
+from surplus.placement import make_policy, simulate
+from surplus.placement.best import Best, BestParams
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 
 ASKED = BestParams().policies
 

@@ -3,9 +3,9 @@
 import pytest
 from hand_problems import CPU, GPU, cpu_gpu
 
-from placement import make_policy, simulate
-from placement.comm_sd import CommSD, CommSDBest, CommSDBestParams, CommSDParams
-from placement.communication import communication_ns
+from surplus.placement import make_policy, simulate
+from surplus.placement.comm_sd import CommSD, CommSDBest, CommSDBestParams, CommSDParams
+from surplus.placement.communication import communication_ns
 
 US = 1_000
 HEAVY = (900 * US, 10 * US)  # never leaves the GPU

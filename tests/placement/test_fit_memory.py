@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limited_problems import with_limits, with_weights
 
-from placement import (
+from surplus.placement import (
     InfeasibleError,
     make_policy,
     memory_use,
@@ -14,8 +14,8 @@ from placement import (
     simulate,
     validate,
 )
-from placement.fit_memory import fit, fits, least_bytes
-from placement.random_graphs import DetectorParams, detector, small_random
+from surplus.placement.fit_memory import fit, fits, least_bytes
+from surplus.placement.random_graphs import DetectorParams, detector, small_random
 
 everywhere = pytest.mark.parametrize("name", policy_names())
 

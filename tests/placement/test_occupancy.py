@@ -7,10 +7,10 @@ from hand_problems import CPU, GPU, cpu_gpu, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement import Placement, Task, simulate
-from placement.occupancy import Occupancy, bottleneck, effective_lanes, occupancy_ns
-from placement.problem import Device
-from placement.random_graphs import small_random
+from surplus.placement import Placement, Task, simulate
+from surplus.placement.occupancy import Occupancy, bottleneck, effective_lanes, occupancy_ns
+from surplus.placement.problem import Device
+from surplus.placement.random_graphs import small_random
 
 
 def test_by_hand():

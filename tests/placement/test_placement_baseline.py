@@ -1,8 +1,8 @@
 import pytest
 from hand_problems import CPU, GPU, cpu_gpu, task_times
 
-from placement import make_policy, simulate
-from placement.baseline import Single, SingleParams
+from surplus.placement import make_policy, simulate
+from surplus.placement.baseline import Single, SingleParams
 
 # t0 -> t3 -> t4 is the long way; t1 and t2 are short. t2 has no GPU kernel.
 PROBLEM = cpu_gpu([(90, 10), (90, 10), (5, None), (90, 30), (90, 30)], [(0, [3], 0), (3, [4], 0)])

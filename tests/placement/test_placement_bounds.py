@@ -5,12 +5,12 @@ from itertools import permutations, product
 import pytest
 from hand_problems import cpu_gpu, on
 
-from placement.bounds import lower_bounds
-from placement.load_bounds import lane_costs_ns, load_bound_ns, window_bound_ns
-from placement.path_bounds import heads_ns, path_bound_ns, tails_ns
-from placement.problem import Problem
-from placement.random_graphs import small_random
-from placement.simulator import simulate
+from surplus.placement.bounds import lower_bounds
+from surplus.placement.load_bounds import lane_costs_ns, load_bound_ns, window_bound_ns
+from surplus.placement.path_bounds import heads_ns, path_bound_ns, tails_ns
+from surplus.placement.problem import Problem
+from surplus.placement.random_graphs import small_random
+from surplus.placement.simulator import simulate
 
 
 def best_makespan_ns(problem: Problem) -> int:

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limited_problems import peak_by_instants, with_limits, with_weights
 
-from placement import Blob, Placement, Problem, Timeline, memory_use, simulate, validate
-from placement.memory import binding_capacities, constant_bytes, holdings
-from placement.random_graphs import small_random
-from placement.validator import Rule
+from surplus.placement import Blob, Placement, Problem, Timeline, memory_use, simulate, validate
+from surplus.placement.memory import binding_capacities, constant_bytes, holdings
+from surplus.placement.random_graphs import small_random
+from surplus.placement.validator import Rule
 
 # t0 (GPU, 0-10) makes x0 of 20 bytes; t1 (GPU, 10-20) reads it and makes x1 of 30, which goes to
 # t2 on the CPU (copy 20-50, t2 50-56); x2, an output of 8 bytes, lies on the host to the end.

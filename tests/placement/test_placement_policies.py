@@ -7,7 +7,7 @@ from hand_problems import cpu_gpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement import (
+from surplus.placement import (
     SimulatorParams,
     keeps_devices,
     lower_bounds,
@@ -18,7 +18,7 @@ from placement import (
     simulate,
     validate,
 )
-from placement.random_graphs import DetectorParams, detector, inception, small_random
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 
 problems = st.builds(
     small_random,

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 from hand_problems import cpu_gpu
 
-from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.random_graphs import detector, small_random
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.random_graphs import detector, small_random
 
 GOOD = {
     "format": "surplus-problem/1",

@@ -1,11 +1,11 @@
 import pytest
 from hand_problems import CPU, GPU, copy_times, cpu_gpu, on, task_times
 
-from placement.placement import Placement
-from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.random_graphs import small_random
-from placement.simulator import SimulatorParams, simulate
-from placement.validator import check
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.random_graphs import small_random
+from surplus.placement.simulator import SimulatorParams, simulate
+from surplus.placement.validator import check
 
 FIFO = SimulatorParams("fifo")
 

@@ -3,8 +3,8 @@ import json
 import pytest
 from hand_problems import CPU, GPU, cpu_gpu, on
 
-from placement import common_table, make_policy, placement_table, policy_names
-from placement.random_graphs import detector
+from surplus.placement import common_table, make_policy, placement_table, policy_names
+from surplus.placement.random_graphs import detector
 
 # GPU: t0 0-10, t1 10-30. CPU: t2 0-6; t3 reads 40 bytes of t0 and runs from 50 to 54.
 PROBLEM = cpu_gpu([(90, 10), (90, 20), (6, 3), (4, 3)], [(0, [3], 40)], cpu_lanes=2)

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from hand_problems import CPU, GPU, cpu_gpu, on
 
-from placement.simulator import simulate
-from placement.timeline import Span, SpanKind, Timeline
-from placement.validator import Rule, check, validate
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.validator import Rule, check, validate
 
 # t0 and t1 run one after the other on the GPU, t2 (width 2) and t3 on the CPU's two lanes.
 # Two tensors cross from GPU to CPU; the second copy waits for the link.

@@ -1,6 +1,6 @@
 import pytest
 
-from placement.random_graphs import (
+from surplus.placement.random_graphs import (
     DetectorParams,
     MachineParams,
     detector,

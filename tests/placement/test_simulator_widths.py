@@ -7,11 +7,11 @@ an idle lane, and the same letter in w rows is one task of width w.
 import pytest
 from hand_problems import CPU, GPU, copy_times, cpu_gpu, on, task_times
 
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from placement.simulator import SimulatorParams, simulate
-from placement.validator import check
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.simulator import SimulatorParams, simulate
+from surplus.placement.validator import check
 
 
 def cpu_only(times, edges=(), *, lanes, widths=None):

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from hand_problems import GPU, copy_times, cpu_gpu, on, task_times
 
-from placement.simulator import simulate
-from placement.timeline import Timeline
-from placement.validator import Rule, check, validate
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import Timeline
+from surplus.placement.validator import Rule, check, validate
 
 
 def gpu_only(times, edges=(), *, lanes=1, submit_ns=0, slowdown=(), launch_ns=None, widths=None):

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from engine.errors import DeviceError
-from engine.pipeline.stages import costs_of, measure, place, read_model
-from engine.profiling import cuda_driver
-from engine.profiling.devices import parse_devices
-from engine.profiling.profile import Profile
-from engine.profiling.profiler import profile_graph
-from engine.profiling.staging import STAGING_BYTES
+from surplus import models
+from surplus.engine.errors import DeviceError
+from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
+from surplus.engine.profiling import cuda_driver
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.profiling.profiler import profile_graph
+from surplus.engine.profiling.staging import STAGING_BYTES
 
 SPECS = parse_devices("cpu:1,cuda:0:3")
 

@@ -9,11 +9,11 @@ import sys
 
 import numpy as np
 
-from engine import _core
-from engine.profiling.devices import parse_devices
-from engine.profiling.operator_probe import negation
-from engine.runtime.machines import machine_for
-from engine.values import from_value
+from surplus.engine import _core
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.operator_probe import negation
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.values import from_value
 
 
 def negated(machine: _core.Machine, count: int) -> tuple[_core.Plan, list[_core.Value]]:

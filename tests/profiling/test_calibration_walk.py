@@ -11,15 +11,15 @@ import onnx
 import pytest
 from counted_calls import LINEAR, CountedName, calls_of, touches_of
 
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.errors import ExecutionError
-from engine.profiling import calibrate as calibrating
-from engine.profiling import calibration_values
-from engine.profiling.calibrate import calibrate
-from engine.profiling.devices import parse_devices
-from engine.profiling.profiler import profile_graph
-from engine.profiling.signature import Observed, signature
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling import calibrate as calibrating
+from surplus.engine.profiling import calibration_values
+from surplus.engine.profiling.calibrate import calibrate
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.profiler import profile_graph
+from surplus.engine.profiling.signature import Observed, signature
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>'
 INPUTS = {"x": np.arange(4, dtype=np.float32).reshape(1, 4) - 1}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.profiling.counters import Counters, cpu_times_ns, read_counters, thread_waits
-from engine.profiling.disturbance import Disturbance, Watch, disturbance
+from surplus.engine.profiling.counters import Counters, cpu_times_ns, read_counters, thread_waits
+from surplus.engine.profiling.disturbance import Disturbance, Watch, disturbance
 
 S = 1_000_000_000
 NOTHING = Counters(0, 0, 2, 0, 0, {})

@@ -7,16 +7,16 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-import models
-from engine.dfg.onnx_reader import read
-from engine.errors import PlacementError
-from engine.pipeline.stages import place
-from engine.profiling.costs import problem_of
-from engine.profiling.devices import parse_devices
-from engine.profiling.profile import Profile
-from engine.profiling.profiler import profile_graph
-from engine.profiling.timing import Timing
-from placement import placement_table, policy_names, simulate, validate
+from surplus import models
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import PlacementError
+from surplus.engine.pipeline.stages import place
+from surplus.engine.profiling.costs import problem_of
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.profiling.profiler import profile_graph
+from surplus.engine.profiling.timing import Timing
+from surplus.placement import placement_table, policy_names, simulate, validate
 
 SPECS = parse_devices("cpu:2,emulated:gpu[titan_rtx]")
 TABLES, ROWS = 26, 20_000

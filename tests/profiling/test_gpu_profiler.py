@@ -9,21 +9,21 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.errors import ExecutionError
-from engine.native import load_runtime, open_session
-from engine.profiling.calibrate import calibrate
-from engine.profiling.gpu_profiler import GpuProfiler, GpuProfilingParams
-from engine.profiling.link_probe import CopyTimes, LinkProbe, fitted_link, measured_links
-from engine.profiling.operator_probe import OperatorParams
-from engine.profiling.repeated import repeated
-from engine.profiling.segment_probe import Charge, Probed, ProbeParams, SegmentProbe
-from engine.profiling.signature import signature
-from engine.profiling.store import TimingStore
-from engine.profiling.timing import Timing
-from engine.values import to_value
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ExecutionError
+from surplus.engine.native import load_runtime, open_session
+from surplus.engine.profiling.calibrate import calibrate
+from surplus.engine.profiling.gpu_profiler import GpuProfiler, GpuProfilingParams
+from surplus.engine.profiling.link_probe import CopyTimes, LinkProbe, fitted_link, measured_links
+from surplus.engine.profiling.operator_probe import OperatorParams
+from surplus.engine.profiling.repeated import repeated
+from surplus.engine.profiling.segment_probe import Charge, Probed, ProbeParams, SegmentProbe
+from surplus.engine.profiling.signature import signature
+from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing import Timing
+from surplus.engine.values import to_value
 
 LANES = 3
 SLOWDOWN = (1.0, 1.5, 2.25)

@@ -13,19 +13,24 @@ import pytest
 from fake_plugin import FakePlugin, fake_plugin
 from onnx import TensorProto, helper
 
-import models
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import DeviceError, RuntimeLibraryError
-from engine.native import find_plugin_library, installed_plugins, load_runtime, plugin_variable
-from engine.pipeline.stages import costs_of, measure, place, read_model
-from engine.profiling.devices import parse_devices
-from engine.profiling.inventory import inventory
-from engine.profiling.plugin_profiler import largest_difference
-from engine.profiling.plugins import read_plugin
-from engine.profiling.presence import check_present
-from engine.profiling.profile import Profile
-from engine.values import to_value
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import DeviceError, RuntimeLibraryError
+from surplus.engine.native import (
+    find_plugin_library,
+    installed_plugins,
+    load_runtime,
+    plugin_variable,
+)
+from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.inventory import inventory
+from surplus.engine.profiling.plugin_profiler import largest_difference
+from surplus.engine.profiling.plugins import read_plugin
+from surplus.engine.profiling.presence import check_present
+from surplus.engine.profiling.profile import Profile
+from surplus.engine.values import to_value
 
 SPECS = parse_devices("cpu:1,plugin:fake")
 

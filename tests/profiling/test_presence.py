@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from fake_driver import compiled
 
-from engine import _core
-from engine.errors import DeviceError
-from engine.profiling import cuda_driver, cuda_runtime, presence
-from engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
-from engine.profiling.devices import parse_devices
-from engine.profiling.inventory import inventory
-from engine.profiling.presence import PROVIDER, check_present, cuda_parts
+from surplus.engine import _core
+from surplus.engine.errors import DeviceError
+from surplus.engine.profiling import cuda_driver, cuda_runtime, presence
+from surplus.engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.inventory import inventory
+from surplus.engine.profiling.presence import PROVIDER, check_present, cuda_parts
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import onnx
 import pytest
 from onnx import helper
 
-from engine.dfg.build import build
-from engine.dfg.graph import Graph, Task
-from engine.profiling.links import LINKS, link_figures
-from engine.profiling.roofline import GPUS, captured_time, derived_time, launch_ns
-from engine.profiling.signature import Observed
-from engine.profiling.work import Category, Work, work_of
+from surplus.engine.dfg.build import build
+from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.profiling.links import LINKS, link_figures
+from surplus.engine.profiling.roofline import GPUS, captured_time, derived_time, launch_ns
+from surplus.engine.profiling.signature import Observed
+from surplus.engine.profiling.work import Category, Work, work_of
 
 FLOAT, INT64 = 1, 7
 

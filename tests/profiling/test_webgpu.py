@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-import models
-from engine.errors import DeviceError
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.loading import load_with
-from engine.profiling.plugins import read_plugin
+from surplus import models
+from surplus.engine.errors import DeviceError
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.loading import load_with
+from surplus.engine.profiling.plugins import read_plugin
 
 SHAPE = (64, 64)
 

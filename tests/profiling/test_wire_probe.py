@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fake_driver import RUNTIME, compiled
 
-from engine.errors import DeviceError
-from engine.profiling.cuda_runtime import CudaRuntime
-from engine.profiling.wire_probe import wire_times
+from surplus.engine.errors import DeviceError
+from surplus.engine.profiling.cuda_runtime import CudaRuntime
+from surplus.engine.profiling.wire_probe import wire_times
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 _TYPES = ["Conv", "Relu", "Gemm", "RoiAlign", "NonMaxSuppression", "Gather", "Concat", "Slice"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.report.charts import Chart, Series, to_html, write_charts
-from engine.report.palette import COLOURS
+from surplus.engine.report.charts import Chart, Series, to_html, write_charts
+from surplus.engine.report.palette import COLOURS
 
 LINES = Chart("<load>", "x", "y", (Series("a&b", ((1.0, 50.0), (2.0, 100.0))), Series("none", ())))
 BARS = Chart(

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from engine.report.explanation import Explanation, explain
-from engine.runtime.blame import blame
-from engine.runtime.call_times import CallTimes
-from placement.timeline import Timeline
+from surplus.engine.report.explanation import Explanation, explain
+from surplus.engine.runtime.blame import blame
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.placement.timeline import Timeline
 
 
 def _run(make_span, end, origin="measured", call_ns=0):

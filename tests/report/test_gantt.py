@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.report.gantt import write_gantt
-from placement.timeline import Timeline
+from surplus.engine.errors import ConfigError
+from surplus.engine.report.gantt import write_gantt
+from surplus.placement.timeline import Timeline
 
 
 class _Page(HTMLParser):

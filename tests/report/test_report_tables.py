@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from engine.report.tables import print_mapping, print_rows
+from surplus.engine.report.tables import print_mapping, print_rows
 
 
 def _text(show, *arguments):

@@ -4,11 +4,11 @@ from collections import defaultdict
 
 import pytest
 
-from engine.atomic_file import write_atomic
-from engine.report.trace import to_trace, write_trace
-from engine.runtime.blame import blame
-from engine.runtime.call_times import CallTimes
-from placement.timeline import Timeline
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.report.trace import to_trace, write_trace
+from surplus.engine.runtime.blame import blame
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.placement.timeline import Timeline
 
 
 def _complete(trace):

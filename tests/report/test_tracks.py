@@ -1,8 +1,8 @@
 import pytest
 
-from engine.report.palette import COPY_COLOUR, legend, palette
-from engine.report.tracks import heading, tracks
-from placement.timeline import Timeline
+from surplus.engine.report.palette import COPY_COLOUR, legend, palette
+from surplus.engine.report.tracks import heading, tracks
+from surplus.placement.timeline import Timeline
 
 
 def test_devices_come_first_with_a_row_per_lane_then_links(make_span):

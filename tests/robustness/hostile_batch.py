@@ -17,12 +17,12 @@ sys.path.append(str(Path(__file__).parent.parent))
 
 from constant_costs import constant_problem, scattered_plan
 
-from engine.cli.main import main as engine
-from engine.errors import EngineError
-from engine.pipeline.stages import example_inputs, read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+from surplus.engine.cli.main import main as engine
+from surplus.engine.errors import EngineError
+from surplus.engine.pipeline.stages import example_inputs, read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 MEMORY_BYTES = 16 << 30
 QUERY_S = 10.0

@@ -18,10 +18,10 @@ import mmap
 import numpy as np
 from constant_costs import constant_problem, scattered_plan, sliced_plan
 
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 WARM_UP = 3_000
 QUERIES = 10_000

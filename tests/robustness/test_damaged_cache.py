@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine
-import models
+import surplus
+from surplus import models
 
 
 def fuzzed(*arguments: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def test_what_sessions_map_is_proven(
 
     def answer() -> dict[str, Any]:
         options: dict[str, Any] = {"selection_ns": 0, "cache": tmp_path / "cache"}
-        return engine.load(path, "cpu:1", inputs=inputs, **options).run(inputs)
+        return surplus.load(path, "cpu:1", inputs=inputs, **options).run(inputs)
 
     right = answer()
     largest, *_ = sorted((tmp_path / "cache").rglob(pattern), key=lambda f: -f.stat().st_size)
@@ -74,6 +74,6 @@ def test_what_sessions_map_is_proven(
 
 def test_nothing_of_the_cache_is_for_others(tmp_path: Path) -> None:
     path = models.save(models.build("lenet"), tmp_path / "lenet.onnx")
-    engine.load(path, "cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_ns=0)
     cache = tmp_path / "cache"
     assert [p for p in (cache, *cache.rglob("*")) if p.stat().st_mode & 0o077] == []

@@ -12,16 +12,16 @@ import pytest
 from constant_costs import constant_problem, plan_of_groups
 from device_lists import devices_or
 
-import models
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import CancelledError, DeadlineError, ExecutionError
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Future, Model
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Future, Model
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.placement.placement import Placement
 
 DEVICES = devices_or("cpu:1,emulated:gpu")
 LENGTH = 12

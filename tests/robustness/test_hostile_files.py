@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 from onnx_mutations import MUTATIONS
 
-import models
+from surplus import models
 
 COUNT = 1_000
 SCRIPT = Path(__file__).with_name("hostile_batch.py")

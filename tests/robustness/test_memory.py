@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from device_lists import with_wanted
 
-import models
-from engine.pipeline.stages import read_model
+from surplus import models
+from surplus.engine.pipeline.stages import read_model
 
 PROBE = Path(__file__).with_name("memory_probe.py")
 STEADY_GROWTH = 1.02

@@ -14,16 +14,16 @@ import pytest
 from constant_costs import constant_problem, scattered_plan
 from full_disk import refuse_writes
 
-import engine
-import models
-from engine.dfg import onnx_reader
-from engine.dfg.graph import Graph
-from engine.errors import DeviceError, ModelError
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime import segment_store
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+import surplus
+from surplus import models
+from surplus.engine.dfg import onnx_reader
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import DeviceError, ModelError
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime import segment_store
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 SMALL: dict[str, Any] = {"branches": 4, "depth": 2, "size": 64, "kind": "matmul"}
 NUMBERS = [errno.EROFS, errno.ENOSPC]
@@ -41,7 +41,7 @@ def inputs() -> dict[str, Any]:
 
 def _load(path: Path, inputs: dict[str, Any], **more: Any) -> Model:
     options: dict[str, Any] = {"selection_ns": 0, "cache": path.parent / "cache"} | more
-    return engine.load(path, "cpu:2", inputs=inputs, **options)
+    return surplus.load(path, "cpu:2", inputs=inputs, **options)
 
 
 def _cut(graph: Graph) -> Model:

@@ -9,12 +9,12 @@ import pytest
 from constant_costs import constant_problem, plan_of_groups, whole_plan
 from runtime_models import ADD, TWO_LANES, read_text
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.runtime.machines import open_machine
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.machines import open_machine
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.placement.placement import Placement
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-import engine
-from engine.errors import EngineError
-from engine.native import open_session
-from engine.runtime import machines
-from engine.values import to_value
+import surplus
+from surplus.engine.errors import EngineError
+from surplus.engine.native import open_session
+from surplus.engine.runtime import machines
+from surplus.engine.values import to_value
 
 path, cache, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 image = {"image": np.zeros((1, 1, 28, 28), np.float32)}
-model = engine.load(path, "cpu:2", cache=cache, selection_ns=0)
+model = surplus.load(path, "cpu:2", cache=cache, selection_ns=0)
 asked = threading.Semaphore(0)
 
 

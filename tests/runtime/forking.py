@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-import engine
-from engine.errors import DeviceError
+import surplus
+from surplus.engine.errors import DeviceError
 
 path, cache, devices = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 image = {"image": np.zeros((1, 1, 28, 28), np.float32)}
-model = engine.load(path, devices, cache=cache)
+model = surplus.load(path, devices, cache=cache)
 before = model.run(image)["logits"]
 if os.fork() == 0:
     for ask in (model.run, model.submit):

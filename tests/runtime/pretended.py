@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 
-from engine.runtime.contest import Turn
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.runtime.contest import Turn
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
 class Clock:

@@ -10,13 +10,13 @@ import onnx
 from constant_costs import constant_problem, plan_of_groups, whole_plan
 from device_lists import devices_or
 
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Model
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.placement.placement import Placement
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 NEVER_NS = 3_600_000_000_000

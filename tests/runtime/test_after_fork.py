@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import models
+from surplus import models
 
 SCRIPT = Path(__file__).with_name("forking.py")
 

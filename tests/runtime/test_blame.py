@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.runtime.blame import Blame, blame, median_of
-from engine.runtime.call_times import CallTimes
-from engine.runtime.causes import Causes
-from engine.runtime.utilisation import LaneUse
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.runtime.blame import Blame, blame, median_of
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.engine.runtime.causes import Causes
+from surplus.engine.runtime.utilisation import LaneUse
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 CPU = {"cpu": 2}
 

@@ -7,16 +7,16 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.runtime.blame import Blame, blame
-from engine.runtime.call_times import CallTimes
-from engine.runtime.categories import Category
-from engine.runtime.causes import SpanKey
-from placement import make_policy
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.random_graphs import small_random
-from placement.simulator import SimulatorParams, simulate
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.runtime.blame import Blame, blame
+from surplus.engine.runtime.call_times import CallTimes
+from surplus.engine.runtime.categories import Category
+from surplus.engine.runtime.causes import SpanKey
+from surplus.placement import make_policy
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.random_graphs import small_random
+from surplus.placement.simulator import SimulatorParams, simulate
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 moments = st.integers(-20, 120)
 

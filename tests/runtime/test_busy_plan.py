@@ -13,17 +13,17 @@ import pytest
 from constant_costs import constant_problem, plan_of_groups
 from runtime_models import ADD, NEVER_NS, read_text
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import CancelledError
-from engine.profiling.devices import parse_devices
-from engine.runtime.busy_plan import SecondPlan, narrow_plan
-from engine.runtime.future import Future
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import CancelledError
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.busy_plan import SecondPlan, narrow_plan
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.placement.placement import Placement
 
 DEVICES = "cpu:2,emulated:gpu"
 _UNUSED_SUBMIT_NS = iter(range(14_000, 15_000))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from runtime_models import ADD, model_of, read_text
 
-from engine.errors import ExecutionError
-from engine.runtime.comparison import PlainSession, compare, largest_difference, repeat
-from engine.runtime.model import Model
+from surplus.engine.errors import ExecutionError
+from surplus.engine.runtime.comparison import PlainSession, compare, largest_difference, repeat
+from surplus.engine.runtime.model import Model
 
 INPUTS = {"x": np.ones((2, 3), np.float32), "shift": np.ones(3, np.float32)}
 

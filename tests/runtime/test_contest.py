@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pretended import Clock, Pretended
 
-from engine.runtime.contest import Contest, ContestParams
-from engine.runtime.intervals import Interval, Verdict, interval
+from surplus.engine.runtime.contest import Contest, ContestParams
+from surplus.engine.runtime.intervals import Interval, Verdict, interval
 
 MS = 1_000_000
 LONG = 100 * MS

@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from constant_costs import constant_problem, plan_of_groups
 
-import engine
-import models
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
-from engine.pipeline.load_params import LoadParams
-from engine.pipeline.stages import read_model
-from engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
-from engine.runtime.machines import EmulationParams, close_machines, machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from placement.placement import Placement
+import surplus
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
+from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
+from surplus.engine.runtime.machines import EmulationParams, close_machines, machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.placement.placement import Placement
 
 DEVICES = "cpu:2,emulated:gpu"
 LENGTH = 12
@@ -218,7 +218,7 @@ def test_a_device_that_loading_loses_is_treated_as_was_chosen(
     def loaded(choice: str) -> Model:
         emulation = EmulationParams(lose_at=2)
         where = file.parent / f"cache of {choice}"
-        return engine.load(
+        return surplus.load(
             file, DEVICES, "single", cache=where, on_device_loss=choice, emulation=emulation
         )
 
@@ -268,7 +268,7 @@ def test_an_unknown_choice_is_refused() -> None:
 
 
 def test_a_loaded_model_has_the_choice(file: Path) -> None:
-    model = engine.load(file, DEVICES, cache=file.parent / "cache", on_device_loss="cpu")
+    model = surplus.load(file, DEVICES, cache=file.parent / "cache", on_device_loss="cpu")
     assert model._guard is not None
-    plain = engine.load(file, "cpu:2", cache=file.parent / "cache", on_device_loss="cpu")
+    plain = surplus.load(file, "cpu:2", cache=file.parent / "cache", on_device_loss="cpu")
     assert plain._guard is None

@@ -11,20 +11,20 @@ import pytest
 from constant_costs import constant_problem
 from runtime_models import read_text
 
-from engine.dfg.graph import Graph
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Model
-from engine.segmentation.coarse import coarse_problem
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.segmenter import per_task
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.problem import Problem
-from placement.simulator import simulate
-from placement.timeline import SpanKind, Timeline
-from placement.validator import check
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.coarse import coarse_problem
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.simulator import simulate
+from surplus.placement.timeline import SpanKind, Timeline
+from surplus.placement.validator import check
 
 GPU = 1
 WIDE = 24

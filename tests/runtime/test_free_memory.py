@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.runtime import free_memory
-from engine.runtime.free_memory import release_free_memory, released_at_the_end
+from surplus.engine.runtime import free_memory
+from surplus.engine.runtime.free_memory import release_free_memory, released_at_the_end
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from compiled_library import await_deaf, compiled_blocks, look_until, release_deaf
 
-import engine
-import models
-from engine import _core
-from engine.errors import UnavailableError
-from engine.pipeline.executor import ModelExecutor
-from engine.runtime.model import Model
-from engine.serving.served_model import ModelState, ServedModel
-from engine.values import to_value
+import surplus
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.errors import UnavailableError
+from surplus.engine.pipeline.executor import ModelExecutor
+from surplus.engine.runtime.model import Model
+from surplus.engine.serving.served_model import ModelState, ServedModel
+from surplus.engine.values import to_value
 
 INPUTS = models.example_inputs("chain", length=3, size=8)
 
@@ -25,7 +25,7 @@ INPUTS = models.example_inputs("chain", length=3, size=8)
 @pytest.fixture
 def model(tmp_path: Path) -> Model:
     file = models.save(models.build("chain", length=3, size=8), tmp_path / "chain.onnx")
-    return engine.load(file, "cpu:2", cache=tmp_path / "cache")
+    return surplus.load(file, "cpu:2", cache=tmp_path / "cache")
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from pretended import Clock
 
-from engine.profiling.disturbance import Disturbance
-from engine.runtime.judge import Judge, JudgeParams
-from engine.runtime.judgement import Judgement, Outcome, RunnerUp
-from engine.runtime.same_bits import same_bits
-from engine.runtime.share import Share
-from engine.runtime.trial import Trial
-from engine.segmentation.plan import Plan
+from surplus.engine.profiling.disturbance import Disturbance
+from surplus.engine.runtime.judge import Judge, JudgeParams
+from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp
+from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.trial import Trial
+from surplus.engine.segmentation.plan import Plan
 
 MS = 1_000_000
 S = 1_000_000_000

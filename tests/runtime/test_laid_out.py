@@ -15,16 +15,16 @@ import pytest
 from constant_costs import constant_problem, whole_plan
 from onnx import helper, numpy_helper
 
-import engine.runtime.laying_out
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import read_model
-from engine.profiling.devices import parse_devices
-from engine.runtime.laid_out import laid_out_file
-from engine.runtime.laying_out import lay_out
-from engine.runtime.lowering import lay_out_plan, lower
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
-from engine.segmentation.plan import Plan
+import surplus.engine.runtime.laying_out
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.laid_out import laid_out_file
+from surplus.engine.runtime.laying_out import lay_out
+from surplus.engine.runtime.lowering import lay_out_plan, lower
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
 
 SPECS = parse_devices("cpu:2")
 
@@ -72,7 +72,7 @@ def test_a_segment_of_a_cuda_device_is_not_laid_out_for_the_cpu(
     assert laid_out_file(graph.model_path) is None
     lay_out_plan(graph, plan)
     asked: list[Path] = []
-    monkeypatch.setattr("engine.runtime.lowering.laid_out_file", asked.append)
+    monkeypatch.setattr("surplus.engine.runtime.lowering.laid_out_file", asked.append)
     lower(graph, on_cuda, machine_for(SPECS))
     assert asked == []
     lower(graph, plan, machine_for(SPECS))
@@ -189,7 +189,7 @@ def test_what_onnx_runtime_cannot_save_is_tried_once(
         calls.append(model)
         raise RuntimeError("cannot be saved")
 
-    monkeypatch.setattr(engine.runtime.laying_out, "open_session", refused)
+    monkeypatch.setattr(surplus.engine.runtime.laying_out, "open_session", refused)
     lay_out(graph, graph.model_path)
     lay_out(graph, graph.model_path)
     assert calls == [str(graph.model_path)]

@@ -11,15 +11,15 @@ import pytest
 from device_lists import STREAMS, with_wanted
 from runtime_models import ADD, model_of, read_text
 
-from engine.dfg.graph import Graph
-from engine.errors import EngineError
-from engine.profiling.devices import parse_devices
-from engine.runtime.blame import Blame
-from engine.runtime.causes import causes_of
-from engine.runtime.machines import machine_for
-from engine.runtime.measured import Traced, measured_timeline, together
-from engine.runtime.model import Model
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.blame import Blame
+from surplus.engine.runtime.causes import causes_of
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.measured import Traced, measured_timeline, together
+from surplus.engine.runtime.model import Model
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 FORK = """fork (float[n, 3] x) => (float[n, 3] y) {
   a = Neg(x)  b = Abs(a)  c = Exp(a)  d = Relu(a)  y = Sum(b, c, d) }"""

@@ -16,13 +16,13 @@ import pytest
 from device_lists import devices_or
 from runtime_models import ADD, NEVER_NS, model_of, read_text
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
-from engine.profiling.devices import parse_devices
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Future, Model
-from placement.timeline import SpanKind, Timeline
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Future, Model
+from surplus.placement.timeline import SpanKind, Timeline
 
 DEVICES = devices_or("cpu:2,emulated:gpu")
 SHIFT = np.ones(3, np.float32)

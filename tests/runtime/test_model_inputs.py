@@ -11,10 +11,10 @@ import onnx
 import pytest
 from runtime_models import ADD, HEADER, model_of, read_text
 
-from engine.dfg.graph import Graph
-from engine.errors import InputError
-from engine.pipeline.stages import read_model
-from engine.runtime.model import Model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import InputError
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.runtime.model import Model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 SHIFT = np.ones(3, np.float32)

@@ -10,8 +10,8 @@ import pytest
 from device_lists import STREAMS, with_wanted
 from runtime_models import model_of, read_text
 
-from engine.errors import InputError
-from engine.runtime.model import Model
+from surplus.engine.errors import InputError
+from surplus.engine.runtime.model import Model
 
 DEVICES = with_wanted("cpu:1", "cpu:1,emulated:gpu", STREAMS)
 

@@ -6,7 +6,7 @@ import mmap
 import threading
 from pathlib import Path
 
-from engine.runtime.memory import (
+from surplus.engine.runtime.memory import (
     MappedFiles,
     ProcessMemory,
     mapped_files,

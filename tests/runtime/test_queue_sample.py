@@ -13,10 +13,10 @@ import pytest
 from pretended import spans_of
 from runtime_models import ADD, model_of, read_text
 
-from engine.pipeline.executor import ModelExecutor
-from engine.runtime.queue_sample import QueueSample, rate_for
-from engine.segmentation.plan import Plan
-from placement.timeline import Timeline
+from surplus.engine.pipeline.executor import ModelExecutor
+from surplus.engine.runtime.queue_sample import QueueSample, rate_for
+from surplus.engine.segmentation.plan import Plan
+from surplus.placement.timeline import Timeline
 
 LONG_NS = 50_000_000
 

@@ -12,17 +12,17 @@ from constant_costs import constant_problem, plan_of_groups
 from pretended import Clock, spans_of
 from runtime_models import read_text
 
-from engine.profiling.devices import parse_devices
-from engine.runtime.contest import Turn
-from engine.runtime.in_place import Cost, costs_in_place, outside_ns, typical
-from engine.runtime.in_place import refit as refit_turns
-from engine.runtime.selection import refit
-from engine.segmentation.groups import GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import per_task
-from engine.segmentation.service import ServiceTimes
-from placement.placement import Placement
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime.contest import Turn
+from surplus.engine.runtime.in_place import Cost, costs_in_place, outside_ns, typical
+from surplus.engine.runtime.in_place import refit as refit_turns
+from surplus.engine.runtime.selection import refit
+from surplus.engine.segmentation.groups import GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import per_task
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 BRANCHES = "two (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(x)  y = Add(a, b) }"
 

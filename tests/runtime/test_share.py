@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runtime.share import Share
+from surplus.engine.runtime.share import Share
 
 
 def test_a_hundredth_of_the_queries_time_may_be_lost() -> None:

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from runtime_models import ADDED, SUM, TWO_LANES
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.profiling.disturbance import Disturbance
-from engine.runtime.busy_plan import SecondPlan
-from engine.runtime.judgement import Judgement, RunnerUp
-from engine.runtime.machines import open_machine
-from engine.runtime.model import Model
-from engine.runtime.same_bits import same_bits
-from engine.segmentation.plan import Plan
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.disturbance import Disturbance
+from surplus.engine.runtime.busy_plan import SecondPlan
+from surplus.engine.runtime.judgement import Judgement, RunnerUp
+from surplus.engine.runtime.machines import open_machine
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.segmentation.plan import Plan
 
 
 def test_widths_keep_the_bits_and_cuts_need_not(narrow: Plan, wide: Plan, cut: Plan) -> None:

@@ -13,10 +13,10 @@ import pytest
 from loops import COUNT_TEXT, ENDLESS, counted
 from runtime_models import model_of, read_text
 
-from engine.errors import CancelledError, DeadlineError
-from engine.native import open_session
-from engine.runtime.model import Model
-from engine.values import to_value
+from surplus.engine.errors import CancelledError, DeadlineError
+from surplus.engine.native import open_session
+from surplus.engine.runtime.model import Model
+from surplus.engine.values import to_value
 
 WAIT_S = 60
 """Before a test that would hang fails; what ends, ends within a second."""
@@ -64,8 +64,8 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from loops import COUNT_TEXT, ENDLESS, counted
 from runtime_models import model_of, read_text
-from engine.native import open_session
-from engine.values import to_value
+from surplus.engine.native import open_session
+from surplus.engine.values import to_value
 
 graph = read_text(COUNT_TEXT, Path({folder!r}))
 model = model_of(graph, "cpu:2", whole=True)
@@ -112,7 +112,7 @@ def test_a_signal_whose_handler_does_not_raise_changes_no_answer(tmp_path: Path)
 
 
 def test_calls_of_a_thread_end_at_its_limit(model: Model) -> None:
-    from engine import _core
+    from surplus.engine import _core
 
     session = open_session(str(model.graph.model_path))
     values = {name: to_value(array) for name, array in counted(ENDLESS).items()}

@@ -11,15 +11,15 @@ import pytest
 from pretended import Clock
 from runtime_models import ADDED, SUM
 
-from engine import _core
-from engine.dfg.graph import Graph
-from engine.errors import InputError
-from engine.runtime.intervals import Verdict
-from engine.runtime.model import Model
-from engine.runtime.paired_turns import PairParams
-from engine.runtime.share import Share
-from engine.runtime.trial import Trial
-from engine.segmentation.plan import Plan
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import InputError
+from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.paired_turns import PairParams
+from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.trial import Trial
+from surplus.engine.segmentation.plan import Plan
 
 MS = 1_000_000
 PLAN: Any = SimpleNamespace(name="plan")

@@ -10,13 +10,13 @@ import onnx.parser
 import pytest
 from constant_costs import constant_problem, whole_plan
 
-from engine.dfg.graph import Graph
-from engine.dfg.onnx_reader import read
-from engine.errors import ExecutionError
-from engine.profiling.devices import parse_devices
-from engine.runtime import lowering
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.runtime import lowering
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 SPECS = parse_devices("cpu:1")
 TEXT = '<ir_version: 9, opset_import: ["" : 18]> g (float[2] x) => (float[2] y) { y = Neg(x) }'

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from engine.runtime.watcher import Watcher
+from surplus.engine.runtime.watcher import Watcher
 
 SOON_S = 30.0
 

@@ -11,13 +11,13 @@ import pytest
 from constant_costs import constant_problem, whole_plan
 from runtime_models import read_text
 
-from engine import _core
-from engine.atomic_file import write_atomic
-from engine.dfg.graph import Graph
-from engine.errors import ExecutionError
-from engine.profiling.devices import available_cores, parse_devices
-from engine.runtime.machines import machine_for
-from engine.runtime.model import Model
+from surplus.engine import _core
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ExecutionError
+from surplus.engine.profiling.devices import available_cores, parse_devices
+from surplus.engine.runtime.machines import machine_for
+from surplus.engine.runtime.model import Model
 
 SOFTMAX = """soft (float[64, 256] x) => (float[64, 256] y) {{
   t = Softmax(x)

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from engine.runtime.contest import Turn
-from engine.runtime.in_place import Cost, costs_in_place
-from engine.runtime.within_runs import within_runs_ns
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.learning import learn
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.timeline import Span, SpanKind, Timeline
+from surplus.engine.runtime.contest import Turn
+from surplus.engine.runtime.in_place import Cost, costs_in_place
+from surplus.engine.runtime.within_runs import within_runs_ns
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.learning import learn
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.timeline import Span, SpanKind, Timeline
 
 CPU, PLUGIN = 0, 1
 SUBMIT_NS = 700

@@ -9,18 +9,18 @@ import numpy as np
 import onnx
 import pytest
 
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import costs_of, measure, plan_of, read_model
-from engine.profiling.devices import parse_devices
-from engine.profiling.roofline import GPUS
-from engine.report.captures import captures
-from engine.runtime.machines import EmulationParams, machine_for
-from engine.runtime.model import Model
-from engine.segmentation.capture import refusal, refusal_of
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.plan import Plan
-from engine.segmentation.segmenter import Candidate
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import costs_of, measure, plan_of, read_model
+from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.profiling.roofline import GPUS
+from surplus.engine.report.captures import captures
+from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.capture import refusal, refusal_of
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
 
 TEXT = """<ir_version: 9, opset_import: ["" : 18]>
 g (float[4] x, float[n] z) => (float[4] y, int64[1, k] places, float[n] w, float[4] u) {

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from engine.segmentation.clusters import Cluster
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.packing import pack
-from engine.segmentation.segmenter import segment
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.widths import choose_widths
-from placement.placement import Placement
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.engine.segmentation.clusters import Cluster
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.packing import pack
+from surplus.engine.segmentation.segmenter import segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.widths import choose_widths
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 GPU = 1
 LAUNCHED_NS = 7_000

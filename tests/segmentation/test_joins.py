@@ -8,20 +8,20 @@ import pytest
 from counted_calls import LINEAR, CountedName, touches_of
 from onnx import TensorProto, helper
 
-from engine.dfg.graph import Graph
-from engine.dfg.join import PartialJoin
-from engine.dfg.onnx_reader import read
-from engine.dfg.partial_join import joined_names, joined_type
-from engine.native import open_session
-from engine.runtime.reference import run_reference
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.joins import partial_joins
-from engine.segmentation.plan import Plan
-from engine.segmentation.plan_making import make_plan
-from engine.segmentation.service import ServiceTimes
-from engine.values import to_value
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.join import PartialJoin
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.dfg.partial_join import joined_names, joined_type
+from surplus.engine.native import open_session
+from surplus.engine.runtime.reference import run_reference
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.joins import partial_joins
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.values import to_value
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 BRANCHES = 10
 

@@ -6,9 +6,9 @@ import random
 import statistics
 from itertools import pairwise
 
-from engine.segmentation.groups import Group
-from engine.segmentation.learning import carried_over, learn
-from engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.learning import carried_over, learn
+from surplus.engine.segmentation.service import ServiceTimes
 
 TASKS = 120
 TRUE_BOUNDARY_NS = 4_000

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_segmentation_groups import fork_join, graph_problem, placed, random_graphs
 
-from engine.segmentation.coarse import longest_tail_first, predict
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.moves import moves
-from engine.segmentation.segmenter import segment
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.slabs import slabs
-from placement.problem import Problem
+from surplus.engine.segmentation.coarse import longest_tail_first, predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.moves import moves
+from surplus.engine.segmentation.segmenter import segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.slabs import slabs
+from surplus.placement.problem import Problem
 
 
 def _two_widths(problem: Problem) -> ServiceTimes:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.segmentation.coarse import predict
-from engine.segmentation.groups import Group, GroupGraph, crossing
-from engine.segmentation.peaks import bytes_within, excesses
-from engine.segmentation.service import ServiceTimes
-from placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph, crossing
+from surplus.engine.segmentation.peaks import bytes_within, excesses
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 CPU, GPU = 0, 1
 WEIGHT = 1_000

@@ -7,13 +7,13 @@ from itertools import combinations
 import onnx
 import pytest
 
-from engine.dfg.extract import boundary_inputs, boundary_outputs
-from engine.dfg.graph import Graph
-from engine.pipeline.stages import read_model
-from engine.segmentation.plan import Plan, Segment
-from engine.segmentation.plan_making import copies_of
-from engine.segmentation.plan_part import StagedPlan
-from placement.timeline import Timeline
+from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.stages import read_model
+from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.plan_making import copies_of
+from surplus.engine.segmentation.plan_part import StagedPlan
+from surplus.placement.timeline import Timeline
 
 TEXT = """<ir_version: 9, opset_import: ["" : 18]>
 g (float[2] x) => (float[2] y, float[2] z) {

@@ -8,15 +8,15 @@ from counted_calls import LINEAR, calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.segmentation.clusters import clusters
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.packing import pack
-from engine.segmentation.segmenter import per_task, segment
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.widths import choose_widths
-from placement.placement import Placement
-from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.validator import check
+from surplus.engine.segmentation.clusters import clusters
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.packing import pack
+from surplus.engine.segmentation.segmenter import per_task, segment
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.widths import choose_widths
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.validator import check
 
 
 def graph_problem(
@@ -79,7 +79,7 @@ def test_clusters_partition_the_tasks_and_stay_acyclic(
 @given(random_graphs())
 def test_every_candidate_prediction_is_a_valid_schedule(case: tuple[Problem, list[int]]) -> None:
     problem, device_of = case
-    from engine.segmentation.coarse import coarse_problem
+    from surplus.engine.segmentation.coarse import coarse_problem
 
     service = ServiceTimes.of(problem)
     candidates = segment(problem, placed(problem, device_of), service)

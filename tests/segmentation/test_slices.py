@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.slices import sliced
-from placement.problem import Device, Problem, Task, Tensor
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.slices import sliced
+from surplus.placement.problem import Device, Problem, Task, Tensor
 
 US = 1_000
 

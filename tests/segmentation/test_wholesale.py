@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.segmentation.clusters import clusters
-from engine.segmentation.groups import Group, GroupGraph
-from engine.segmentation.service import ServiceTimes
-from engine.segmentation.wholesale import cluster_problem, labels, placed
-from placement.policy import make_policy
-from placement.problem import Device, Link, Problem, Task, Tensor
-from placement.simulator import simulate
-from placement.validator import check
+from surplus.engine.segmentation.clusters import clusters
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.segmentation.wholesale import cluster_problem, labels, placed
+from surplus.placement.policy import make_policy
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.simulator import simulate
+from surplus.placement.validator import check
 
 CPU, GPU = 0, 1
 COUNT = 10

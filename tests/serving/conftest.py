@@ -10,7 +10,7 @@ import pytest
 import tritonclient.grpc as triton
 from serving_fakes import ServerThread, arithmetic, identity
 
-from engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import ServerParams
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import sys
 
 from serving_fakes import arithmetic, identity
 
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 LARGEST_BYTES = 1 << 20
 

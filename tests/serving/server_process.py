@@ -9,8 +9,8 @@ import sys
 
 from serving_fakes import Function, identity
 
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 
 class Console(Function):

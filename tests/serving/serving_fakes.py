@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import tritonclient.grpc as triton
 
-from engine.serving.executor import TensorSpec
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 WAIT_S = 30.0  # only a hang reaches it
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import InputError
-from engine.native import load_runtime
-from engine.serving.codec import decode_raw, decode_typed, encode_raw
-from engine.serving.datatypes import DATATYPES, datatype_of
-from engine.serving.messages import message_type
-from engine.values import from_value, to_value
+from surplus.engine.errors import InputError
+from surplus.engine.native import load_runtime
+from surplus.engine.serving.codec import decode_raw, decode_typed, encode_raw
+from surplus.engine.serving.datatypes import DATATYPES, datatype_of
+from surplus.engine.serving.messages import message_type
+from surplus.engine.values import from_value, to_value
 
 Contents = message_type("InferTensorContents")
 NUMERIC = [name for name in DATATYPES if name != "BYTES"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from serving_fakes import Function, Gate, arithmetic, failing, identity
 
-from engine.errors import (
+from surplus.engine.errors import (
     DeadlineError,
     ExecutionError,
     InputError,
@@ -12,8 +12,8 @@ from engine.errors import (
     UnavailableError,
     UnknownModelError,
 )
-from engine.serving.data_plane import DataPlane, DataPlaneParams, Query
-from engine.serving.statistics import ModelStatistics, Moments
+from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams, Query
+from surplus.engine.serving.statistics import ModelStatistics, Moments
 
 ONE = np.ones((1, 4), np.float32)
 VECTOR = np.ones(3, np.float32)

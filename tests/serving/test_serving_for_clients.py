@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import ModelError
-from engine.serving import grpc_status, http_status
-from engine.serving.for_clients import text_for_clients, without_paths
+from surplus.engine.errors import ModelError
+from surplus.engine.serving import grpc_status, http_status
+from surplus.engine.serving.for_clients import text_for_clients, without_paths
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from serving_fakes import WAIT_S, Function, ask_async, failing, identity, tensor
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
-from engine.errors import CancelledError, ExecutionError
-from engine.serving.datatypes import DATATYPES
+from surplus.engine.errors import CancelledError, ExecutionError
+from surplus.engine.serving.datatypes import DATATYPES
 
 VECTOR = np.array([1.5, -2.0, 3.25], np.float32)
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 from serving_fakes import WAIT_S, ServerThread
 
-from engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import ServerParams
 
 MOST = 16
 QUERY = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [2]}]})

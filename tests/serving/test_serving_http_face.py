@@ -11,9 +11,9 @@ import tritonclient.http as triton
 from serving_fakes import WAIT_S, Function, failing, identity
 from tritonclient.utils import InferenceServerException
 
-from engine.errors import CancelledError, ExecutionError, InputError
-from engine.serving.datatypes import DATATYPES
-from engine.serving.json_values import encode_json
+from surplus.engine.errors import CancelledError, ExecutionError, InputError
+from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.json_values import encode_json
 
 VECTOR = np.array([1.5, -2.0, 3.25], np.float32)
 X = {"name": "x", "datatype": "FP32", "shape": [3], "data": [1.5, -2, 3.25]}

@@ -4,7 +4,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
 
-from engine.serving.messages import SERVICE, message_type, request_types
+from surplus.engine.serving.messages import SERVICE, message_type, request_types
 
 MESSAGES = [
     *(type_().DESCRIPTOR.name for type_ in request_types().values()),
@@ -58,7 +58,7 @@ def test_our_classes_are_apart_from_theirs():
 
 def test_checked_in_descriptors_are_current(tmp_path):
     protoc = pytest.importorskip("grpc_tools.protoc")
-    folder = files("engine.serving")
+    folder = files("surplus.engine.serving")
     target = tmp_path / "current.binpb"
     arguments = ["protoc", f"-I{folder}", f"--descriptor_set_out={target}", "open_inference.proto"]
     assert protoc.main(arguments) == 0

@@ -1,7 +1,7 @@
 import pytest
 
-from engine.errors import ConfigError
-from engine.serving.repository import RepositoryEntry, find_models
+from surplus.engine.errors import ConfigError
+from surplus.engine.serving.repository import RepositoryEntry, find_models
 
 
 def _touch(path):

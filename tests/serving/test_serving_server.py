@@ -12,10 +12,10 @@ import tritonclient.grpc as triton
 from serving_fakes import WAIT_S, ServerThread, ask_async, identity, tensor
 from tritonclient.utils import InferenceServerException
 
-import engine.serving.server as server_module
-from engine.errors import ConfigError
-from engine.serving.server import Server
-from engine.serving.server_params import ServerParams
+import surplus.engine.serving.server as server_module
+from surplus.engine.errors import ConfigError
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
 
 
 def _vector():
@@ -83,7 +83,7 @@ def test_http_stops_where_grpc_cannot_start(served):
 
 
 def test_http_without_aiohttp_is_a_config_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "engine.serving.http_listener", None)
+    monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
 
     async def start():
         await Server(ServerParams(grpc_port=0, http_port=0)).start()

@@ -9,8 +9,8 @@ import tritonclient.grpc as triton
 from serving_fakes import WAIT_S, identity, tensor
 from tritonclient.grpc import service_pb2
 
-from engine.serving.grpc_stream import _MOST_AHEAD
-from engine.serving.messages import SERVICE
+from surplus.engine.serving.grpc_stream import _MOST_AHEAD
+from surplus.engine.serving.messages import SERVICE
 
 
 def _vector(value=1.0):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from google.protobuf.message import DecodeError
 
-from engine.serving.messages import message_type
-from engine.serving.wire import join_infer_response, split_infer_request
+from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.wire import join_infer_response, split_infer_request
 
 Request = message_type("ModelInferRequest")
 Response = message_type("ModelInferResponse")

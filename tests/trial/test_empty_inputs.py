@@ -12,14 +12,14 @@ import fatal_models
 import numpy as np
 import pytest
 
-import engine
-from engine.errors import InputError
-from engine.runtime.model import Model
-from engine.trial import empty_inputs
+import surplus
+from surplus.engine.errors import InputError
+from surplus.engine.runtime.model import Model
+from surplus.engine.trial import empty_inputs
 
 
 def _load(make: Callable[[Path], Path], folder: Path) -> Model:
-    return engine.load(
+    return surplus.load(
         make(folder / "model.onnx"), "cpu:1", cache=folder / "cache", tune="now", selection_ns=0
     )
 

@@ -12,10 +12,10 @@ import onnx
 import pytest
 from loops import COUNT, ENDLESS
 
-import engine
-from engine.errors import ModelError
-from engine.trial import first_run
-from engine.trial.trial import End, ForkedTrial, Trial, TrialParams
+import surplus
+from surplus.engine.errors import ModelError
+from surplus.engine.trial import first_run
+from surplus.engine.trial.trial import End, ForkedTrial, Trial, TrialParams
 
 WAIT_S = 120
 
@@ -26,7 +26,7 @@ def test_a_model_that_ends_its_process_is_refused(tune: str, devices: str, tmp_p
     path = fatal_models.fatal_at_once(tmp_path / "fatal.onnx")
     for _ in range(2):
         with pytest.raises(ModelError, match=r"fatal.onnx: refused: run for the first.*SIGABRT"):
-            engine.load(path, devices, cache=tmp_path / "cache", tune=tune)
+            surplus.load(path, devices, cache=tmp_path / "cache", tune=tune)
 
 
 @pytest.mark.parametrize("tune", ["now", "background"])
@@ -34,7 +34,7 @@ def test_a_model_that_ends_its_process_when_opened_is_refused(tune: str, tmp_pat
     """ONNX Runtime computes what is constant before it runs anything."""
     path = fatal_models.fatal_when_opened(tmp_path / "fatal.onnx")
     with pytest.raises(ModelError, match=r"fatal.onnx: refused: opened for the first.*SIGABRT"):
-        engine.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
 
 
 @pytest.mark.parametrize("tune", ["now", "background"])
@@ -42,7 +42,7 @@ def test_what_ends_the_process_only_fused_and_by_several_threads(tune: str, tmp_
     path = fatal_models.fused(tmp_path / "fused.onnx")
     assert Trial(path, params=TrialParams(width=1)).verdict().end is End.OK
     with pytest.raises(ModelError, match=r"fused.onnx: refused: run for the first.*SIGSEGV"):
-        engine.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
 
 
 def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("fatal", "again"):  # by content
         path = fatal_models.fatal_at_once(tmp_path / f"{name}.onnx")
         with pytest.raises(ModelError, match=f"{name}.onnx: refused"):
-            engine.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+            surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
     assert len(trials) == 1
 
 
@@ -70,7 +70,7 @@ def test_a_model_that_never_ends_is_refused_in_time(tmp_path: Path) -> None:
     onnx.save(model, path)
     for tune in ("now", "background"):
         with pytest.raises(ModelError, match=r"endless.onnx: .*(not ended after|max_load_s)"):
-            engine.load(path, "cpu:1", cache=tmp_path / "cache", tune=tune, max_load_s=2)
+            surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune=tune, max_load_s=2)
 
 
 def test_errors_are_harmless(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
 import os, signal, sys
 import numpy as np
 from pathlib import Path
-from engine.trial.trial import Trial
+from surplus.engine.trial.trial import Trial
 
 inputs = {{"x": np.zeros((1, 3, 8, 8), np.float32), "w": np.zeros((4, 3, 0, 3), np.float32)}}
 trial = Trial(Path({str(path)!r}), inputs)

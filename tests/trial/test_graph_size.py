@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from bench.large_models import large_model
-from engine.trial import first_run
-from engine.trial.graph_size import GraphSize, graph_size
-from engine.trial.trial import ForkedTrial, Verdict
+from surplus.engine.trial import first_run
+from surplus.engine.trial.graph_size import GraphSize, graph_size
+from surplus.engine.trial.trial import ForkedTrial, Verdict
 
 CONSTANTS = 200
 MODEL = large_model("wide", CONSTANTS + 1)

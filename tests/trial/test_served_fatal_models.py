@@ -18,7 +18,7 @@ from tritonclient.utils import InferenceServerException
 
 WAIT_S = 120
 
-_SERVE = "from engine.cli.main import main; raise SystemExit(main())"
+_SERVE = "from surplus.engine.cli.main import main; raise SystemExit(main())"
 
 
 class Served:

@@ -13,10 +13,10 @@ import numpy as np
 import onnx
 import pytest
 
-import models
-from engine.trial import trial
-from engine.trial.servers import Server, Servers
-from engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
+from surplus import models
+from surplus.engine.trial import trial
+from surplus.engine.trial.servers import Server, Servers
+from surplus.engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ import numpy as np
 import onnx
 import pytest
 
-import engine
-from engine import _core
-from engine.errors import DeadlineError, ExecutionError, ModelError
-from engine.native import open_session
-from engine.trial import first_run, servers
-from engine.trial.servers import Server, Servers
-from engine.values import from_value, to_value
+import surplus
+from surplus.engine import _core
+from surplus.engine.errors import DeadlineError, ExecutionError, ModelError
+from surplus.engine.native import open_session
+from surplus.engine.trial import first_run, servers
+from surplus.engine.trial.servers import Server, Servers
+from surplus.engine.values import from_value, to_value
 
 WAIT_S = 30.0
 X = np.array([1.5, -2.0], np.float32)
@@ -34,18 +34,18 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Server]]:
     """Processes whose forks stand in."""
     own = Servers()
     monkeypatch.setattr(servers, "SERVERS", own)
-    monkeypatch.setattr("engine.trial.trial.SERVERS", own)
+    monkeypatch.setattr("surplus.engine.trial.trial.SERVERS", own)
     monkeypatch.setattr(first_run, "SERVERS", own)
     yield own._lent
     own.end()
 
 
 @pytest.fixture
-def loaded(tmp_path: Path, lent: list[Server]) -> Callable[..., engine.Model]:
+def loaded(tmp_path: Path, lent: list[Server]) -> Callable[..., surplus.Model]:
     """Loads a new file as a user does who sets nothing."""
 
-    def load(path: Path, **options: Any) -> engine.Model:
-        return engine.load(path, cache=tmp_path / "cache", tune="background", **options)
+    def load(path: Path, **options: Any) -> surplus.Model:
+        return surplus.load(path, cache=tmp_path / "cache", tune="background", **options)
 
     return load
 
@@ -88,7 +88,7 @@ def forked(server: Server) -> int:
 
 
 def test_first_queries_are_answered_by_the_child(
-    loaded: Callable[..., engine.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
 ) -> None:
     model = loaded(softmax)
     (server,) = lent
@@ -102,7 +102,7 @@ def test_first_queries_are_answered_by_the_child(
 
 
 def test_the_child_ends_where_nobody_asks(
-    loaded: Callable[..., engine.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
 ) -> None:
     model = loaded(softmax)
     until(lambda: ended(lent[0]))
@@ -110,7 +110,7 @@ def test_the_child_ends_where_nobody_asks(
 
 
 def test_the_child_ends_with_the_model(
-    loaded: Callable[..., engine.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
 ) -> None:
     model = loaded(softmax)
     child = forked(lent[0])
@@ -122,7 +122,7 @@ def test_the_child_ends_with_the_model(
 
 @pytest.mark.parametrize("way", ["submit", "traced", "outputs"])
 def test_every_way_of_asking_is_answered(
-    loaded: Callable[..., engine.Model], softmax: Path, way: str
+    loaded: Callable[..., surplus.Model], softmax: Path, way: str
 ) -> None:
     model = loaded(softmax)
     if way == "submit":
@@ -136,7 +136,7 @@ def test_every_way_of_asking_is_answered(
 
 
 def test_a_query_that_the_child_does_not_survive_fails_alone(
-    loaded: Callable[..., engine.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
 ) -> None:
     model = loaded(softmax)
     os.kill(forked(lent[0]), signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_a_query_that_the_child_does_not_survive_fails_alone(
 
 
 def test_a_deadline_holds_while_the_child_answers(
-    loaded: Callable[..., engine.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
 ) -> None:
     model = loaded(softmax)
     os.kill(forked(lent[0]), signal.SIGSTOP)
@@ -156,7 +156,7 @@ def test_a_deadline_holds_while_the_child_answers(
 
 
 def test_what_a_kernel_says_reads_the_same(
-    loaded: Callable[..., engine.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
 ) -> None:
     helper = onnx.helper
     table = helper.make_tensor("table", 7, [3], [5, 6, 7])
@@ -177,7 +177,7 @@ def test_what_a_kernel_says_reads_the_same(
 
 
 def test_strings_are_this_processs_own(
-    loaded: Callable[..., engine.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
 ) -> None:
     path = graph(
         tmp_path / "t.onnx", [onnx.helper.make_node("Identity", ["x"], ["y"])], elem_type=8
@@ -188,7 +188,7 @@ def test_strings_are_this_processs_own(
 
 
 def test_one_that_kills_its_process_is_refused_when_it_is_loaded(
-    loaded: Callable[..., engine.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
 ) -> None:
     with pytest.raises(ModelError, match="for the first time"):
         loaded(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"))
@@ -196,7 +196,7 @@ def test_one_that_kills_its_process_is_refused_when_it_is_loaded(
 
 
 def test_another_width_is_opened_here(
-    loaded: Callable[..., engine.Model],
+    loaded: Callable[..., surplus.Model],
     lent: list[Server],
     softmax: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -211,9 +211,9 @@ def test_another_width_is_opened_here(
 _ENDS = """
 import os, sys
 import numpy as np
-import engine
+import surplus
 
-model = engine.load(sys.argv[1], cache=sys.argv[2], tune="background")
+model = surplus.load(sys.argv[1], cache=sys.argv[2], tune="background")
 print(model.run({"x": np.zeros(2, np.float32)})["y"][0])
 if sys.argv[3] == "forked":
     child = os.fork()

@@ -11,7 +11,7 @@ from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.side_by_side import side_by_side
 from bench.gpu_check.subject import Subject
-from engine.runtime.model import Model
+from surplus.engine.runtime.model import Model
 
 TRACED = 9
 

@@ -16,8 +16,8 @@ from bench.gpu_check.figures import Figure, Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.small_segments import machine_of, plan_of, sums
-from engine import _core
-from engine.native import load_runtime
+from surplus.engine import _core
+from surplus.engine.native import load_runtime
 
 OPERATORS = 200
 """Of a segment; each is a launch."""

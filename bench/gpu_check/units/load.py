@@ -10,7 +10,7 @@ from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.queries import peak_per_s, under_poisson_load
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.subject import Subject
-from loadgen.stats import Latency, Summary
+from surplus.loadgen.stats import Latency, Summary
 
 SHARE = 0.8
 

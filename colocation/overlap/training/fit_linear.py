@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from colocation.overlap.latency_model import LatencyModel
-from colocation.overlap.perceptron import Array, Perceptron
-from colocation.overlap.training.samples import Samples
-from colocation.overlap.training.scaling import Scaling
+from surplus.colocation.overlap.latency_model import LatencyModel
+from surplus.colocation.overlap.perceptron import Array, Perceptron
+from surplus.colocation.overlap.training.samples import Samples
+from surplus.colocation.overlap.training.scaling import Scaling
 
 _ROUNDS = 100
 _RIDGE = 1e-6

@@ -18,10 +18,10 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from colocation.overlap.latency_model import LatencyModel
-from colocation.overlap.perceptron import Array, Perceptron
-from colocation.overlap.training.samples import Samples
-from colocation.overlap.training.scaling import Scaling
+from surplus.colocation.overlap.latency_model import LatencyModel
+from surplus.colocation.overlap.perceptron import Array, Perceptron
+from surplus.colocation.overlap.training.samples import Samples
+from surplus.colocation.overlap.training.scaling import Scaling
 
 _DECAY_MEAN, _DECAY_SQUARE, _TINY = 0.9, 0.999, 1e-8
 _Single = npt.NDArray[np.float32]

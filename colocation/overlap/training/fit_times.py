@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from colocation.overlap.group_times import GroupTimes, estimate_row
-from colocation.overlap.perceptron import Array
-from colocation.overlap.training.fit_mlp import MlpParams, fit_perceptron
-from colocation.overlap.training.samples import Samples
+from surplus.colocation.overlap.group_times import GroupTimes, estimate_row
+from surplus.colocation.overlap.perceptron import Array
+from surplus.colocation.overlap.training.fit_mlp import MlpParams, fit_perceptron
+from surplus.colocation.overlap.training.samples import Samples
 
 TRUTH_PARAMS = MlpParams(hidden=(64, 64, 64), epochs=120, batch=256, learning_rate=5e-3, seed=101)
 _MEMBERS = 2

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from colocation.overlap.features import Layout, Part, Parts
-from colocation.overlap.group_times import GroupTimes
-from colocation.overlap.training.samples import Samples
+from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.group_times import GroupTimes
+from surplus.colocation.overlap.training.samples import Samples
 
 _NS_PER_MS = 1_000_000
 

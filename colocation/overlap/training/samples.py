@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from colocation.csv_file import read_rows
-from colocation.overlap.features import Layout, Part, Parts, Rows
+from surplus.colocation.csv_file import read_rows
+from surplus.colocation.overlap.features import Layout, Part, Parts, Rows
 
 Column = npt.NDArray[np.float64]
 

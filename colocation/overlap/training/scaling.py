@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from colocation.overlap.perceptron import Array
+from surplus.colocation.overlap.perceptron import Array
 
 
 @dataclass(frozen=True)
