@@ -23,6 +23,14 @@ class PolicySpec:
     predictor: str = "serial"
     predictor_options: Options = field(default_factory=dict)
 
+    @property
+    def runs_parts(self) -> bool:
+        """Whether it runs parts of models: elsewhere a model is one group however it is cut."""
+        return self.dispatcher in _RUN_PARTS
+
+
+_RUN_PARTS = ("abacus", "layer_blocks", "planaria", "prema")
+"""Dispatchers."""
 
 _POLICIES: Registry[PolicySpec] = Registry("policy")
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 
 from surplus.engine.cli.output import duration
 from surplus.engine.cli.progress import progress_bar
-from surplus.engine.pipeline.executor import ModelExecutor
-from surplus.engine.pipeline.lazy import LazyExecutor, LazyModel
+from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.profiling.devices import available_cores
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.executors.lazy import LazyExecutor
+from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.say import say
 
 
 class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
@@ -50,11 +51,6 @@ class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
         """Begin no other."""
         for future in self._futures:
             future.cancel()
-
-
-def say(text: str) -> None:
-    """One line, for whoever looks after the server."""
-    print(" ".join(text.split()), file=sys.stderr, flush=True)
 
 
 def _checked(entry: RepositoryEntry, params: LoadParams) -> LazyExecutor:

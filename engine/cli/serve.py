@@ -18,7 +18,9 @@ from surplus.engine.profiling.devices import DeviceSpec, available_cores
 
 if TYPE_CHECKING:
     from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.engine.serving.life import MakeReady
     from surplus.engine.serving.repository import RepositoryEntry
+    from surplus.engine.serving.server import Server
     from surplus.engine.serving.server_params import ServerParams
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
@@ -56,8 +58,8 @@ def add_parser(verbs: Any) -> None:
         "--on-device-loss",
         choices=("restart", "fail", "recreate", "cpu"),
         help="after a GPU was lost: end with status 75 for a supervisor to start anew, fail its"
-        " models' queries, try to open it again, or go on without it (default restart, under a"
-        " policy for several models fail)",
+        " models' queries, try to open it again, or go on without it (default restart; under a"
+        " policy for several models, when no device is left)",
     )
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add(
@@ -98,12 +100,13 @@ def run(args: argparse.Namespace) -> int:
     from surplus.engine.pipeline.tune_by_default import tune_by_default
     from surplus.engine.serving.repository import find_models
 
-    if serve_policy.is_meant(args):
-        return serve_policy.run(args, _server_params(args))
+    by_policy = serve_policy.asked(args)
     entries = find_models(args.model)
+    restarts = args.on_device_loss in (None, "restart")
+    if by_policy is not None:
+        return _served_by_policy(_server_params(args), entries, by_policy, restarts=restarts)
     if tune_by_default() == "background" and not args.lazy:
         _expect_trials(entries, args.cache)
-    restarts = args.on_device_loss in (None, "restart")
     loading = asked_params(
         args,
         slice_ms=args.slice_ms,
@@ -139,11 +142,13 @@ def _served(
 
     loads = Loads(entries, loading, lazy=lazy)
     try:
-        import asyncio
+        from surplus.engine.serving.life import Served, all_loaded
 
-        from surplus.engine.cli.server_run import Ended, serve
+        async def make_ready(_: Server, served: Sequence[Served]) -> Sequence[Served]:
+            with loads as futures:
+                return await all_loaded(futures, served)
 
-        done = asyncio.run(serve(server, entries, loads, restarts=restarts))
+        return _lived(server, entries, make_ready, restarts=restarts)
     except DeviceLostError as error:
         if not restarts:
             raise
@@ -151,6 +156,37 @@ def _served(
         return DEVICE_LOST
     finally:
         loads.give_up()
+
+
+def _served_by_policy(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    asked: serve_policy.Asked,
+    *,
+    restarts: bool,
+) -> int:
+    """The newest version of each model under a policy for several."""
+    from surplus.engine.cli.policy_load import PolicyLoad
+
+    newest = {entry.name: entry for entry in entries}
+    asked.policy.check_names(list(newest))
+    with PolicyLoad(asked.policy, clients_control=asked.clients_control) as make_ready:
+        return _lived(server, list(newest.values()), make_ready, restarts=restarts)
+
+
+def _lived(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    make_ready: MakeReady,
+    *,
+    restarts: bool,
+) -> int:
+    """The status that a server's life ends with."""
+    import asyncio
+
+    from surplus.engine.serving.life import Ended, serve
+
+    done = asyncio.run(serve(server, entries, make_ready, end_by, restarts=restarts))
     return {Ended.DONE: 0, Ended.UNFINISHED: 1, Ended.DEVICE_LOST: DEVICE_LOST}[done]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from surplus.engine.cli import options
 from surplus.placement import policy_names as placement_policy_names
 
 if TYPE_CHECKING:
-    from surplus.engine.serving.server_params import ServerParams
+    from surplus.engine.live.policy_params import PolicyParams
 
 _POLICY_OPTIONS = (
     *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
@@ -75,8 +76,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def is_meant(args: argparse.Namespace) -> bool:
-    """Whether the policy is one for several models.
+@dataclass(frozen=True)
+class Asked:
+    """A policy for several models, and whether clients may take them out of service."""
+
+    policy: PolicyParams
+    clients_control: bool
+
+
+def asked(args: argparse.Namespace) -> Asked | None:
+    """What is asked of a policy for several models; None where the policy is for one.
 
     Raises
     ------
@@ -87,13 +96,14 @@ def is_meant(args: argparse.Namespace) -> bool:
         given = _given(args, *_POLICY_OPTIONS)
         if given:
             raise ValueError(f"{given}: need a policy for several models, not {args.policy!r}")
-        return False
+        return None
     from surplus.colocation import policy_names
 
     if args.policy not in policy_names():
         known = ", ".join((*placement_policy_names(), *policy_names()))
         raise ValueError(f"unknown policy {args.policy!r}; there are: {known}")
-    return True
+    _refuse(args)
+    return Asked(_params(args), args.model_control)
 
 
 def _given(args: argparse.Namespace, *names: str) -> str:
@@ -103,21 +113,35 @@ def _given(args: argparse.Namespace, *names: str) -> str:
     return ", ".join(f"--{name.replace('_', '-')}" for name in given)
 
 
-def run(args: argparse.Namespace, server: ServerParams) -> int:
-    """Load, measure, serve until stopped."""
-    import asyncio
+def _refuse(args: argparse.Namespace) -> None:
+    """Refuse what contradicts such a policy.
 
-    from surplus.engine.cli.server_policy import serve_by_policy
+    Raises
+    ------
+    ValueError
+        Saying why.
+    """
+    from surplus.colocation.policies import policy_spec
+
+    name = args.policy
+    if args.any_bits:
+        raise ValueError(f"--any-bits: policy {name!r} decides itself how queries that overlap run")
+    if args.lazy and args.profile is None:
+        text = f"--lazy: policy {name!r} decides by times that are measured at the start"
+        raise ValueError(f"{text}, which loads the models; give them by --profile")
+    if args.slice_ms and not policy_spec(name).runs_parts:
+        raise ValueError(f"--slice-ms: policy {name!r} runs models whole")
+    if args.slice_ms and args.groups is not None:
+        raise ValueError("--slice-ms and --groups both say how models are cut: give one")
+    if args.on_device_loss in ("recreate", "cpu"):
+        text = f"--on-device-loss {args.on_device_loss}: policy {name!r} has divided the devices"
+        raise ValueError(f"{text} that it was given; it goes on with those that are left")
+
+
+def _params(args: argparse.Namespace) -> PolicyParams:
     from surplus.engine.live.policy_params import PolicyParams
-    from surplus.engine.serving.repository import find_models
 
-    unfit = _given(args, "lazy", "slice_ms", "gpu_memory", "any_bits")
-    if unfit:
-        raise ValueError(f"{unfit}: not with policy {args.policy!r}")
-    if args.on_device_loss not in (None, "fail"):
-        refused = f"--on-device-loss {args.on_device_loss}: not with --policy {args.policy}"
-        raise ValueError(f"{refused}, under which queries of a lost device fail")
-    params = PolicyParams(
+    return PolicyParams(
         policy=args.policy,
         slos_ns={name: duration_ns(text) for name, text in options.texts(args.slo).items()},
         options=options.pairs(args.option),
@@ -125,15 +149,15 @@ def run(args: argparse.Namespace, server: ServerParams) -> int:
         rates_per_s={name: _rate(name, text) for name, text in options.texts(args.rate).items()},
         most_items=8 if args.max_batch is None else args.max_batch,
         groups=1 if args.groups is None else args.groups,
+        slice_ns=round(args.slice_ms * 1e6),
         profile=args.profile,
         cache=args.cache,
         shares=_shares(args.shares),
         compiled={name: Path(text) for name, text in options.texts(args.compiled).items()},
+        max_load_s=args.max_load_s,
+        max_query_ms=args.max_query_ms,
+        gpu_memory=args.gpu_memory,
     )
-    entries = find_models(args.model)
-    serving = serve_by_policy(server, entries, params, clients_control=args.model_control)
-    done = asyncio.run(serving)
-    return 0 if done else 1
 
 
 def _rate(name: str, text: str) -> float:

@@ -20,6 +20,33 @@ from surplus.engine.segmentation.service import ServiceTimes
 
 
 @dataclass(frozen=True)
+class LiveModelParams:
+    """How a model is made ready for a live run.
+
+    Parameters
+    ----------
+    groups : int
+        So many of about equal time, for policies that run parts of models.
+    slice_ns : int
+        Or as many as it takes for none to be longer, where its operators allow that; 0 is no limit.
+    gpu_memory : str
+        As ``LoadParams.gpu_memory``, of plans over CPU and GPU.
+    query_limit_ns : int
+        How long the kernels of a group may compute; 0 is for ever.
+    cache : Path, optional
+    manifest : Path, optional
+        Of compiled versions; each of their blocks is a group.
+    """
+
+    groups: int = 1
+    slice_ns: int = 0
+    gpu_memory: str = ""
+    query_limit_ns: int = 0
+    cache: Path | None = None
+    manifest: Path | None = None
+
+
+@dataclass(frozen=True)
 class LiveModel:
     """What is known of a model before anything runs.
 
@@ -111,19 +138,9 @@ class LiveModel:
 
 
 def load_live_model(
-    name: str,
-    path: Path,
-    operators: int,
-    place: Place,
-    cache: Path | None = None,
-    manifest: Path | None = None,
+    name: str, path: Path, place: Place, params: LiveModelParams | None = None
 ) -> LiveModel:
     """Read a model, and cut it into groups of equal time on a device.
-
-    Parameters
-    ----------
-    manifest : Path, optional
-        Of compiled versions; each of their blocks is a group.
 
     Raises
     ------
@@ -132,6 +149,8 @@ def load_live_model(
     EngineError
         If it cannot be read or measured.
     """
+    params = params or LiveModelParams()
+    cache = params.cache
     graph = read_tried(path, cache)
     if any(graph.tensors[i].producer < 0 for i in graph.outputs) or graph.constant_outputs:
         raise ModelError(f"model {name!r}: an output is an input or a constant")
@@ -139,18 +158,22 @@ def load_live_model(
     example = dict(example_inputs(graph, path))
     if stackable:
         example = {key: array[:1] for key, array in example.items()}
-    compiled = None if manifest is None else find_compiled(graph, manifest)
+    compiled = None if params.manifest is None else find_compiled(graph, params.manifest)
     blocks = [(block.first, block.end) for block in compiled.blocks] if compiled else []
-    order = task_order(graph, path, place, example, cache)
+    order = task_order(graph, path, place, example, params.gpu_memory, cache)
     groups: tuple[tuple[Cluster, ...], ...] = (order.clusters,)
-    if operators > 1 or blocks:
+    if params.groups > 1 or params.slice_ns or blocks:
         try:
             times_ns = _task_times(graph, order, place, example, cache)
-            places = cut(graph, order.tasks, times_ns, operators, blocks)
+            count = params.groups
+            if params.slice_ns:
+                count = min(len(times_ns), -(-sum(times_ns) // params.slice_ns))
+            places = cut(graph, order.tasks, times_ns, count, blocks)
         except ConfigError as error:
             raise ConfigError(f"model {name!r}: {error}") from error
         groups = tuple(order.cut(first, end) for first, end in places)
-    return LiveModel(name, graph, Parts(graph, groups, compiled), stackable, example, cache)
+    parts = Parts(graph, groups, compiled, params.query_limit_ns)
+    return LiveModel(name, graph, parts, stackable, example, cache)
 
 
 def _task_times(

@@ -106,11 +106,14 @@ class Parts:
         In the order in which they run.
     compiled : Compiled, optional
         Each of its blocks is a group.
+    query_limit_ns : int
+        How long the kernels of a part may compute; 0 is for ever.
     """
 
     graph: Graph
     groups: Sequence[Sequence[Cluster]]
     compiled: Compiled | None = None
+    query_limit_ns: int = 0
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
 
     @property
@@ -163,6 +166,7 @@ class Parts:
         own = StagedPlan(self.graph.summary, plan, stages).part(first, min(last, len(groups)))
         lay_out_plan(self.graph, plan)
         native = lower(self.graph, plan, place.machine, own, kernels, _CONFIG)
+        native.limit_time(self.query_limit_ns)
         return Part(native, own.reads, own.makes, own.keeps)
 
     def _as_one(self) -> tuple[tuple[Cluster, ...], ...]:

@@ -18,14 +18,16 @@ from surplus.colocation.planner import Demand
 from surplus.colocation.policies import PolicySpec, policy_spec, with_options
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.service import Device, Service
-from surplus.engine.errors import ConfigError
-from surplus.engine.live.live_model import LiveModel
+from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.live.live_model import LiveModel, LiveModelParams
 from surplus.engine.live.measure import MeasureParams, measure
 from surplus.engine.live.parts import Place
 from surplus.engine.live.setting_up import loaded, places, replay_backend
 from surplus.engine.native import load_runtime
 from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.time_limit import time_limit
 
+_NS_PER_MS = 1e6
 _PART_OPTIONS = ("planner", "predictor")
 
 
@@ -49,6 +51,13 @@ class PolicyParams:
         Largest batch, and largest query, in items.
     groups : int
         Groups that models are cut into, for policies that run parts of them.
+    slice_ns : int
+        Or as many as it takes for none to be longer; 0 is no limit.
+    max_load_s, max_query_ms : float
+        How long loading and measuring a model, and computing a group of a query, may take; 0 is
+        for ever.
+    gpu_memory : str
+        How much of each GPU's memory to use where a CPU takes part; empty is all of it.
     profile : Path, optional
         A file of ``engine colocate profile`` to use instead of measuring at the start.
     rounds : int
@@ -68,6 +77,10 @@ class PolicyParams:
     rates_per_s: Mapping[str, float] = field(default_factory=dict)
     most_items: int = 8
     groups: int = 1
+    slice_ns: int = 0
+    max_load_s: float = 0.0
+    max_query_ms: float = 0.0
+    gpu_memory: str = ""
     profile: Path | None = None
     rounds: int = 10
     cache: Path | None = None
@@ -79,12 +92,25 @@ class PolicyParams:
         if self.most_items < 1 or self.groups < 1:
             text = f"got {self.most_items} and {self.groups}"
             raise ConfigError(f"the largest batch and the groups must be at least 1, {text}")
+        if min(self.slice_ns, self.max_load_s, self.max_query_ms) < 0:
+            raise ConfigError("slice_ms, max_load_s and max_query_ms must be >= 0")
         for name, slo_ns in self.slos_ns.items():
             if slo_ns < 1:
                 raise ConfigError(f"the target of {name!r} must be > 0")
         for name, rate_per_s in self.rates_per_s.items():
             if not 0 <= rate_per_s < math.inf:
                 raise ConfigError(f"the rate of {name!r} must be >= 0, got {rate_per_s:g}")
+
+    def of_model(self, name: str) -> LiveModelParams:
+        """How one of the models is made ready."""
+        return LiveModelParams(
+            groups=self.groups,
+            slice_ns=self.slice_ns,
+            gpu_memory=self.gpu_memory,
+            query_limit_ns=round(self.max_query_ms * _NS_PER_MS),
+            cache=self.cache,
+            manifest=self.compiled.get(name),
+        )
 
     def spec(self) -> PolicySpec:
         """The policy with its options.
@@ -158,10 +184,7 @@ def prepare(
     by_share = bool(params.shares)
     lanes = [1 if by_share else spec.lanes for spec in meant]
     stages = places(params.devices or "cpu", lanes, by_share=by_share)
-    models = tuple(
-        loaded(name, path, params.groups, stages[0], params.cache, params.compiled.get(name))
-        for name, path in files.items()
-    )
+    models = tuple(_loaded(name, path, stages[0], params) for name, path in files.items())
     most = tuple(params.most_items if model.stackable else 1 for model in models)
     for model, items in zip(models, most, strict=True):
         model.know_charges(stages[0], items)
@@ -181,6 +204,12 @@ def prepare(
     )
     _check_targets(demand)
     return Prepared(demand, policy, models, stages)
+
+
+def _loaded(name: str, path: Path, place: Place, params: PolicyParams) -> LiveModel:
+    error = ModelError(f"{path}: not loaded within max_load_s ({params.max_load_s:g} s)")
+    with time_limit(params.max_load_s, error):
+        return loaded(name, path, place, params.of_model(name))
 
 
 def _measured(

@@ -13,7 +13,7 @@ from surplus.engine.cache_folder import cache_folder
 from surplus.engine.errors import ConfigError
 from surplus.engine.live.backend import EngineBackend
 from surplus.engine.live.compiled_check import check_compiled
-from surplus.engine.live.live_model import LiveModel, load_live_model
+from surplus.engine.live.live_model import LiveModel, LiveModelParams, load_live_model
 from surplus.engine.live.parts import Place
 from surplus.engine.live.stacking import Arrays
 from surplus.engine.native import load_runtime
@@ -85,16 +85,19 @@ def load_models(
     compiled = live.compiled or ("",) * len(names)
     rows = zip(names, live.models, operators, compiled, strict=True)
     return tuple(
-        loaded(name, model_file(model, cache), count, place, cache, Path(file) if file else None)
+        loaded(
+            name,
+            model_file(model, cache),
+            place,
+            LiveModelParams(count, cache=cache, manifest=Path(file) if file else None),
+        )
         for name, model, count, file in rows
     )
 
 
-def loaded(
-    name: str, path: Path, operators: int, place: Place, cache: Path | None, manifest: Path | None
-) -> LiveModel:
+def loaded(name: str, path: Path, place: Place, params: LiveModelParams) -> LiveModel:
     """As ``load_live_model``; its compiled versions, if any, answer as ONNX Runtime on a device."""
-    model = load_live_model(name, path, operators, place, cache, manifest)
+    model = load_live_model(name, path, place, params)
     check_compiled(model, place)
     return model
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import ConfigError
 from surplus.engine.live.parts import Cluster, Place
 from surplus.engine.live.stacking import Arrays
 from surplus.engine.pipeline.load_params import LoadParams
@@ -46,20 +47,32 @@ class TaskOrder:
 
 
 def task_order(
-    graph: Graph, path: Path, place: Place, inputs: Arrays, cache: Path | None
+    graph: Graph, path: Path, place: Place, inputs: Arrays, gpu_memory: str, cache: Path | None
 ) -> TaskOrder:
     """The order on a place.
 
+    Parameters
+    ----------
+    gpu_memory : str
+        As ``LoadParams.gpu_memory``: what does not fit runs on the CPU that takes part.
+
     Raises
     ------
+    ConfigError
+        If the GPU's memory is limited, and no CPU takes part.
     EngineError
         If the model cannot be planned.
     """
     alone = TaskOrder((Cluster(tuple(range(len(graph.tasks)))),))
     if not place.with_host:
+        if gpu_memory:
+            text = f"gpu_memory {gpu_memory}: no CPU takes part in plans for {place.spec.name!r}"
+            raise ConfigError(f"{text}, where what does not fit could run; name one beside it")
         return alone
     host, device = place.devices[0], replace(place.spec, lanes=1, share_percent=100)
-    params = LoadParams(devices=f"{host.text},{device.text}", cache=cache, tune="now")
+    params = LoadParams(
+        devices=f"{host.text},{device.text}", cache=cache, tune="now", gpu_memory=gpu_memory
+    )
     plan = load_with(path, params, inputs).plan
     return alone if plan.shards > 1 else TaskOrder(_clusters(plan))
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.pipeline.executor import ModelExecutor, tensor_spec
 from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.inputs import Array, input_specs, output_specs
+from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
@@ -111,75 +109,3 @@ class LazyModel:
         if model is None:
             model = await asyncio.to_thread(self.model)
         return await model.infer(inputs, outputs, deadline_ns, priority)
-
-
-class LazyExecutor:
-    """An ``surplus.engine.serving.executor.Executor`` over a ``LazyModel``.
-
-    Knows the signature from the start: the file is read and checked, but no session is made.
-
-    Raises
-    ------
-    EngineError
-        If the file is no model that can be served.
-    """
-
-    def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
-        from surplus.engine.pipeline.stages import read_tried  # all of ONNX
-
-        graph = read_tried(model.path, cache)
-        self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))
-        self.outputs = tuple(tensor_spec(spec) for spec in output_specs(graph))
-        self._lazy = model
-        self._executor: ModelExecutor | None = None
-        self._earlier_ns = 0
-
-    @property
-    def queued_ns(self) -> int:
-        """What queries answered so far waited for the model and for their first lane."""
-        return self._earlier_ns + (0 if self._executor is None else self._executor.queued_ns)
-
-    @property
-    def warning(self) -> str:
-        """As of the model, once it is loaded."""
-        return "" if self._executor is None else self._executor.warning
-
-    @property
-    def held(self) -> str:
-        """As of the model, once it is loaded."""
-        return "" if self._executor is None else self._executor.held
-
-    @property
-    def failure(self) -> str:
-        """As of the model, once it is loaded."""
-        return "" if self._executor is None else self._executor.failure
-
-    async def infer(
-        self,
-        inputs: Mapping[str, Array],
-        outputs: Sequence[str] | None,
-        deadline_ns: int | None,
-        priority: int = 0,
-    ) -> dict[str, Array]:
-        """Run one query, the first after loading the model."""
-        if self._executor is not None:
-            return await self._executor.infer(inputs, outputs, deadline_ns, priority)
-        came_ns = time.monotonic_ns()
-        model = await asyncio.to_thread(self._lazy.model)
-        waited_ns = time.monotonic_ns() - came_ns
-        executor = self._executor
-        if executor is None:  # else a query that came with this one was faster
-            executor = ModelExecutor(model)
-            if self._lazy.holds(
-                model
-            ):  # else it was unloaded meanwhile, and this is its last query
-                self._executor = executor
-        answer = await executor.infer(inputs, outputs, deadline_ns, priority)
-        self._earlier_ns += waited_ns
-        return answer
-
-    def close(self) -> None:
-        """Let the model go."""
-        self._earlier_ns = self.queued_ns
-        self._executor = None
-        self._lazy.unload()

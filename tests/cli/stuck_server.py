@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from surplus.engine.cli import loads, server_policy
+from surplus.engine.cli import loads, policy_load
 from surplus.engine.cli.main import main
 
 
@@ -17,5 +17,5 @@ def _stuck(*_: Any) -> NoReturn:
 
 
 loads._loaded = _stuck
-server_policy.prepare = _stuck
+policy_load.prepare = _stuck
 sys.exit(main())

@@ -15,7 +15,7 @@ from surplus.colocation.query import Query
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, piece_of
 from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.live_model import LiveModel
+from surplus.engine.live.live_model import LiveModel, LiveModelParams
 from surplus.engine.live.parts import Place
 from surplus.engine.live.setting_up import loaded, places
 
@@ -81,7 +81,9 @@ class Served:
     def __init__(self, folder: Path, compiled: Path | None, groups: int = GROUPS) -> None:
         self.place: Place = places("cpu:2", [2])[0]
         path, cache = mlp(folder), folder / "cache"
-        self.model: LiveModel = loaded("mlp", path, groups, self.place, cache, compiled)
+        self.model: LiveModel = loaded(
+            "mlp", path, self.place, LiveModelParams(groups, cache=cache, manifest=compiled)
+        )
         self.inputs: dict[int, dict[str, Any]] = {}
         self.answers: dict[int, Any] = {}
         self.backend = EngineBackend(

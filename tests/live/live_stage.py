@@ -14,7 +14,7 @@ from surplus.colocation.query import Query
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, Piece, piece_of
 from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.live_model import LiveModel, load_live_model
+from surplus.engine.live.live_model import LiveModel, LiveModelParams, load_live_model
 from surplus.engine.live.parts import Place
 from surplus.engine.live.setting_up import places
 from surplus.engine.runtime.machines import EmulationParams
@@ -58,7 +58,12 @@ class Stage:
     ) -> None:
         self.devices: tuple[Place, ...] = places(devices, [lanes], emulation, by_share)
         self.models: list[LiveModel] = [
-            load_live_model(f"m{i}", saved(text, folder), n, self.devices[0], folder / "cache")
+            load_live_model(
+                f"m{i}",
+                saved(text, folder),
+                self.devices[0],
+                LiveModelParams(n, cache=folder / "cache"),
+            )
             for i, (text, n) in enumerate(zip(texts, operators, strict=True))
         ]
         self.inputs: dict[int, dict[str, Any]] = {}

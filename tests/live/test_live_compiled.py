@@ -11,6 +11,7 @@ from compiled_stage import Served, artifact, manifest, mlp, runs_of, two_version
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.live.compiled_check import check_compiled
+from surplus.engine.live.live_model import LiveModelParams
 from surplus.engine.live.setting_up import loaded, places
 
 
@@ -139,5 +140,6 @@ def test_a_width_that_the_device_lacks_is_left_out(
 
 def test_compiled_versions_are_for_cpus(tmp_path: Path) -> None:
     place = places("emulated:gpu:2", [2])[0]
+    params = LiveModelParams(3, cache=tmp_path / "cache", manifest=two_versions(tmp_path))
     with pytest.raises(ConfigError, match="run on CPUs only"):
-        loaded("mlp", mlp(tmp_path), 3, place, tmp_path / "cache", two_versions(tmp_path))
+        loaded("mlp", mlp(tmp_path), place, params)

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 from live_stage import CHAIN, saved
+from loops import COUNT_TEXT, ENDLESS, counted
 
 from surplus import models
 from surplus.engine.errors import ConfigError
 from surplus.engine.live.cut import CROSSING_COST, _crossing, cut
+from surplus.engine.live.live_model import LiveModelParams, load_live_model
+from surplus.engine.live.parts import Cluster, Parts
+from surplus.engine.live.setting_up import places
 from surplus.engine.pipeline.stages import read_model
+from surplus.engine.values import to_value
+
+WAIT_S = 60.0
 
 
 def test_best_of_all_cuts_of_a_small_model(tmp_path: Path) -> None:
@@ -48,3 +55,24 @@ def test_too_few_operators_are_named(tmp_path: Path) -> None:
     graph = read_model(saved(CHAIN, tmp_path), tmp_path / "cache")
     with pytest.raises(ConfigError, match="7 operators cannot be cut into 8"):
         cut(graph, range(7), [1] * 7, 8)
+
+
+def test_slices_are_as_many_groups_as_none_longer_takes(tmp_path: Path) -> None:
+    stage = places("cpu:1", [1])[0]
+    whole = load_live_model("m", saved(CHAIN, tmp_path), stage, LiveModelParams(cache=tmp_path))
+    tight = LiveModelParams(slice_ns=1, cache=tmp_path)
+    single = load_live_model("m", saved(CHAIN, tmp_path), stage, tight)
+    assert (whole.operators, single.operators) == (1, len(single.graph.tasks))
+    roomy = LiveModelParams(slice_ns=10**12, cache=tmp_path)
+    assert load_live_model("m", saved(CHAIN, tmp_path), stage, roomy).operators == 1
+
+
+def test_a_group_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    stage = places("cpu:1", [1])[0]
+    graph = read_model(saved(COUNT_TEXT, tmp_path), tmp_path / "cache")
+    everything = ((Cluster(tuple(range(len(graph.tasks)))),),)
+    part = Parts(graph, everything, query_limit_ns=50_000_000).part(0, 1, stage)
+    query = counted(ENDLESS)
+    run = part.native.submit([to_value(query[name]) for name, _ in part.reads])
+    assert run.wait(WAIT_S)
+    assert run.status == "deadline"

@@ -125,6 +125,16 @@ def test_http_clients_get_the_same(process: tuple[str, str]) -> None:
         assert caught.value.status() == "504"
 
 
+def test_every_option_that_a_policy_can_keep_is_kept(tmp_path: Path) -> None:
+    """Slices are groups of a policy that runs parts; a profile spares loading at the start."""
+    options = ["--lazy", "--max-query-ms", "10000", "--max-load-s", "100"]
+    with (
+        started(tmp_path, *options, "--on-device-loss", "restart") as addresses,
+        triton.InferenceServerClient(addresses[0]) as client,
+    ):
+        client.infer("chain", [grpc_input(rows(1))])
+
+
 def test_a_model_leaves_and_comes_back(process: tuple[str, str]) -> None:
     with triton.InferenceServerClient(process[0]) as client:
         for _ in range(2):
@@ -183,14 +193,18 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--slo", "chain=1s", "--slo", "lenet=fast"], "expected a duration such as 50ms"),
         (["--policy", "none_such"], "unknown policy 'none_such'"),
         (["--policy", "heft", "--slo", "chain=1s"], "need a policy for several models"),
-        (["--lazy", "--slice-ms", "1"], "--lazy, --slice-ms: not with policy 'edf'"),
-        (["--gpu-memory", "1GiB"], "--gpu-memory: not with policy 'edf'"),
+        (["--policy", "edf", "--lazy"], "--lazy: policy 'edf' decides by times that are measured"),
+        (["--slice-ms", "1"], "--slice-ms: policy 'edf' runs models whole"),
+        (["--policy", "abacus", "--slice-ms", "1", "--groups", "2"], "give one"),
+        (["--any-bits"], "--any-bits: policy 'edf' decides itself how queries that overlap run"),
         (
-            ["--on-device-loss", "recreate"],
-            "--on-device-loss recreate: not with --policy edf, under which queries of a lost",
+            ["--gpu-memory", "1GiB", "--slo", "chain=1s", "--slo", "lenet=1s"],
+            "gpu_memory 1GiB: no CPU takes part in plans for 'cpu'",
         ),
-        (["--on-device-loss", "cpu"], "--on-device-loss cpu: not with --policy edf, under which"),
-        (["--on-device-loss", "fail"], "model 'chain' has no latency target"),  # as it does
+        (["--max-load-s", "-1"], "max_query_ms must be >= 0"),
+        (["--on-device-loss", "recreate"], "recreate: policy 'edf' has divided the devices"),
+        (["--on-device-loss", "cpu"], "--on-device-loss cpu: policy 'edf' has divided the devices"),
+        (["--on-device-loss", "fail"], "model 'chain' has no latency target"),  # as it may
         (["--policy", "heft", "--shares", "50,100"], "--shares: need a policy for several"),
         (["--policy", "heft", "--max-batch", "0"], "--max-batch: need a policy for several"),
         (

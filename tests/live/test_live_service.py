@@ -26,9 +26,9 @@ from surplus.engine.errors import (
     InputError,
     QueueFullError,
 )
-from surplus.engine.live.policy_executor import PolicyExecutor
 from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.runtime.machines import EmulationParams, close_machines
+from surplus.engine.serving.executors.policy import PolicyExecutor
 
 HOUR_NS = 3_600_000_000_000
 SHARES = ("50", "100")

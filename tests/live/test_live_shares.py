@@ -15,7 +15,7 @@ from surplus import models
 from surplus.colocation.service import Partition
 from surplus.engine.cli.main import main
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.live_model import load_live_model
+from surplus.engine.live.live_model import LiveModelParams, load_live_model
 from surplus.engine.live.policy_params import PolicyParams, prepare
 from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.live.setting_up import places
@@ -37,7 +37,7 @@ def test_times_on_a_share_are_those_of_a_gpu_with_so_many_processors(
     lenet: Path, share: int
 ) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1])
-    model = load_live_model("lenet", lenet, 3, place, lenet.parent / "cache")
+    model = load_live_model("lenet", lenet, place, LiveModelParams(3, cache=lenet.parent / "cache"))
     inputs = model.inputs(64)
     found = share_times(model.graph, GPU, inputs, model.cache).on_share(share)
     alone = replace(GPU, name="emulated:gpu[part]", lanes=1, share_percent=share)
@@ -53,7 +53,7 @@ def test_times_on_a_share_are_those_of_a_gpu_with_so_many_processors(
 
 def test_a_smaller_share_takes_longer_but_not_for_memory(lenet: Path) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
-    model = load_live_model("lenet", lenet, 2, place, lenet.parent / "cache")
+    model = load_live_model("lenet", lenet, place, LiveModelParams(2, cache=lenet.parent / "cache"))
 
     def total_ns(share: int, items: int) -> int:
         own = replace(place, spec=replace(place.spec, share_percent=share))
@@ -69,7 +69,7 @@ def test_charges_that_are_known_are_not_derived_under_load(
     lenet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
-    model = load_live_model("lenet", lenet, 2, place, lenet.parent / "cache")
+    model = load_live_model("lenet", lenet, place, LiveModelParams(2, cache=lenet.parent / "cache"))
     model.know_charges(place, 6)
     monkeypatch.setattr("surplus.engine.live.live_model.share_times", None)
     for items in range(1, 7):

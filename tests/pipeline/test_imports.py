@@ -86,7 +86,7 @@ def test_a_stored_plan_imports_nothing_of_onnx_or_planning(tmp_path: Path, rows:
 
 
 def test_a_server_is_ready_without_onnx_planning_or_tables() -> None:
-    found = _modules(f"import surplus.engine.cli.main, surplus.engine.cli.server_run; {_IMPORTED}")
+    found = _modules(f"import surplus.engine.cli.main, surplus.engine.serving.life; {_IMPORTED}")
     heavy = (
         "onnx",
         "rich",

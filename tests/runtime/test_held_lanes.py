@@ -14,8 +14,8 @@ import surplus
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.errors import UnavailableError
-from surplus.engine.pipeline.executor import ModelExecutor
 from surplus.engine.runtime.model import Model
+from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.values import to_value
 

@@ -13,9 +13,9 @@ import pytest
 from pretended import spans_of
 from runtime_models import ADD, model_of, read_text
 
-from surplus.engine.pipeline.executor import ModelExecutor
 from surplus.engine.runtime.queue_sample import QueueSample, rate_for
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.placement.timeline import Timeline
 
 LONG_NS = 50_000_000

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn, TypeVar
 
-from surplus.engine.cli.end_by import end_by
 from surplus.engine.serving.server import STOP_SIGNALS, Server
 
 T = TypeVar("T")
 
 
-async def unless_stopped(server: Server, loading: Coroutine[Any, Any, T]) -> T:
+async def unless_stopped(
+    server: Server, loading: Coroutine[Any, Any, T], end_by: Callable[[int], NoReturn]
+) -> T:
     """Await what makes the server's models ready; SIGTERM and SIGINT meanwhile end the process.
 
     Queries of models that are ready finish first, within the drain's timeout; a second signal

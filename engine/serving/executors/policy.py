@@ -10,8 +10,8 @@ import numpy as np
 
 from surplus.engine.errors import InputError
 from surplus.engine.live.policy_service import PolicyService
-from surplus.engine.pipeline.executor import tensor_spec
 from surplus.engine.runtime.inputs import input_specs, output_specs
+from surplus.engine.serving.executors.specs import tensor_spec
 from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 
 Array = np.ndarray[Any, Any]

@@ -1,0 +1,54 @@
+"""What a server that is ready says: what is served where, and how to query it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.served_model import ServedModel
+
+
+def _host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def announce(
+    ready: Sequence[tuple[RepositoryEntry, ServedModel]],
+    address: str,
+    host: str,
+    http_port: int | None,
+) -> None:
+    """Say what is served where, and how to query it."""
+    names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready))
+    print(f"serving {names} on {address} (gRPC, Open Inference Protocol)")
+    entry, model = ready[0]
+    print(f"query: {query_command(entry, model.executor.inputs, address)}", flush=True)
+    if http_port is not None:
+        print(f"HTTP: http://{_host(host)}:{http_port}/v2", flush=True)
+
+
+def query_command(entry: RepositoryEntry, inputs: Sequence[TensorSpec], address: str) -> str:
+    """A command that sends queries to a model: its example inputs, or else open dimensions of 1."""
+    command = [_loadgen(), "--url", address, "--model", entry.name, "--duration", "10s"]
+    beside = entry.path.with_suffix(".npz")
+    if beside.exists():
+        return shlex.join([*command, "--inputs", str(beside)])
+    for spec in inputs:
+        if spec.shape is not None and -1 in spec.shape:
+            command += ["--shape", f"{spec.name}:{','.join(str(abs(size)) for size in spec.shape)}"]
+    return shlex.join(command)
+
+
+def _loadgen() -> str:
+    """The load generator of this installation, short where that lies below this folder."""
+    tool = Path(sys.executable).with_name("loadgen")
+    if not tool.exists():
+        return "loadgen"
+    try:
+        return str(tool.relative_to(Path.cwd()))
+    except ValueError:
+        return str(tool)

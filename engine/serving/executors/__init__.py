@@ -1,0 +1,1 @@
+"""What stands behind a served model: a loaded model, one loaded late, a service of a policy."""

@@ -1,0 +1,123 @@
+"""A server's life: answer health checks at once, make models ready, serve, drain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from enum import Enum, auto
+from typing import Any, NoReturn
+
+from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.serving.announcement import announce
+from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.say import say
+from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.server import Server
+from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.unless_stopped import unless_stopped
+
+_LOOK_S = 0.2
+"""How soon a lost device or held lanes are noticed; a look costs a few microseconds a model."""
+
+Served = tuple[RepositoryEntry, ServedModel]
+
+MakeReady = Callable[[Server, Sequence[Served]], Coroutine[Any, Any, Sequence[Served]]]
+"""Sets executors to the models of a server that answers health checks already.
+
+It returns those that became ready; it raises an EngineError if none did.
+"""
+
+
+class Ended(Enum):
+    """How a server ended: with every query in flight answered, not so, or without its device."""
+
+    DONE = auto()
+    UNFINISHED = auto()
+    DEVICE_LOST = auto()
+
+
+async def serve(
+    params: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    make_ready: MakeReady,
+    end_by: Callable[[int], NoReturn],
+    *,
+    restarts: bool = False,
+) -> Ended:
+    """Serve models until SIGTERM or SIGINT, each from the moment that it is ready.
+
+    Parameters
+    ----------
+    end_by : callable
+        Ends the process by a signal that comes while models are made ready.
+    restarts : bool
+        Whether to stop, too, once a model can answer nothing any more since its device is lost.
+
+    Raises
+    ------
+    EngineError
+        If the address cannot be bound, or ``make_ready`` raises it.
+    """
+    server = Server(params)
+    served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
+    address = f"{params.host}:{await server.start()}"
+    try:
+        ready = await unless_stopped(server, make_ready(server, served), end_by)
+    except BaseException:
+        await server.stop()
+        raise
+    watch = asyncio.create_task(_look_after(server, served, restarts))
+    finished = await server.serve_until_stopped(
+        lambda: announce(ready, address, params.host, server.http_port)
+    )
+    if watch.done():
+        return Ended.DEVICE_LOST
+    watch.cancel()
+    return Ended.DONE if finished else Ended.UNFINISHED
+
+
+async def all_loaded(
+    loads: Sequence[Future[Executor]], served: Sequence[Served]
+) -> Sequence[Served]:
+    """Those of which a load went well, in order; each is served as soon as it is loaded.
+
+    Raises
+    ------
+    EngineError
+        If none did; of a single model its own error.
+    """
+
+    async def one(entry: RepositoryEntry, model: ServedModel, load: Future[Executor]) -> bool:
+        try:
+            model.set_ready(await asyncio.wrap_future(load))
+        except EngineError as error:
+            model.set_unavailable(str(error))
+            if len(served) == 1:
+                raise
+            say(f"{entry.name}: {error}")
+            return False
+        return True
+
+    done = await asyncio.gather(
+        *(one(*pair, load) for pair, load in zip(served, loads, strict=True))
+    )
+    ready = [pair for pair, well in zip(served, done, strict=True) if well]
+    if not ready:
+        raise ConfigError("no model could be loaded")
+    return ready
+
+
+async def _look_after(server: Server, served: Sequence[Served], restarts: bool) -> None:
+    """Say once what a model goes on without; stop the server when one can answer nothing more."""
+    said = [""] * len(served)
+    while not (restarts and (lost := [m.failure for _, m in served if m.failure])):
+        notices = [model.notice for _, model in served]
+        for (entry, _), before, notice in zip(served, said, notices, strict=True):
+            if notice not in ("", before):
+                say(f"{entry.name}: {notice}")
+        said = notices
+        await asyncio.sleep(_LOOK_S)
+    say(f"{lost[0]}; the server ends, to be started again")
+    server.request_stop()
