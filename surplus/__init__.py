@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surplus.engine.pipeline.lazy import LazyModel
     from surplus.engine.pipeline.load import load
+    from surplus.engine.pipeline.session import InferenceSession
     from surplus.engine.runtime.model import Future, Model
+    from surplus.engine.serving.in_process import Server
 
     __version__: str
 
-__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "load"]
+__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "Server", "load"]
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -40,6 +42,10 @@ def __getattr__(name: str) -> Any:
         from surplus.engine.pipeline.session import InferenceSession
 
         return InferenceSession
+    if name == "Server":
+        from surplus.engine.serving.in_process import Server
+
+        return Server
     if name in ("Model", "Future"):
         from surplus.engine.runtime import model
 

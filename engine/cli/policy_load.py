@@ -13,7 +13,7 @@ from surplus.engine.serving.executors.policy import PolicyExecutor
 from surplus.engine.serving.life import Served
 from surplus.engine.serving.policy_control import PolicyControl
 from surplus.engine.serving.say import say
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 
 
 class PolicyLoad(AbstractContextManager["PolicyLoad"]):
@@ -34,7 +34,7 @@ class PolicyLoad(AbstractContextManager["PolicyLoad"]):
         if self._service is not None:
             self._service.close()
 
-    async def __call__(self, server: Server, served: Sequence[Served]) -> Sequence[Served]:
+    async def __call__(self, server: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
         """As ``serving.life.MakeReady``.
 
         Raises

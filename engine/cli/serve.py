@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from surplus.engine.pipeline.load_params import LoadParams
     from surplus.engine.serving.life import MakeReady
     from surplus.engine.serving.repository import RepositoryEntry
-    from surplus.engine.serving.server import Server
+    from surplus.engine.serving.server import AsyncServer
     from surplus.engine.serving.server_params import ServerParams
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
@@ -144,7 +144,7 @@ def _served(
     try:
         from surplus.engine.serving.life import Served, all_loaded
 
-        async def make_ready(_: Server, served: Sequence[Served]) -> Sequence[Served]:
+        async def make_ready(_: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
             with loads as futures:
                 return await all_loaded(futures, served)
 

@@ -14,7 +14,7 @@ from surplus.engine.serving.executor import Executor
 from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
 from surplus.engine.serving.served_model import ServedModel
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 from surplus.engine.serving.unless_stopped import unless_stopped
 
@@ -23,7 +23,7 @@ _LOOK_S = 0.2
 
 Served = tuple[RepositoryEntry, ServedModel]
 
-MakeReady = Callable[[Server, Sequence[Served]], Coroutine[Any, Any, Sequence[Served]]]
+MakeReady = Callable[[AsyncServer, Sequence[Served]], Coroutine[Any, Any, Sequence[Served]]]
 """Sets executors to the models of a server that answers health checks already.
 
 It returns those that became ready; it raises an EngineError if none did.
@@ -60,7 +60,7 @@ async def serve(
     EngineError
         If the address cannot be bound, or ``make_ready`` raises it.
     """
-    server = Server(params)
+    server = AsyncServer(params)
     served = [(entry, server.plane.models.add(entry.name, entry.version)) for entry in entries]
     address = f"{params.host}:{await server.start()}"
     try:
@@ -109,7 +109,7 @@ async def all_loaded(
     return ready
 
 
-async def _look_after(server: Server, served: Sequence[Served], restarts: bool) -> None:
+async def _look_after(server: AsyncServer, served: Sequence[Served], restarts: bool) -> None:
     """Say once what a model goes on without; stop the server when one can answer nothing more."""
     said = [""] * len(served)
     while not (restarts and (lost := [m.failure for _, m in served if m.failure])):

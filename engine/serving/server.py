@@ -28,7 +28,7 @@ _HANDSHAKE_MS = 5_000
 _IDLE_MS_EACH = 100
 
 
-class Server:
+class AsyncServer:
     """Serves a data plane over gRPC, and over HTTP if wanted; one event loop, one start.
 
     Enter models in ``server.plane.models`` before or after the start, from that event loop.

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
-from surplus.engine.serving.server import STOP_SIGNALS, Server
+from surplus.engine.serving.server import STOP_SIGNALS, AsyncServer
 
 T = TypeVar("T")
 
 
 async def unless_stopped(
-    server: Server, loading: Coroutine[Any, Any, T], end_by: Callable[[int], NoReturn]
+    server: AsyncServer, loading: Coroutine[Any, Any, T], end_by: Callable[[int], NoReturn]
 ) -> T:
     """Await what makes the server's models ready; SIGTERM and SIGINT meanwhile end the process.
 

@@ -36,7 +36,7 @@ class ServerEndedError(Exception):
     """The process is gone: nothing is known of the model."""
 
 
-class Server:
+class TrialServer:
     """One such process. For one trial at a time."""
 
     def __init__(self) -> None:
@@ -129,21 +129,21 @@ class Server:
             os.close(self._socket)
 
 
-class Servers:
+class TrialServers:
     """Those of this process that are idle. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[Server] = []
-        self._lent: list[Server] = []
+        self._idle: list[TrialServer] = []
+        self._lent: list[TrialServer] = []
 
     def start(self, count: int = 1) -> None:
         """Have so many load their library already: trials are coming."""
         with self._lock:
             while len(self._idle) < min(count, _MOST_IDLE):
-                self._idle.append(Server())
+                self._idle.append(TrialServer())
 
-    def begun(self, question: bytes) -> Server:
+    def begun(self, question: bytes) -> TrialServer:
         """An idle one, or a new one, that forks for a question: to be given back, or ended.
 
         Raises
@@ -158,11 +158,11 @@ class Servers:
                 return server
             except ServerEndedError:  # since nobody had asked for a while
                 server.end()
-        server = Server()
+        server = TrialServer()
         server.begin(question)
         return server
 
-    def give_back(self, server: Server) -> None:
+    def give_back(self, server: TrialServer) -> None:
         """Keep it for the next trial."""
         with self._lock:
             if len(self._idle) < _MOST_IDLE:
@@ -170,7 +170,7 @@ class Servers:
                 return
         server.end()
 
-    def lend(self, server: Server) -> int:
+    def lend(self, server: TrialServer) -> int:
         """Let the trial answer queries of a model that it has open, until its socket is closed.
 
         Returns
@@ -182,7 +182,7 @@ class Servers:
             self._lent.append(server)
         return server.take_socket()
 
-    def _taken(self) -> Server | None:
+    def _taken(self) -> TrialServer | None:
         with self._lock:
             self._forget_ended()
             while self._idle:
@@ -209,6 +209,6 @@ class Servers:
         self.__init__()  # type: ignore[misc]
 
 
-SERVERS = Servers()
+SERVERS = TrialServers()
 os.register_at_fork(after_in_child=SERVERS.leave_behind)
 atexit.register(SERVERS.end)

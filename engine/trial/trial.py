@@ -28,8 +28,8 @@ from surplus.engine.trial.servers import (
     OPENED_OR_ENDED,
     READ_OR_ENDED,
     SERVERS,
-    Server,
     ServerEndedError,
+    TrialServer,
 )
 
 _log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class ForkedTrial:
         self.params = params
         self.limit(params.limit_s)
         self._question = _question(model, None, params)
-        self._server: Server | None = None
+        self._server: TrialServer | None = None
         with suppress(ServerEndedError):
             self._server = SERVERS.begun(self._question)
 
@@ -190,7 +190,7 @@ class ForkedTrial:
         said: bytes = ended.string[: ended.start()]
         return _verdict(said, int(ended[1])), said.startswith(_USED)
 
-    def _heard(self, server: Server, until: re.Pattern[bytes]) -> re.Match[bytes]:
+    def _heard(self, server: TrialServer, until: re.Pattern[bytes]) -> re.Match[bytes]:
         try:
             return server.hear(until, self._end_s)
         except ServerEndedError:

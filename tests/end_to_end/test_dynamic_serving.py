@@ -21,7 +21,7 @@ from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.executors.model import ModelExecutor
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 REQUESTS = 40
@@ -45,7 +45,7 @@ def talk(
     """Serve a model as ``m`` and run a scenario against it, on one event loop."""
 
     async def both() -> None:
-        server = Server(ServerParams(grpc_port=0))
+        server = AsyncServer(ServerParams(grpc_port=0))
         server.plane.models.add("m").set_ready(ModelExecutor(model))
         port = await server.start()
         async with triton.InferenceServerClient(f"127.0.0.1:{port}") as client:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SAYS = {
     "detector": r"in all",
     "recommender": r"in flight together",
+    "serving": r"the same over the network",
     "many_models": r"clockwork +\d",
     "placement_study": r"lower bound",
     "gpu_on_a_laptop": r"best +\d",

@@ -21,13 +21,13 @@ import sys
 import surplus
 from surplus.engine.trial import servers
 
-begin = servers.Server.begin
+begin = servers.TrialServer.begin
 
 def begun(server, question):
     print("loading" if "surplus.engine.pipeline.loading" in sys.modules else "nothing else")
     begin(server, question)
 
-servers.Server.begin = begun
+servers.TrialServer.begin = begun
 surplus.load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune=sys.argv[3])
 """
 

@@ -6,14 +6,14 @@ import sys
 
 from serving_fakes import arithmetic, identity
 
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 LARGEST_BYTES = 1 << 20
 
 
 async def main() -> None:
-    server = Server(ServerParams(grpc_port=0, http_port=0, max_message_bytes=LARGEST_BYTES))
+    server = AsyncServer(ServerParams(grpc_port=0, http_port=0, max_message_bytes=LARGEST_BYTES))
     models = {"identity": identity(), "arithmetic": arithmetic(), "texts": identity("BYTES")}
     for name, executor in models.items():
         server.plane.models.add(name).set_ready(executor)

@@ -9,7 +9,7 @@ import sys
 
 from serving_fakes import Function, identity
 
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 
@@ -24,7 +24,7 @@ class Console(Function):
 
 
 async def main() -> None:
-    server = Server(ServerParams(grpc_port=0))
+    server = AsyncServer(ServerParams(grpc_port=0))
     spec = identity()
     server.plane.models.add("console").set_ready(Console(None, spec.inputs, spec.outputs))
     server.plane.models.add("identity").set_ready(spec)

@@ -12,7 +12,7 @@ import numpy as np
 import tritonclient.grpc as triton
 
 from surplus.engine.serving.executor import TensorSpec
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 WAIT_S = 30.0  # only a hang reaches it
@@ -117,13 +117,13 @@ class ServerThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        self.server: Server = self.run(self._make(params))
+        self.server: AsyncServer = self.run(self._make(params))
         self.port: int = self.run(self.server.start())
         self.url = f"127.0.0.1:{self.port}"
         self.http_url = f"127.0.0.1:{self.server.http_port}"
 
-    async def _make(self, params: ServerParams) -> Server:
-        return Server(params)
+    async def _make(self, params: ServerParams) -> AsyncServer:
+        return AsyncServer(params)
 
     def run(self, coroutine: Coroutine) -> Any:
         """Run a coroutine on the server's loop."""

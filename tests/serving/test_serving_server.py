@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 
 import surplus.engine.serving.server as server_module
 from surplus.engine.errors import ConfigError
-from surplus.engine.serving.server import Server
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 
@@ -24,7 +24,7 @@ def _vector():
 
 def test_port_in_use_is_a_config_error(served, capfd):
     async def start():
-        await Server(ServerParams(grpc_port=served.port)).start()
+        await AsyncServer(ServerParams(grpc_port=served.port)).start()
 
     with pytest.raises(ConfigError, match=f"127.0.0.1:{served.port}: Address already in use"):
         served.run(start())
@@ -50,7 +50,7 @@ def test_a_host_that_is_not_ours_is_said_once(host, reason, http_port, capfd):
 
 
 async def _started(params):
-    server = Server(params)
+    server = AsyncServer(params)
     await server.start()
     await server.stop()
 
@@ -64,14 +64,14 @@ def test_http_port_in_use_stops_the_start(served):
     port = served.server.http_port
 
     async def start():
-        await Server(ServerParams(grpc_port=0, http_port=port)).start()
+        await AsyncServer(ServerParams(grpc_port=0, http_port=port)).start()
 
     with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: Address already in use"):
         served.run(start())
 
 
 def test_http_stops_where_grpc_cannot_start(served):
-    server = Server(ServerParams(grpc_port=served.port, http_port=0))
+    server = AsyncServer(ServerParams(grpc_port=served.port, http_port=0))
 
     async def start():
         await server.start()
@@ -86,7 +86,7 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
 
     async def start():
-        await Server(ServerParams(grpc_port=0, http_port=0)).start()
+        await AsyncServer(ServerParams(grpc_port=0, http_port=0)).start()
 
     with pytest.raises(ConfigError, match="pip install aiohttp"):
         asyncio.run(start())

@@ -15,13 +15,13 @@ import pytest
 
 from surplus import models
 from surplus.engine.trial import trial
-from surplus.engine.trial.servers import Server, Servers
+from surplus.engine.trial.servers import TrialServer, TrialServers
 from surplus.engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
 
 
 @pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Servers]:
-    made = Servers()
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrialServers]:
+    made = TrialServers()
     monkeypatch.setattr(trial, "SERVERS", made)
     yield made
     made.end()
@@ -36,12 +36,14 @@ def tried(path: Path, params: TrialParams) -> Verdict:
     return ForkedTrial(path, params).verdict()
 
 
-def _idle(servers: Servers) -> Server:
+def _idle(servers: TrialServers) -> TrialServer:
     (server,) = servers._idle
     return server
 
 
-def test_one_process_forks_for_all_trials(servers: Servers, harmless: Path, tmp_path: Path) -> None:
+def test_one_process_forks_for_all_trials(
+    servers: TrialServers, harmless: Path, tmp_path: Path
+) -> None:
     assert tried(harmless, TrialParams()).end is End.OK
     first = _idle(servers)
     status = Path(f"/proc/{first._process.pid}/status").read_text()
@@ -54,7 +56,7 @@ def test_one_process_forks_for_all_trials(servers: Servers, harmless: Path, tmp_
 
 
 def test_a_process_ends_with_a_fork_that_crashed(
-    servers: Servers, harmless: Path, tmp_path: Path
+    servers: TrialServers, harmless: Path, tmp_path: Path
 ) -> None:
     assert tried(harmless, TrialParams()).end is End.OK
     first = _idle(servers)
@@ -64,7 +66,7 @@ def test_a_process_ends_with_a_fork_that_crashed(
     assert _idle(servers) is not first
 
 
-def test_a_server_that_ended_is_replaced(servers: Servers, harmless: Path) -> None:
+def test_a_server_that_ended_is_replaced(servers: TrialServers, harmless: Path) -> None:
     assert tried(harmless, TrialParams()).end is End.OK
     first = _idle(servers)
     os.kill(first._process.pid, signal.SIGKILL)
@@ -74,7 +76,7 @@ def test_a_server_that_ended_is_replaced(servers: Servers, harmless: Path) -> No
 
 
 def test_a_process_that_survives_does_the_next_trial(
-    servers: Servers, harmless: Path, tmp_path: Path
+    servers: TrialServers, harmless: Path, tmp_path: Path
 ) -> None:
     def was_used(path: Path) -> bool:
         tried(path, TrialParams())
@@ -102,7 +104,7 @@ def large(path: Path) -> Path:
     return path
 
 
-class Scripted(Server):
+class Scripted(TrialServer):
     """Says what it was told to."""
 
     def __init__(self, text: bytes) -> None:
@@ -122,7 +124,7 @@ class Scripted(Server):
 
 @pytest.mark.parametrize("then", [End.OK, End.SIGNAL])
 def test_a_model_pays_for_no_other_one(
-    servers: Servers, harmless: Path, monkeypatch: pytest.MonkeyPatch, then: End
+    servers: TrialServers, harmless: Path, monkeypatch: pytest.MonkeyPatch, then: End
 ) -> None:
     """What ends a process in which another model ran before is tried again in a fresh one."""
     used, alone = b'["used", ""]\nended -11\n', b"ended -11\n"
@@ -134,12 +136,12 @@ def test_a_model_pays_for_no_other_one(
     assert tried(harmless, TrialParams()).end is then
 
 
-def test_a_trial_without_end_takes_its_server_along(servers: Servers, harmless: Path) -> None:
+def test_a_trial_without_end_takes_its_server_along(servers: TrialServers, harmless: Path) -> None:
     assert tried(harmless, TrialParams(limit_s=1e-6)).end is End.TIME
     assert not servers._idle
 
 
-def test_the_model_may_be_opened_beside_its_run(servers: Servers, harmless: Path) -> None:
+def test_the_model_may_be_opened_beside_its_run(servers: TrialServers, harmless: Path) -> None:
     begun = ForkedTrial(harmless, TrialParams())
     assert begun.read()
     assert begun.opened()
@@ -150,7 +152,7 @@ def test_the_model_may_be_opened_beside_its_run(servers: Servers, harmless: Path
     missing.end()
 
 
-def test_a_server_may_be_started_before_it_is_asked(servers: Servers, harmless: Path) -> None:
+def test_a_server_may_be_started_before_it_is_asked(servers: TrialServers, harmless: Path) -> None:
     servers.start()
     servers.start()
     first = _idle(servers)
@@ -158,7 +160,7 @@ def test_a_server_may_be_started_before_it_is_asked(servers: Servers, harmless: 
     assert _idle(servers) is first
 
 
-def test_the_limit_may_be_known_later(servers: Servers, harmless: Path) -> None:
+def test_the_limit_may_be_known_later(servers: TrialServers, harmless: Path) -> None:
     begun = ForkedTrial(harmless, TrialParams())
     begun.limit(1e-6)
     assert begun.verdict().end is End.TIME

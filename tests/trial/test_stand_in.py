@@ -22,7 +22,7 @@ from surplus.engine import _core
 from surplus.engine.errors import DeadlineError, ExecutionError, ModelError
 from surplus.engine.native import open_session
 from surplus.engine.trial import first_run, servers
-from surplus.engine.trial.servers import Server, Servers
+from surplus.engine.trial.servers import TrialServer, TrialServers
 from surplus.engine.values import from_value, to_value
 
 WAIT_S = 30.0
@@ -30,9 +30,9 @@ X = np.array([1.5, -2.0], np.float32)
 
 
 @pytest.fixture
-def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Server]]:
+def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrialServer]]:
     """Processes whose forks stand in."""
-    own = Servers()
+    own = TrialServers()
     monkeypatch.setattr(servers, "SERVERS", own)
     monkeypatch.setattr("surplus.engine.trial.trial.SERVERS", own)
     monkeypatch.setattr(first_run, "SERVERS", own)
@@ -41,7 +41,7 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Server]]:
 
 
 @pytest.fixture
-def loaded(tmp_path: Path, lent: list[Server]) -> Callable[..., surplus.Model]:
+def loaded(tmp_path: Path, lent: list[TrialServer]) -> Callable[..., surplus.Model]:
     """Loads a new file as a user does who sets nothing."""
 
     def load(path: Path, **options: Any) -> surplus.Model:
@@ -71,7 +71,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def ended(server: Server) -> bool:
+def ended(server: TrialServer) -> bool:
     return not server.is_alive
 
 
@@ -80,7 +80,7 @@ def expected(path: Path) -> Any:
     return from_value(y)
 
 
-def forked(server: Server) -> int:
+def forked(server: TrialServer) -> int:
     """The process that stands in."""
     pid = server._process.pid
     (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -88,7 +88,7 @@ def forked(server: Server) -> int:
 
 
 def test_first_queries_are_answered_by_the_child(
-    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], softmax: Path
 ) -> None:
     model = loaded(softmax)
     (server,) = lent
@@ -102,7 +102,7 @@ def test_first_queries_are_answered_by_the_child(
 
 
 def test_the_child_ends_where_nobody_asks(
-    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], softmax: Path
 ) -> None:
     model = loaded(softmax)
     until(lambda: ended(lent[0]))
@@ -110,7 +110,7 @@ def test_the_child_ends_where_nobody_asks(
 
 
 def test_the_child_ends_with_the_model(
-    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], softmax: Path
 ) -> None:
     model = loaded(softmax)
     child = forked(lent[0])
@@ -136,7 +136,7 @@ def test_every_way_of_asking_is_answered(
 
 
 def test_a_query_that_the_child_does_not_survive_fails_alone(
-    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], softmax: Path
 ) -> None:
     model = loaded(softmax)
     os.kill(forked(lent[0]), signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_a_query_that_the_child_does_not_survive_fails_alone(
 
 
 def test_a_deadline_holds_while_the_child_answers(
-    loaded: Callable[..., surplus.Model], lent: list[Server], softmax: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], softmax: Path
 ) -> None:
     model = loaded(softmax)
     os.kill(forked(lent[0]), signal.SIGSTOP)
@@ -156,7 +156,7 @@ def test_a_deadline_holds_while_the_child_answers(
 
 
 def test_what_a_kernel_says_reads_the_same(
-    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], tmp_path: Path
 ) -> None:
     helper = onnx.helper
     table = helper.make_tensor("table", 7, [3], [5, 6, 7])
@@ -177,7 +177,7 @@ def test_what_a_kernel_says_reads_the_same(
 
 
 def test_strings_are_this_processs_own(
-    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], tmp_path: Path
 ) -> None:
     path = graph(
         tmp_path / "t.onnx", [onnx.helper.make_node("Identity", ["x"], ["y"])], elem_type=8
@@ -188,7 +188,7 @@ def test_strings_are_this_processs_own(
 
 
 def test_one_that_kills_its_process_is_refused_when_it_is_loaded(
-    loaded: Callable[..., surplus.Model], lent: list[Server], tmp_path: Path
+    loaded: Callable[..., surplus.Model], lent: list[TrialServer], tmp_path: Path
 ) -> None:
     with pytest.raises(ModelError, match="for the first time"):
         loaded(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"))
@@ -197,7 +197,7 @@ def test_one_that_kills_its_process_is_refused_when_it_is_loaded(
 
 def test_another_width_is_opened_here(
     loaded: Callable[..., surplus.Model],
-    lent: list[Server],
+    lent: list[TrialServer],
     softmax: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

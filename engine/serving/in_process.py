@@ -1,0 +1,171 @@
+"""A server of models in the process that has them: ``surplus.Server``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Self
+
+from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.load import load
+from surplus.engine.runtime.model import Model
+from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.executors.lazy import LazyExecutor
+from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.serving.server import AsyncServer
+from surplus.engine.serving.server_params import ServerParams
+
+
+class Server:
+    """Serves models over the Open Inference Protocol from a thread of this process.
+
+    ::
+
+        with surplus.Server({"detector": "detector.onnx"}, http_port=8000) as server:
+            print(server.address, server.http_address)
+            server.wait()
+
+    Signals stay the program's: Ctrl-C ends ``wait`` and thereby the block. ``engine serve`` is the
+    command that does all of it, with many models under a policy besides.
+
+    Parameters
+    ----------
+    models : mapping of str to path, Model or LazyModel
+        By the name that clients ask for. A path is loaded when the server starts.
+    params : ServerParams, optional
+        All settings at once; single ones by keyword, as ``host`` or ``max_in_flight``.
+    port, http_port : int
+        Of gRPC and of HTTP; 0 lets the system choose, no HTTP port serves gRPC only.
+
+    Raises
+    ------
+    ConfigError
+        If there is no model.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, str | Path | Model | LazyModel],
+        port: int = 8001,
+        http_port: int | None = None,
+        **params: Any,
+    ) -> None:
+        if not models:
+            raise ConfigError("a server needs a model")
+        self._models = dict(models)
+        self._params = ServerParams(grpc_port=port, http_port=http_port, **params)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over: asyncio.Event | None = None
+        self._ports: tuple[int, int | None] | None = None
+        self._finished = True
+
+    def start(self) -> Self:
+        """Load what is not loaded, listen, and return when queries are answered.
+
+        Raises
+        ------
+        EngineError
+            If a model cannot be loaded or served, or an address is taken; nothing is left behind.
+        """
+        with self._lock:
+            if self._thread is not None:
+                raise ConfigError("the server was started before")
+            executors = {name: _executor(model) for name, model in self._models.items()}
+            ports: Future[tuple[int, int | None]] = Future()
+            thread = threading.Thread(
+                target=lambda: asyncio.run(self._serve(executors, ports)),
+                name="surplus server",
+                daemon=True,
+            )
+            thread.start()
+            try:
+                self._ports = ports.result()
+            except BaseException:
+                thread.join()
+                raise
+            self._thread = thread
+        return self
+
+    @property
+    def address(self) -> str:
+        """Host and port of gRPC.
+
+        Raises
+        ------
+        ConfigError
+            If it is not started.
+        """
+        return self._address(self._bound()[0])
+
+    @property
+    def http_address(self) -> str | None:
+        """Host and port of HTTP; None if it is not served. Raises the same."""
+        port = self._bound()[1]
+        return None if port is None else self._address(port)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until somebody stops it; whether that was so in time."""
+        self._bound()
+        assert self._thread is not None, "it was started"
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def stop(self) -> bool:
+        """Finish the queries in flight, close the models and listen no more. Again does nothing.
+
+        Returns
+        -------
+        bool
+            Whether all of them finished within ``drain_timeout_s``.
+        """
+        thread, loop, over = self._thread, self._loop, self._over
+        if thread is None or loop is None or over is None:
+            return True
+        if thread.is_alive():
+            loop.call_soon_threadsafe(over.set)
+            thread.join()
+        return self._finished
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    async def _serve(
+        self, executors: Mapping[str, Executor], ports: Future[tuple[int, int | None]]
+    ) -> None:
+        server = AsyncServer(self._params)
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            for name, executor in executors.items():
+                server.plane.models.add(name).set_ready(executor)
+            port = await server.start()
+        except BaseException as error:
+            await asyncio.to_thread(server.plane.close)
+            ports.set_exception(error)
+            return
+        ports.set_result((port, server.http_port))
+        await self._over.wait()
+        self._finished = await server.stop()
+
+    def _bound(self) -> tuple[int, int | None]:
+        if self._ports is None:
+            raise ConfigError("the server is not started")
+        return self._ports
+
+    def _address(self, port: int) -> str:
+        host = self._params.host
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _executor(model: str | Path | Model | LazyModel) -> Executor:
+    if isinstance(model, LazyModel):
+        return LazyExecutor(model)
+    return ModelExecutor(model if isinstance(model, Model) else load(model))
