@@ -47,7 +47,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub docs clean
+.PHONY: help install build test check test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -71,6 +71,9 @@ $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
 
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: install lint  ## lint, and the tests of what was changed: a minute or two
+	$(BIN)/python -m pytest -n 2 --dist loadfile $$($(BIN)/python tests/changed.py)
 
 test-gpu-emulated: install  ## all tests beside an emulated GPU, where they name no devices
 	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest -n 2 --dist loadfile
