@@ -30,13 +30,13 @@ def relevant(files: Iterable[str], root: Path) -> list[str]:
     found = {name for name in ALWAYS if (root / name).exists()}
     for file in files:
         parts = Path(file).parts
+        is_test = parts[0] == "tests" and parts[-1].startswith("test_") and file.endswith(".py")
         if parts[0] == "tests":
-            is_test = parts[-1].startswith("test_") and parts[-1].endswith(".py")
-            name = file if is_test else "/".join(parts[:2])
+            name = file if is_test else f"{parts[0]}/{parts[1]}"
         else:
             at = 1 if parts[0] == "engine" and len(parts) > 2 else 0
             name = f"tests/{_OF.get(parts[at], parts[at])}"
-        if (root / name).exists() and (root / name).name != "conftest.py":
+        if (root / name).is_dir() or (is_test and (root / name).exists()):
             found.add(name)
     return sorted(name for name in found if not any(_is_within(name, other) for other in found))
 

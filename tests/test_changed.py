@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
         ("tests/dfg/test_summary.py", "tests/dfg/test_summary.py"),
         ("tests/live/live_stage.py", "tests/live"),
         ("docs/tutorials/serving.md", "tests/examples"),
+        ("tests/loops.py", ""),
         ("LICENSE", ""),
     ],
 )
