@@ -13,9 +13,7 @@ from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
     check_page,
-    duration,
     show_json,
-    show_rows,
 )
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.scenario_options import add_scenario, asked_policies
@@ -23,8 +21,7 @@ from surplus.engine.cli.simulate_plots import check_loads, draw_comparison, pars
 from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
-    from surplus.colocation import Compared, Scenario, Tally
-    from surplus.colocation.clairvoyant import Bound
+    from surplus.colocation import Compared, Scenario
     from surplus.colocation.load import Load
 
 _SUMMARY = "compare policies that serve several models under latency targets"
@@ -58,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     from surplus.colocation import read_scenario
     from surplus.colocation.clairvoyant import scenario_bound
+    from surplus.engine.cli.simulate_tables import ranked, show_beside, show_compared
 
     check_chart(args.gantt)
     check_page(args.plot)
@@ -82,14 +80,18 @@ def run(args: argparse.Namespace) -> int:
         document = _document(scenario, compared, lived, args.timing)
         show_json(document | {"bound": bound.to_dict(), "refused": refused})
     else:
-        _show(f"{scenario.name}: {len(load)} queries, simulated", compared, args.timing, bound)
+        show_compared(
+            f"{scenario.name}: {len(load)} queries, simulated",
+            ranked(compared) if args.policy == "all" else compared,
+            args.timing,
+            bound,
+        )
         for name, reason in refused.items():
             print(f"{name}: cannot serve this scenario, {reason}")
         show_need(scenario, bound)
         if lived:
-            _show(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
-            both = zip(compared, lived, strict=True)
-            show_rows("live beside simulated", [_beside(*two) for two in both])
+            show_compared(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
+            show_beside(compared, lived)
     return 0
 
 
@@ -121,16 +123,6 @@ def _document(
     return document
 
 
-def _beside(simulated: Compared, live: Compared) -> dict[str, str]:
-    ours, theirs = live.summary.total, simulated.summary.total
-    row = {"policy": live.summary.policy}
-    row |= {"late or lost": f"{ours.violations:.1%}", "simulated": f"{theirs.violations:.1%}"}
-    row |= {"p99": _latency(ours.p99_ns), "simulated p99": _latency(theirs.p99_ns)}
-    if ours.p99_ns is None or theirs.p99_ns is None:
-        return row | {"p99 / simulated": "-"}
-    return row | {"p99 / simulated": f"{ours.p99_ns / theirs.p99_ns:.2f}"}
-
-
 def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
     from surplus.colocation.clock import NS_PER_S
     from surplus.colocation.timeline import timeline_of
@@ -139,53 +131,3 @@ def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
     services, devices = scenario.services, scenario.devices
     timeline = timeline_of(first.run, load, services, devices, NS_PER_S)
     write_gantt(path, timeline, title=f"{scenario.name}: {first.run.policy}")
-
-
-def _show(
-    title: str, compared: Sequence[Compared], timing: bool, bound: Bound | None = None
-) -> None:
-    rows = [_row(one, timing) for one in compared]
-    if bound is not None and rows:
-        rows.append(dict.fromkeys(rows[0], "") | _bound_row(bound))
-    show_rows(title, rows)
-    by_service = [
-        _service_row(one.summary.policy, one.summary.services[place])
-        for place in range(len(compared[0].summary.services))
-        for one in compared
-    ]
-    show_rows(f"{title}, by service", by_service)
-    for one in compared:
-        for short in one.run.deployment.shortfalls:
-            service = one.summary.services[short.service].name
-            text = f"{short.rate_per_s:.1f} queries/s have no place, {short.reason}"
-            print(f"{one.run.policy}, {service}: {text}")
-
-
-def _row(one: Compared, timing: bool) -> dict[str, str]:
-    summary, total = one.summary, one.summary.total
-    row = {"policy": summary.policy} | _shares(total)
-    row |= {"good/s": f"{total.goodput_per_s:.1f}", "served/s": f"{total.served_per_s:.1f}"}
-    row |= {"p99": _latency(total.p99_ns), "used": f"{summary.utilisation:.1%}"}
-    row |= {"fair": f"{summary.fairness:.3f}"}
-    return row | ({"decision": duration(summary.decision_mean_ns)} if timing else {})
-
-
-def _bound_row(bound: Bound) -> dict[str, str]:
-    name = "clairvoyant bound" if bound.proved else "bound, estimated"
-    return {"policy": name, "in time": f"{bound.goodput:.1%}"}
-
-
-def _service_row(policy: str, tally: Tally) -> dict[str, str]:
-    lost = tally.rejected + tally.failed + tally.unfinished
-    row = {"service": tally.name, "policy": policy} | _shares(tally)
-    row |= {"lost": str(lost), "offered": str(tally.offered)}
-    return row | {"p50": _latency(tally.p50_ns), "p99": _latency(tally.p99_ns)}
-
-
-def _shares(tally: Tally) -> dict[str, str]:
-    rows = {"in time": tally.in_time, "late": tally.late, "dropped": tally.dropped}
-    return {key: f"{count / max(1, tally.offered):.1%}" for key, count in rows.items()}
-
-
-def _latency(time_ns: int | None) -> str:
-    return "-" if time_ns is None else duration(time_ns)
