@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,8 +61,7 @@ class Server:
         self._params = ServerParams(grpc_port=port, http_port=http_port, **params)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._over: asyncio.Event | None = None
+        self._over: Future[None] = Future()
         self._ports: tuple[int, int | None] | None = None
         self._finished = True
 
@@ -86,8 +86,8 @@ class Server:
             thread.start()
             try:
                 self._ports = ports.result()
-            except BaseException:
-                thread.join()
+            except BaseException:  # Ctrl-C, too
+                self._end(thread)
                 raise
             self._thread = thread
         return self
@@ -124,12 +124,8 @@ class Server:
         bool
             Whether all of them finished within ``drain_timeout_s``.
         """
-        thread, loop, over = self._thread, self._loop, self._over
-        if thread is None or loop is None or over is None:
-            return True
-        if thread.is_alive():
-            loop.call_soon_threadsafe(over.set)
-            thread.join()
+        if self._thread is not None:
+            self._end(self._thread)
         return self._finished
 
     def __enter__(self) -> Self:
@@ -138,11 +134,15 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _end(self, thread: threading.Thread) -> None:
+        with suppress(InvalidStateError):  # it was told so before
+            self._over.set_result(None)
+        thread.join()
+
     async def _serve(
         self, executors: Mapping[str, Executor], ports: Future[tuple[int, int | None]]
     ) -> None:
         server = AsyncServer(self._params)
-        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         try:
             for name, executor in executors.items():
                 server.plane.models.add(name).set_ready(executor)
@@ -152,7 +152,7 @@ class Server:
             ports.set_exception(error)
             return
         ports.set_result((port, server.http_port))
-        await self._over.wait()
+        await asyncio.wrap_future(self._over)
         self._finished = await server.stop()
 
     def _bound(self) -> tuple[int, int | None]:

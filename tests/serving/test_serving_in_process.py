@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.serving import in_process
 
 IMAGE = np.random.default_rng(0).random((1, 1, 28, 28), np.float32)
 
@@ -77,6 +80,20 @@ def test_a_path_is_loaded(lenet: Path) -> None:
     with surplus.Server({"m": str(lenet)}, port=0) as server:
         assert asked(server.address, "m").shape == (1, 10)
         assert server.http_address is None
+
+
+def test_ctrl_c_while_it_starts_leaves_nothing_behind(
+    model: surplus.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Future):  # type: ignore[type-arg]
+        def result(self, timeout: float | None = None) -> NoReturn:
+            raise KeyboardInterrupt
+
+    server = surplus.Server({"m": model}, port=0)
+    monkeypatch.setattr(in_process, "Future", Interrupted)  # of its ports
+    with pytest.raises(KeyboardInterrupt):
+        server.start()
+    assert "surplus server" not in threads()
 
 
 def test_what_is_wrong_leaves_nothing_behind(model: surplus.Model, tmp_path: Path) -> None:
