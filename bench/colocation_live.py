@@ -47,7 +47,7 @@ from surplus.colocation.starvation import longest_waits_ns
 from surplus.colocation.truth import HostedTruth, Pace, PacedTruth
 from surplus.engine.errors import ConfigError
 from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.measure import MeasureParams, query_times_ns
+from surplus.engine.live.measure import GroupMeasureParams, query_times_ns
 from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "live"
@@ -227,7 +227,7 @@ def run(path: Path, args: argparse.Namespace) -> None:
     asked = read_to_measure(path)
     assert asked.path is not None, "its services read measured profiles"
     if args.anew or not asked.path.exists():
-        found = measure_scenario(asked, MeasureParams(args.rounds), CACHE, print)
+        found = measure_scenario(asked, GroupMeasureParams(args.rounds), CACHE, print)
         asked.path.write_text(found.to_json(), encoding="utf-8")
     if table.missing(keys):
         scenario = read_scenario(path)

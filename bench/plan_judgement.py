@@ -32,7 +32,7 @@ from bench.timing import Times, interleaved
 from surplus.engine.pipeline.example_inputs import example_inputs
 from surplus.engine.pipeline.stages import read_model
 from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.judgement import Judgement, Outcome
+from surplus.engine.runtime.judgement import Judgement, TrialOutcome
 from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
@@ -102,7 +102,7 @@ def served_s(model: Model, inputs: Mapping[str, Any], most_s: float) -> float:
 
 def _is_judged(model: Model) -> bool:
     found = model.judgement
-    return found is None or any(trial.outcome is not Outcome.OPEN for trial in found.trials)
+    return found is None or any(trial.outcome is not TrialOutcome.OPEN for trial in found.trials)
 
 
 def beside_runtime(name: str, model: Model, inputs: Mapping[str, Any]) -> tuple[str, float]:

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, write the file, print the times."""
     from surplus.colocation.live_file import read_to_measure
     from surplus.engine.atomic_file import write_atomic
-    from surplus.engine.live.measure import MeasureParams
+    from surplus.engine.live.measure import GroupMeasureParams
     from surplus.engine.live.replay import measure_scenario
 
     asked = read_to_measure(args.scenario)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if path is None:
         raise ValueError(f"{args.scenario}: no service reads a measured profile; say --output")
     check_outputs(path)
-    found = measure_scenario(asked, MeasureParams(args.rounds), args.cache, _say)
+    found = measure_scenario(asked, GroupMeasureParams(args.rounds), args.cache, _say)
     write_atomic(path, found.to_json().encode())
     rows = [
         {"service": name, "share": f"{share} %"}

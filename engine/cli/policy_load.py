@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.policy_params import PolicyParams, Prepared, prepare
+from surplus.engine.live.policy_params import PolicyParams, PreparedPolicy, prepare
 from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.serving.executors.policy import PolicyExecutor
 from surplus.engine.serving.life import Served
@@ -51,7 +51,7 @@ class PolicyLoad(AbstractContextManager["PolicyLoad"]):
         return served
 
 
-def _started(prepared: Prepared, served: Sequence[Served]) -> PolicyService:
+def _started(prepared: PreparedPolicy, served: Sequence[Served]) -> PolicyService:
     try:
         service = PolicyService(prepared.demand, prepared.policy, prepared.models, prepared.places)
     except ValueError as error:

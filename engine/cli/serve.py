@@ -161,7 +161,7 @@ def _served(
 def _served_by_policy(
     server: ServerParams,
     entries: Sequence[RepositoryEntry],
-    asked: serve_policy.Asked,
+    asked: serve_policy.ServedPolicy,
     *,
     restarts: bool,
 ) -> int:
@@ -184,10 +184,10 @@ def _lived(
     """The status that a server's life ends with."""
     import asyncio
 
-    from surplus.engine.serving.life import Ended, serve
+    from surplus.engine.serving.life import ServerEnd, serve
 
     done = asyncio.run(serve(server, entries, make_ready, end_by, restarts=restarts))
-    return {Ended.DONE: 0, Ended.UNFINISHED: 1, Ended.DEVICE_LOST: DEVICE_LOST}[done]
+    return {ServerEnd.DONE: 0, ServerEnd.UNFINISHED: 1, ServerEnd.DEVICE_LOST: DEVICE_LOST}[done]
 
 
 def _check_addresses(server: ServerParams) -> None:

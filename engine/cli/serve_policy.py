@@ -77,14 +77,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ServedPolicy:
     """A policy for several models, and whether clients may take them out of service."""
 
     policy: PolicyParams
     clients_control: bool
 
 
-def asked(args: argparse.Namespace) -> Asked | None:
+def asked(args: argparse.Namespace) -> ServedPolicy | None:
     """What is asked of a policy for several models; None where the policy is for one.
 
     Raises
@@ -103,7 +103,7 @@ def asked(args: argparse.Namespace) -> Asked | None:
         known = ", ".join((*placement_policy_names(), *policy_names()))
         raise ValueError(f"unknown policy {args.policy!r}; there are: {known}")
     _refuse(args)
-    return Asked(_params(args), args.model_control)
+    return ServedPolicy(_params(args), args.model_control)
 
 
 def _given(args: argparse.Namespace, *names: str) -> str:

@@ -32,7 +32,7 @@ _WAYS_OUT = "--inputs F.npz checks on your own data, --seeds 0 leaves the check 
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedAnswers:
     """What a comparison found: the largest difference, and what the user should know."""
 
     largest: float
@@ -82,7 +82,7 @@ def require_same(
     names: Sequence[str],
     answered: Sequence[Answered],
     tolerance: Tolerance,
-) -> Compared:
+) -> ComparedAnswers:
     """Run an ONNX file in ONNX Runtime on the same inputs.
 
     Raises
@@ -118,7 +118,7 @@ def require_same(
                 f"the ONNX model is wrong: {error} ({one.sample.label})"
             ) from error
     order = "rows whose scores tie come in another order than torch's on"
-    return Compared(largest, (f"{order} {'; '.join(tied)}",) if tied else ())
+    return ComparedAnswers(largest, (f"{order} {'; '.join(tied)}",) if tied else ())
 
 
 def _answered(source: Source, sample: Sample) -> Answered:

@@ -18,7 +18,7 @@ from surplus.engine.values import to_value
 
 
 @dataclass(frozen=True)
-class Block:
+class CompiledBlock:
     """Tasks ``first <= i < end`` of a graph, and what else than ONNX Runtime computes them."""
 
     first: int
@@ -37,14 +37,14 @@ class Compiled:
 
     Parameters
     ----------
-    blocks : tuple of Block
+    blocks : tuple of CompiledBlock
         In the order of their tasks; none overlap.
     sensitivities : tuple of float
         By version, 0 included; see ``Manifest``.
     """
 
     graph: Graph
-    blocks: tuple[Block, ...]
+    blocks: tuple[CompiledBlock, ...]
     sensitivities: tuple[float, ...]
     _constants: dict[str, _core.Value] = field(default_factory=dict)
 
@@ -92,7 +92,7 @@ def find_compiled(graph: Graph, path: Path) -> Compiled:
     return Compiled(graph, _blocks(graph, manifest), manifest.sensitivities)
 
 
-def _blocks(graph: Graph, manifest: Manifest) -> tuple[Block, ...]:
+def _blocks(graph: Graph, manifest: Manifest) -> tuple[CompiledBlock, ...]:
     rows: dict[tuple[int, int], list[Artifact]] = {}
     for artifact in manifest.artifacts:
         try:
@@ -101,7 +101,7 @@ def _blocks(graph: Graph, manifest: Manifest) -> tuple[Block, ...]:
         except ValueError as error:
             raise ConfigError(f"{manifest.path}: {artifact}: {error}") from error
         own.append(artifact)
-    blocks = tuple(Block(*place, tuple(own)) for place, own in sorted(rows.items()))
+    blocks = tuple(CompiledBlock(*place, tuple(own)) for place, own in sorted(rows.items()))
     for earlier, later in pairwise(blocks):
         if later.first < earlier.end:
             both = f"{earlier.artifacts[0]} and {later.artifacts[0]}"

@@ -28,7 +28,7 @@ _MOST_ROUNDS = 100_000
 
 
 @dataclass(frozen=True)
-class MeasureParams:
+class GroupMeasureParams:
     """How thoroughly to measure.
 
     Parameters
@@ -57,7 +57,7 @@ def measure(
     batched: Sequence[Sequence[int]],
     lanes: int,
     devices: str,
-    params: MeasureParams | None = None,
+    params: GroupMeasureParams | None = None,
     progress: Callable[[str], None] = lambda text: None,
     shares: Sequence[int] = (),
 ) -> MeasuredProfile:
@@ -74,7 +74,7 @@ def measure(
     shares : sequence of int, optional
         Of the device, instead of one and all of its lanes; the last one is the whole device.
     """
-    bench = _Bench(backend, params or MeasureParams())
+    bench = _Bench(backend, params or GroupMeasureParams())
     by_share = bool(shares)
     shares = shares or [100 * used // lanes for used in sorted({1, lanes})]
     rows: dict[tuple[int, int, int], list[int]] = {}
@@ -123,13 +123,13 @@ def query_times_ns(
     items : sequence of int
         Of a query, by service.
     """
-    bench = _Bench(backend, MeasureParams(rounds))
+    bench = _Bench(backend, GroupMeasureParams(rounds))
     rows = bench.batches(backend.models, [(own,) for own in items], share)
     return tuple(statistics.median(rows[k, own, share]) for k, own in enumerate(items))
 
 
 class _Bench:
-    def __init__(self, backend: EngineBackend, params: MeasureParams) -> None:
+    def __init__(self, backend: EngineBackend, params: GroupMeasureParams) -> None:
         self._backend = backend
         self._params = params
         self._ids = count()

@@ -20,7 +20,7 @@ from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.service import Device, Service
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.live.live_model import LiveModel, LiveModelParams
-from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.measure import GroupMeasureParams, measure
 from surplus.engine.live.parts import Place
 from surplus.engine.live.setting_up import loaded, places, replay_backend
 from surplus.engine.native import load_runtime
@@ -147,7 +147,7 @@ class PolicyParams:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedPolicy:
     """All that a ``PolicyService`` needs."""
 
     demand: Demand
@@ -160,7 +160,7 @@ def prepare(
     params: PolicyParams,
     files: Mapping[str, Path],
     progress: Callable[[str], None] = lambda text: None,
-) -> Prepared:
+) -> PreparedPolicy:
     """Load models, measure what the policy needs to know of them, check the targets.
 
     Parameters
@@ -203,7 +203,7 @@ def prepare(
         ),
     )
     _check_targets(demand)
-    return Prepared(demand, policy, models, stages)
+    return PreparedPolicy(demand, policy, models, stages)
 
 
 def _loaded(name: str, path: Path, place: Place, params: PolicyParams) -> LiveModel:
@@ -221,7 +221,7 @@ def _measured(
     progress: Callable[[str], None],
 ) -> MeasuredProfile:
     if params.profile is None:
-        rounds = MeasureParams(params.rounds)
+        rounds = GroupMeasureParams(params.rounds)
         backend = replay_backend(models, stages)
         one, own = (1,) * len(models), [batches_of((1,), items) for items in most]
         text = params.devices or "cpu"

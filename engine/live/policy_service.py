@@ -21,7 +21,7 @@ from surplus.engine.live.backend import EngineBackend
 from surplus.engine.live.live_model import LiveModel
 from surplus.engine.live.loop_executor import Clock, LoopExecutor
 from surplus.engine.live.parts import Place
-from surplus.engine.live.serving_record import End, ServingRecord
+from surplus.engine.live.serving_record import QueryEnd, ServingRecord
 from surplus.engine.live.stacking import Arrays
 from surplus.engine.runtime.machines import loss_of
 
@@ -196,7 +196,7 @@ class PolicyService:
                     )
                 )
 
-    def _ended(self, end: End) -> None:
+    def _ended(self, end: QueryEnd) -> None:
         """Give a query its answer, or the reason why there is none."""
         query, outcome = end.query, end.outcome
         if outcome in (Outcome.IN_TIME, Outcome.LATE):
@@ -206,7 +206,7 @@ class PolicyService:
         else:
             self._finish(query, self._refusal(end))
 
-    def _refusal(self, end: End) -> EngineError:
+    def _refusal(self, end: QueryEnd) -> EngineError:
         name = self._services[end.query.service].name
         if self.failure:
             return ExecutionError(f"service {name!r} has no place: {self.failure}")

@@ -15,7 +15,7 @@ from surplus.colocation.scenario import Scenario
 from surplus.colocation.simulator import Run, Setting, simulate
 from surplus.engine.errors import ConfigError
 from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.measure import GroupMeasureParams, measure
 from surplus.engine.live.rehearsal import rehearse
 from surplus.engine.live.setting_up import load_models, places, replay_backend
 
@@ -45,7 +45,7 @@ def backend_of(scenario: Scenario, cache: Path | None = None) -> EngineBackend:
 
 def measure_scenario(
     asked: ToMeasure,
-    params: MeasureParams | None = None,
+    params: GroupMeasureParams | None = None,
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> MeasuredProfile:

@@ -12,7 +12,7 @@ from surplus.colocation.record import Record
 from surplus.colocation.work import Group
 
 
-class End(NamedTuple):
+class QueryEnd(NamedTuple):
     """How a query ended; ``predicted_end_ns`` of one that was dropped for it."""
 
     query: Query
@@ -35,7 +35,7 @@ class ServingRecord(Record):
         By service: what queries waited in all before their first group began.
     """
 
-    def __init__(self, services: int, tell: Callable[[End], None]) -> None:
+    def __init__(self, services: int, tell: Callable[[QueryEnd], None]) -> None:
         super().__init__(0)
         self.queued_ns = [0] * services
         self._tell = tell
@@ -44,7 +44,7 @@ class ServingRecord(Record):
     def ended(self, query: Query, outcome: Outcome, when_ns: int) -> None:
         """Tell of it."""
         predicted_ns = self._predicted_ns.pop(query.id, None)
-        self._tell(End(query, outcome, when_ns, predicted_ns))
+        self._tell(QueryEnd(query, outcome, when_ns, predicted_ns))
 
     def missed(self, query: Query, predicted_end_ns: int) -> None:
         """Keep the prediction until the end is booked, which is at once."""

@@ -1,7 +1,7 @@
 """Measures a model's memory in a process of its own.
 
-Reads a pickled ``ProbeParams`` from stdin and prints JSON. What the process holds before it loads
-the model (interpreter, libraries, inputs) is the base; everything else is above it.
+Reads a pickled ``MemoryProbeParams`` from stdin and prints JSON. What the process holds before it
+loads the model (interpreter, libraries, inputs) is the base; everything else is above it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OWN_ARENA = {"session.use_env_allocators": "0"}
 
 
 @dataclass(frozen=True)
-class ProbeParams:
+class MemoryProbeParams:
     """What to measure.
 
     Parameters
@@ -50,7 +50,7 @@ class ProbeParams:
     threads: int = 1
 
 
-def probe_apart(params: ProbeParams) -> dict[str, Any]:
+def probe_apart(params: MemoryProbeParams) -> dict[str, Any]:
     """``probe`` in a new process.
 
     Raises
@@ -71,7 +71,7 @@ def probe_apart(params: ProbeParams) -> dict[str, Any]:
     return found
 
 
-def probe(params: ProbeParams) -> dict[str, Any]:
+def probe(params: MemoryProbeParams) -> dict[str, Any]:
     """Memory above the base after loading and after queries, the peak, and mapped weights.
 
     Linux counts a page of a file once for every mapping of it; ``counted_twice_bytes`` is what
@@ -102,12 +102,12 @@ def _base() -> ProcessMemory:
     return ProcessMemory.now()
 
 
-def _planned(params: ProbeParams, load: LoadParams) -> tuple[Callable[[], object], Path]:
+def _planned(params: MemoryProbeParams, load: LoadParams) -> tuple[Callable[[], object], Path]:
     model = load_with(params.path, load, params.inputs)
     return lambda: model.run(params.inputs), model.graph.folder
 
 
-def _plain(params: ProbeParams) -> tuple[Callable[[], object], None]:
+def _plain(params: MemoryProbeParams) -> tuple[Callable[[], object], None]:
     session = native.open_session(str(params.path), width=params.threads, config=_OWN_ARENA)
     kinds = {name: kind for name, _, kind, _ in session.input_info}
     values = {n: to_value(a, kinds.get(n) or None) for n, a in params.inputs.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.pipeline.memory_probe import ProbeParams, probe_apart
+from surplus.engine.pipeline.memory_probe import MemoryProbeParams, probe_apart
 from surplus.engine.runtime.activations import planned_activations
 
 _QUERIES = 10
@@ -37,8 +37,8 @@ def memory_report(
     graph, plan = model.graph, model.plan
     del model
     width = max((segment.width for segment in plan.segments), default=1)
-    planned = probe_apart(ProbeParams(path, dict(inputs), queries, load=params))
-    plain = probe_apart(ProbeParams(path, dict(inputs), queries, threads=width))
+    planned = probe_apart(MemoryProbeParams(path, dict(inputs), queries, load=params))
+    plain = probe_apart(MemoryProbeParams(path, dict(inputs), queries, threads=width))
     return {
         "model": graph.name,
         "plan": {"name": plan.name, "segments": len(plan.segments), "widest": width},

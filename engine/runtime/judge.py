@@ -20,10 +20,10 @@ from surplus.engine.profiling.devices import device_kind
 from surplus.engine.profiling.disturbance import Disturbance, Watch
 from surplus.engine.runtime.intervals import Verdict
 from surplus.engine.runtime.judged import Judged, Keep
-from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
+from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import Trial
+from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -112,8 +112,8 @@ class Judge:
         self._reference = judgement.disturbance
         self._is_due = judgement.provisional
         self._queue: list[Plan] = []
-        self._trial: Trial | None = None
-        self._resting: tuple[Trial, int] | None = None
+        self._trial: PlanTrial | None = None
+        self._resting: tuple[PlanTrial, int] | None = None
         self._trial_began_ns = 0
         self._density = 1.0
         self._looked_ns = clock()
@@ -174,7 +174,7 @@ class Judge:
             if was_answering or model.is_answering:
                 self.share.spend(time.thread_time_ns() - began_ns)
 
-    def _looked(self, trial: Trial, model: Judged) -> None:
+    def _looked(self, trial: PlanTrial, model: Judged) -> None:
         """Whether what was seen is reason to try the runners-up."""
         now_ns = self._clock()
         seen = self._watch.lately(self._looked_ns)
@@ -192,7 +192,7 @@ class Judge:
             self._queue = self._runners_up(model)
             self._rest(trial.plan_ns, seen)
 
-    def _count_since_last(self, look: Trial, now_ns: int) -> None:
+    def _count_since_last(self, look: PlanTrial, now_ns: int) -> None:
         """Queries between two looks were as dense as in the one with fewer of them.
 
         To count each of them would take a third of one of 30 µs.
@@ -210,7 +210,7 @@ class Judge:
             if not _equal(plan, model.plan) and _is_of_cpu(plan) and model.may_answer(plan)
         ]
 
-    def _tried(self, trial: Trial, model: Judged) -> None:
+    def _tried(self, trial: PlanTrial, model: Judged) -> None:
         assert trial.runner_up is not None
         plan, other = trial.plan.plan, trial.runner_up.plan
         ratio = trial.ratio
@@ -218,7 +218,7 @@ class Judge:
             return
         faster = trial.verdict is Verdict.FASTER
         took_over = faster and model.take_over(trial.runner_up)
-        outcome = Outcome.TOOK_OVER if took_over else _OUTCOMES[trial.verdict]
+        outcome = TrialOutcome.TOOK_OVER if took_over else _OUTCOMES[trial.verdict]
         disturbance = self._watch.lately(self._trial_began_ns)
         self._looked_ns = self._clock()
         record = TrialRecord(
@@ -269,9 +269,9 @@ class Judge:
 
 
 _OUTCOMES = {
-    Verdict.FASTER: Outcome.NEXT_START,
-    Verdict.SLOWER: Outcome.KEPT,
-    Verdict.OPEN: Outcome.OPEN,
+    Verdict.FASTER: TrialOutcome.NEXT_START,
+    Verdict.SLOWER: TrialOutcome.KEPT,
+    Verdict.OPEN: TrialOutcome.OPEN,
 }
 
 

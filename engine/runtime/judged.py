@@ -8,7 +8,7 @@ from typing import Protocol
 from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import Trial
+from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
 
 
@@ -34,10 +34,10 @@ class Judged(Protocol):
 
     def try_beside(
         self, runner_up: Prepared | None, share: Share, ended: Callable[[], object], look: int
-    ) -> Trial:
+    ) -> PlanTrial:
         """Begin a trial."""
 
-    def go_on(self, trial: Trial) -> bool:
+    def go_on(self, trial: PlanTrial) -> bool:
         """Go on with a trial that rested; False where another plan answers now."""
 
     def end_trial(self) -> None:

@@ -18,7 +18,7 @@ _MOST_TRIALS = 16
 """The last ones are kept."""
 
 
-class Outcome(StrEnum):
+class TrialOutcome(StrEnum):
     """What came of a trial."""
 
     KEPT = "kept"
@@ -82,7 +82,7 @@ class TrialRecord:
     plan: str
     runner_up: str
     ratio: Interval
-    outcome: Outcome
+    outcome: TrialOutcome
     queries_ns: int
     lost_ns: int
     disturbance: Disturbance

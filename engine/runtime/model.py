@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from surplus.engine.runtime.judge import Judge
     from surplus.engine.runtime.judged import Keep
     from surplus.engine.runtime.judgement import Judgement
-    from surplus.engine.runtime.trial import Trial
+    from surplus.engine.runtime.trial import PlanTrial
 
 
 class Model:
@@ -69,7 +69,7 @@ class Model:
         self.outputs = self._ports.outputs
         self._busy_choice = BusyChoice(second_plan, companion)
         self._swap = threading.RLock()
-        self._trial: Trial | None = None
+        self._trial: PlanTrial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
         self._busy: BusyPlan | None
@@ -274,14 +274,14 @@ class Model:
         share: Share,
         ended: Callable[[], object],
         look: int = 8,
-    ) -> Trial:
+    ) -> PlanTrial:
         """Have another plan answer some of its queries from now on (trial.py)."""
-        from surplus.engine.runtime.trial import Trial
+        from surplus.engine.runtime.trial import PlanTrial
 
-        self._trial = Trial(self._prepared, runner_up, self._busy, share, ended, look=look)
+        self._trial = PlanTrial(self._prepared, runner_up, self._busy, share, ended, look=look)
         return self._trial
 
-    def go_on(self, trial: Trial) -> bool:
+    def go_on(self, trial: PlanTrial) -> bool:
         """Go on with a trial that rested; False where its plan does not answer any more."""
         with self._swap:
             if trial.plan.native is not self._prepared.native:
@@ -487,7 +487,7 @@ class Model:
 
     def _submit_on_trial(
         self,
-        trial: Trial,
+        trial: PlanTrial,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int,

@@ -46,7 +46,7 @@ class Ask:
     run: _core.Run | None = None
 
 
-class Trial:
+class PlanTrial:
     """Routes a model's queries while it lasts. Thread-safe.
 
     Parameters

@@ -49,7 +49,7 @@ class DataPlaneParams:
 
 
 @dataclass(frozen=True)
-class Query:
+class InferQuery:
     """A decoded query.
 
     Parameters
@@ -131,7 +131,7 @@ class DataPlane:
         return model
 
     async def infer(
-        self, model: ServedModel, query: Query, encode: Callable[[dict[str, Array]], A]
+        self, model: ServedModel, query: InferQuery, encode: Callable[[dict[str, Array]], A]
     ) -> A:
         """Run a query on a model that :meth:`admit` gave.
 
@@ -217,7 +217,7 @@ class DataPlane:
             raise QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
 
     async def _run(
-        self, model: ServedModel, query: Query, encode: Callable[[dict[str, Array]], A]
+        self, model: ServedModel, query: InferQuery, encode: Callable[[dict[str, Array]], A]
     ) -> A:
         signature = model.signature
         inputs = signature.check_inputs(query.inputs)
@@ -245,7 +245,7 @@ class DataPlane:
         model: ServedModel,
         inputs: dict[str, Array],
         outputs: Sequence[str] | None,
-        query: Query,
+        query: InferQuery,
     ) -> dict[str, Array]:
         """Run the executor; cancel it at the deadline, should it not watch for it itself."""
         deadline_ns, priority = query.deadline_ns, query.priority

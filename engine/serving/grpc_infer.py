@@ -7,7 +7,7 @@ from typing import Any
 
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
-from surplus.engine.serving.data_plane import Query, deadline_after
+from surplus.engine.serving.data_plane import InferQuery, deadline_after
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.executor import Array
 from surplus.engine.serving.messages import message_type
@@ -20,7 +20,7 @@ _INTEGER_FIELDS = ("int64_param", "uint64_param")
 
 def decode_query(
     request: Any, raw_inputs: Sequence[Buffer], received_ns: int, remaining_s: float | None
-) -> Query:
+) -> InferQuery:
     """Make a query of a request.
 
     Parameters
@@ -44,7 +44,7 @@ def decode_query(
     timeout_us = _integer(parameters, "timeout")
     if timeout_us:  # 0 is Triton's "no timeout"
         timeouts_ns.append(timeout_us * 1000)
-    return Query(
+    return InferQuery(
         inputs=list(_decode_inputs(request, raw_inputs)),
         outputs=[_output_name(output) for output in request.outputs],
         received_ns=received_ns,

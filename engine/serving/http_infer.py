@@ -13,7 +13,7 @@ from typing import Any
 
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, encode_raw
-from surplus.engine.serving.data_plane import Query, deadline_after
+from surplus.engine.serving.data_plane import InferQuery, deadline_after
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.executor import Array
 from surplus.engine.serving.json_values import decode_json, encode_json
@@ -38,7 +38,7 @@ class InferRequest:
 
     Parameters
     ----------
-    query : Query
+    query : InferQuery
         What the data plane runs.
     request_id : str
         To be sent back.
@@ -48,7 +48,7 @@ class InferRequest:
         What it says of some.
     """
 
-    query: Query
+    query: InferQuery
     request_id: str = ""
     binary: bool = False
     binary_of: Mapping[str, bool] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def decode_request(body: bytes, header_length: str | None, received_ns: int) -> 
     parameters = _get(document, "parameters", dict, {})
     outputs = [_object(row, "outputs") for row in _get(document, "outputs", list, [])]
     timeout_us = _number(parameters, "timeout")
-    query = Query(
+    query = InferQuery(
         inputs=list(_inputs(document, memoryview(body)[length:])),
         outputs=[_get(output, "name", str) for output in outputs],
         received_ns=received_ns,

@@ -30,7 +30,7 @@ It returns those that became ready; it raises an EngineError if none did.
 """
 
 
-class Ended(Enum):
+class ServerEnd(Enum):
     """How a server ended: with every query in flight answered, not so, or without its device."""
 
     DONE = auto()
@@ -45,7 +45,7 @@ async def serve(
     end_by: Callable[[int], NoReturn],
     *,
     restarts: bool = False,
-) -> Ended:
+) -> ServerEnd:
     """Serve models until SIGTERM or SIGINT, each from the moment that it is ready.
 
     Parameters
@@ -73,9 +73,9 @@ async def serve(
         lambda: announce(ready, address, params.host, server.http_port)
     )
     if watch.done():
-        return Ended.DEVICE_LOST
+        return ServerEnd.DEVICE_LOST
     watch.cancel()
-    return Ended.DONE if finished else Ended.UNFINISHED
+    return ServerEnd.DONE if finished else ServerEnd.UNFINISHED
 
 
 async def all_loaded(

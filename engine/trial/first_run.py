@@ -15,7 +15,7 @@ from surplus.engine.native import load_runtime
 from surplus.engine.time_limit import left_s
 from surplus.engine.trial.graph_size import GraphSize, graph_size
 from surplus.engine.trial.servers import SERVERS
-from surplus.engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
+from surplus.engine.trial.trial import ForkedTrial, TrialEnd, TrialParams, TrialVerdict
 
 _FOLDER = "trials"
 _FORMAT = 3
@@ -60,7 +60,7 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
     verdict = _read(note)
     if verdict is None:
         verdict = _tried(path)
-        if verdict.end not in (End.TIME, End.NONE):  # another time it may be given longer
+        if verdict.end not in (TrialEnd.TIME, TrialEnd.NONE):  # another time it may be given longer
             with suppress(OSError):  # a cache that cannot be written costs a trial each time
                 note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 write_note(note, [verdict.end, verdict.text, verdict.opened])
@@ -176,7 +176,7 @@ def _taken(path: Path) -> _Begun | None:
     return begun[1]
 
 
-def _tried(path: Path) -> Verdict:
+def _tried(path: Path) -> TrialVerdict:
     trial = ForkedTrial(path, TrialParams(limit_s=left_s() or 0, config=_ONE_RUN))
     try:
         return trial.verdict()
@@ -202,12 +202,12 @@ def _quick(size: GraphSize) -> TrialParams:
     return TrialParams(level=level, config=config)
 
 
-def _refuse(path: Path, verdict: Verdict) -> None:
-    if verdict.end in (End.SIGNAL, End.TIME):
+def _refuse(path: Path, verdict: TrialVerdict) -> None:
+    if verdict.end in (TrialEnd.SIGNAL, TrialEnd.TIME):
         step = "run" if verdict.opened else "opened"
         raise ModelError(f"{path}: refused: {step} for the first time, {verdict.text}")
 
 
-def _read(note: Path) -> Verdict | None:
+def _read(note: Path) -> TrialVerdict | None:
     row = read_note(note)
-    return None if row is None else Verdict(End(row[0]), row[1], row[2])
+    return None if row is None else TrialVerdict(TrialEnd(row[0]), row[1], row[2])

@@ -45,7 +45,7 @@ _BARE = ("-I", "-S")
 """An interpreter without site: given inputs take the packages that it finds, nothing else does."""
 
 
-class End(StrEnum):
+class TrialEnd(StrEnum):
     """How a trial ended."""
 
     OK = "ok"
@@ -58,26 +58,26 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TrialVerdict:
     """What came of a trial.
 
     Parameters
     ----------
-    end : End
+    end : TrialEnd
     text : str
         The error's, the signal's or the limit's; empty where it went well.
     opened : bool
         Whether the model could be opened.
     """
 
-    end: End
+    end: TrialEnd
     text: str = ""
     opened: bool = True
 
     @property
     def is_harmless(self) -> bool:
         """Whether the same may be done in a process that others need."""
-        return self.end in (End.OK, End.ERROR)
+        return self.end in (TrialEnd.OK, TrialEnd.ERROR)
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,13 @@ class ForkedTrial:
         except (TimeoutError, ServerEndedError):
             return False
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrialVerdict:
         """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
         if self._server is None:
-            return Verdict(End.NONE, "its trial failed")
+            return TrialVerdict(TrialEnd.NONE, "its trial failed")
         try:
             verdict, was_used = self._ended()
-            if verdict.end is End.SIGNAL and was_used:  # by a model that may have spoilt it
+            if verdict.end is TrialEnd.SIGNAL and was_used:  # by a model that may have spoilt it
                 self._server.end()
                 self._server = SERVERS.begun(self._question)
                 verdict, _ = self._ended()
@@ -171,9 +171,9 @@ class ForkedTrial:
             SERVERS.give_back(server)
             return verdict
         except TimeoutError:
-            return Verdict(End.TIME, f"it had not ended after {self._limit_s:g} s")
+            return TrialVerdict(TrialEnd.TIME, f"it had not ended after {self._limit_s:g} s")
         except ServerEndedError:
-            return Verdict(End.NONE, "its trial failed")
+            return TrialVerdict(TrialEnd.NONE, "its trial failed")
         finally:
             self.end()
 
@@ -183,7 +183,7 @@ class ForkedTrial:
             self._server.end()
             self._server = None
 
-    def _ended(self) -> tuple[Verdict, bool]:
+    def _ended(self) -> tuple[TrialVerdict, bool]:
         """What came of it, and whether its process had tried another model before."""
         assert self._server is not None, "it was asked"
         ended = self._heard(self._server, ENDED)
@@ -243,11 +243,13 @@ class Trial:
         self._hear(until=_OPENED)
         return _OPENED in self._output
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrialVerdict:
         """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
         try:
             if not self._hear(until=None):
-                return Verdict(End.TIME, f"it had not ended after {self._params.limit_s:g} s")
+                return TrialVerdict(
+                    TrialEnd.TIME, f"it had not ended after {self._params.limit_s:g} s"
+                )
             self._child.wait()
         finally:
             self.end()
@@ -310,14 +312,16 @@ def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams
     return marshal.dumps(question)
 
 
-def _verdict(output: bytes, code: int) -> Verdict:
+def _verdict(output: bytes, code: int) -> TrialVerdict:
     steps = dict(json.loads(line) for line in output.splitlines())
     opened = "opened" in steps
     if "ok" in steps:
-        return Verdict(End.OK)
+        return TrialVerdict(TrialEnd.OK)
     if "error" in steps:
-        return Verdict(End.ERROR, steps["error"], opened)
+        return TrialVerdict(TrialEnd.ERROR, steps["error"], opened)
     if code < 0:
-        return Verdict(End.SIGNAL, f"it ends its process ({signal.Signals(-code).name})", opened)
+        return TrialVerdict(
+            TrialEnd.SIGNAL, f"it ends its process ({signal.Signals(-code).name})", opened
+        )
     _log.warning("a trial said nothing and ended with status %d", code)
-    return Verdict(End.NONE, f"its trial failed (exit status {code})", opened)
+    return TrialVerdict(TrialEnd.NONE, f"its trial failed (exit status {code})", opened)

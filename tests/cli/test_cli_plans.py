@@ -15,7 +15,7 @@ from surplus.engine.pipeline.stored_plan import read_document
 from surplus.engine.pipeline.stored_plans import stored_plans
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.intervals import Interval
-from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp, TrialRecord
+from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
 
 DEVICES = ("--devices", "cpu:2")
 
@@ -63,7 +63,7 @@ def test_a_plan_that_was_judged_again(engine: Command, tmp_path: Path) -> None:
         kept.plan.name,
         "another",
         Interval(1.1, 1.25, 1.3, 7),
-        Outcome.KEPT,
+        TrialOutcome.KEPT,
         10**9,
         10**6,
         Disturbance(taken=0.02),

@@ -12,7 +12,7 @@ import pytest
 import surplus
 from surplus import models
 from surplus.colocation.policies import policy_spec
-from surplus.engine.live.policy_params import PolicyParams, Prepared, prepare
+from surplus.engine.live.policy_params import PolicyParams, PreparedPolicy, prepare
 from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.runtime.model import Model
 
@@ -31,7 +31,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def prepared(files: dict[str, Path]) -> Prepared:
+def prepared(files: dict[str, Path]) -> PreparedPolicy:
     params = PolicyParams(
         policy="edf",
         slos_ns=dict.fromkeys(NAMES, SLO_NS),
@@ -52,7 +52,7 @@ def alone(files: dict[str, Path]) -> dict[str, Model]:
 
 
 def test_groups_are_of_the_plan_that_was_measured(
-    prepared: Prepared, alone: dict[str, Model]
+    prepared: PreparedPolicy, alone: dict[str, Model]
 ) -> None:
     detector = prepared.models[0]
     plan = sorted(alone[detector.name].plan.segments, key=lambda segment: segment.rank)
@@ -66,7 +66,7 @@ def test_groups_are_of_the_plan_that_was_measured(
 
 @pytest.mark.parametrize("policy", ["edf", "edf_drop", "gpulet", "dstack", "nexus", "temporal"])
 def test_answers_are_those_of_the_plan_alone(
-    prepared: Prepared, alone: dict[str, Model], policy: str
+    prepared: PreparedPolicy, alone: dict[str, Model], policy: str
 ) -> None:
     wanted = {model.name: alone[model.name].run(dict(model.example)) for model in prepared.models}
 

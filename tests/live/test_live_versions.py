@@ -22,7 +22,7 @@ from surplus.colocation.profile import LayeredProfile
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.scenario_file import read_scenario
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.measure import MeasureParams, measure
+from surplus.engine.live.measure import GroupMeasureParams, measure
 from surplus.engine.live.policy_params import PolicyParams, prepare
 from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
 from surplus.engine.live.setting_up import replay_backend
@@ -32,7 +32,7 @@ def test_times_of_each_version_are_measured_and_read_back(tmp_path: Path) -> Non
     served = Served(tmp_path, two_versions(tmp_path))
     backend = replay_backend([served.model], [served.place])
     work = ([served.model], [1], [(1, 2)], 2, "cpu:2")
-    profile = measure(backend, *work, MeasureParams(rounds=2))
+    profile = measure(backend, *work, GroupMeasureParams(rounds=2))
     path = tmp_path / "profile.json"
     path.write_text(profile.to_json())
     known = load_measured_profile(path).models["mlp"]
@@ -98,7 +98,7 @@ def with_fastest(profile: MeasuredProfile, fastest: int) -> str:
 def test_veltair_runs_live_the_version_that_it_chooses(tmp_path: Path) -> None:
     """A scenario: measured, simulated, served; the fastest version by its profile runs."""
     path, cache = scenario_of(tmp_path), tmp_path / "cache"
-    measured = measure_scenario(read_to_measure(path), MeasureParams(rounds=1), cache)
+    measured = measure_scenario(read_to_measure(path), GroupMeasureParams(rounds=1), cache)
     for fastest in (0, 1, 2):
         (tmp_path / "profile.json").write_text(with_fastest(measured, fastest))
         load_measured_profile.cache_clear()

@@ -11,7 +11,7 @@ import pytest
 
 from surplus.engine.errors import ExecutionError
 from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.memory_probe import ProbeParams, probe_apart
+from surplus.engine.pipeline.memory_probe import MemoryProbeParams, probe_apart
 from surplus.engine.pipeline.memory_report import memory_report
 
 SIZE = 1 << 20
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 def grown_bytes(path: Path, load: LoadParams | None) -> int:
     """What four queries add to the private memory."""
     inputs = {"x": np.ones(SIZE, np.float32)}
-    found = probe_apart(ProbeParams(path, inputs, queries=4, load=load))
+    found = probe_apart(MemoryProbeParams(path, inputs, queries=4, load=load))
     return int(found["steady"]["private_bytes"] - found["loaded"]["private_bytes"])
 
 
@@ -49,7 +49,7 @@ def test_large_tensors_are_held_once(path: Path, tmp_path: Path) -> None:
 def test_pages_that_two_sessions_map_count_once(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def probed(params: ProbeParams) -> dict[str, Any]:
+    def probed(params: MemoryProbeParams) -> dict[str, Any]:
         found = probe_apart(params)
         steady = {"peak_bytes": 700, "resident_bytes": 600, "counted_twice_bytes": 200}
         plain = {"peak_bytes": 1000, "resident_bytes": 800, "counted_twice_bytes": 0}
@@ -65,4 +65,4 @@ def test_pages_that_two_sessions_map_count_once(
 def test_a_model_that_cannot_run_is_an_error(path: Path) -> None:
     wrong = {"z": np.ones(SIZE, np.float32)}
     with pytest.raises(ExecutionError, match="measuring memory failed"):
-        probe_apart(ProbeParams(path, wrong, queries=1))
+        probe_apart(MemoryProbeParams(path, wrong, queries=1))

@@ -13,10 +13,10 @@ from pretended import Clock
 
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.judge import Judge, JudgeParams
-from surplus.engine.runtime.judgement import Judgement, Outcome, RunnerUp
+from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import Trial
+from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
 
 MS = 1_000_000
@@ -37,7 +37,7 @@ class World:
     kept: list[tuple[str, Judgement]] = field(default_factory=list)
     any_bits: bool = False
     is_answering: bool = True
-    trial: Trial | None = None
+    trial: PlanTrial | None = None
     is_due: bool = False
     looks: int = 0
 
@@ -58,13 +58,13 @@ class World:
 
     def try_beside(
         self, runner_up: Any, share: Share, ended: Callable[[], object], look: int
-    ) -> Trial:
+    ) -> PlanTrial:
         own: Any = SimpleNamespace(plan=self.running)
         self.looks += 1
-        self.trial = Trial(own, runner_up, None, share, ended, look=look, clock=self.clock)
+        self.trial = PlanTrial(own, runner_up, None, share, ended, look=look, clock=self.clock)
         return self.trial
 
-    def go_on(self, trial: Trial) -> bool:
+    def go_on(self, trial: PlanTrial) -> bool:
         self.trial = trial
         return True
 
@@ -142,7 +142,7 @@ def test_a_plan_made_beside_a_busy_process_is_replaced_once_that_is_gone(
     assert not judgement.provisional
     assert (judgement.at_s, judgement.measured_ns) == (2_000, 18 * MS)
     (record,) = judgement.trials
-    assert record.outcome is Outcome.TOOK_OVER
+    assert record.outcome is TrialOutcome.TOOK_OVER
     assert record.ratio.median == pytest.approx(18 / 34)
     (runner_up,) = judgement.runners_up
     assert (runner_up.name, runner_up.read()) == ("whole x1", narrow)
@@ -158,7 +158,7 @@ def test_a_provisional_plan_that_was_right_is_kept_and_stored_as_judged(
     assert world.running == wide
     ((name, judgement),) = world.kept
     assert (name, judgement.provisional) == ("whole x2", False)
-    assert judgement.trials[0].outcome is Outcome.KEPT
+    assert judgement.trials[0].outcome is TrialOutcome.KEPT
 
 
 def test_beside_a_busy_process_another_plan_runs_but_is_not_stored(
@@ -173,7 +173,7 @@ def test_beside_a_busy_process_another_plan_runs_but_is_not_stored(
     assert world.running == narrow
     name, judgement = world.kept[-1]
     assert (name, judgement.at_s, judgement.provisional) == ("whole x2", 1_000, False)
-    assert judgement.trials[-1].outcome is Outcome.TOOK_OVER
+    assert judgement.trials[-1].outcome is TrialOutcome.TOOK_OVER
     world.taken = 0.0
     world.serve(judge, 30)
     assert world.running == wide

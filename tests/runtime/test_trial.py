@@ -18,7 +18,7 @@ from surplus.engine.runtime.intervals import Verdict
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.paired_turns import PairParams
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import Trial
+from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
 
 MS = 1_000_000
@@ -53,7 +53,7 @@ class World:
         busy: Any = self.busy
         ended = lambda: self.calls.append(None)  # noqa: E731
         params = PairParams(turn_ns=0)
-        self.trial = Trial(
+        self.trial = PlanTrial(
             PLAN, RUNNER_UP, busy, self.share, ended, params=params, clock=self.clock
         )
 
@@ -141,7 +141,7 @@ def test_queries_that_fail_leave_nothing_open() -> None:
 
 def test_without_a_runner_up_it_notes_what_queries_take() -> None:
     clock, calls = Clock(), []
-    trial = Trial(PLAN, None, None, Share(), lambda: calls.append(None), look=3, clock=clock)
+    trial = PlanTrial(PLAN, None, None, Share(), lambda: calls.append(None), look=3, clock=clock)
     for time_ms in (5, 9, 7):
         assert not trial.is_over
         ask = trial.begin()

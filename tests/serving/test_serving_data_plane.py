@@ -12,7 +12,7 @@ from surplus.engine.errors import (
     UnavailableError,
     UnknownModelError,
 )
-from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams, Query
+from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams, InferQuery
 from surplus.engine.serving.statistics import ModelStatistics, Moments
 
 ONE = np.ones((1, 4), np.float32)
@@ -26,7 +26,7 @@ def _plane(executor, max_in_flight=4):
 
 
 def _query(*inputs, outputs=(), **options):
-    return Query(inputs, outputs, received_ns=0, **options)
+    return InferQuery(inputs, outputs, received_ns=0, **options)
 
 
 async def _infer(plane, query):
@@ -154,7 +154,7 @@ def test_a_querys_time_falls_into_its_parts():
 
     async def query(received_ns, queued_ns):
         executor.queued_ns += queued_ns
-        sent = Query([("x", VECTOR)], [], received_ns)
+        sent = InferQuery([("x", VECTOR)], [], received_ns)
         return await plane.infer(plane.admit("m"), sent, lambda outputs: outputs)
 
     async def both():

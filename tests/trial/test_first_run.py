@@ -15,7 +15,7 @@ from loops import COUNT, ENDLESS
 import surplus
 from surplus.engine.errors import ModelError
 from surplus.engine.trial import first_run
-from surplus.engine.trial.trial import End, ForkedTrial, Trial, TrialParams
+from surplus.engine.trial.trial import ForkedTrial, Trial, TrialEnd, TrialParams
 
 WAIT_S = 120
 
@@ -40,7 +40,7 @@ def test_a_model_that_ends_its_process_when_opened_is_refused(tune: str, tmp_pat
 @pytest.mark.parametrize("tune", ["now", "background"])
 def test_what_ends_the_process_only_fused_and_by_several_threads(tune: str, tmp_path: Path) -> None:
     path = fatal_models.fused(tmp_path / "fused.onnx")
-    assert Trial(path, params=TrialParams(width=1)).verdict().end is End.OK
+    assert Trial(path, params=TrialParams(width=1)).verdict().end is TrialEnd.OK
     with pytest.raises(ModelError, match=r"fused.onnx: refused: run for the first.*SIGSEGV"):
         surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
 
@@ -76,7 +76,7 @@ def test_a_model_that_never_ends_is_refused_in_time(tmp_path: Path) -> None:
 def test_errors_are_harmless(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(b"not a model")
     verdict = Trial(tmp_path / "broken.onnx").verdict()
-    assert verdict.end is End.ERROR
+    assert verdict.end is TrialEnd.ERROR
     assert verdict.is_harmless
     assert not verdict.opened
 
@@ -84,7 +84,7 @@ def test_errors_are_harmless(tmp_path: Path) -> None:
 def test_a_trial_keeps_what_was_optimised(tmp_path: Path) -> None:
     path = fatal_models.plain(tmp_path / "plain.onnx")
     saved = tmp_path / "saved.onnx"
-    assert Trial(path, params=TrialParams(save=str(saved))).verdict().end is End.OK
+    assert Trial(path, params=TrialParams(save=str(saved))).verdict().end is TrialEnd.OK
     onnx.load(saved)
 
 

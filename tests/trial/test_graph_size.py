@@ -11,7 +11,7 @@ import pytest
 from bench.large_models import large_model
 from surplus.engine.trial import first_run
 from surplus.engine.trial.graph_size import GraphSize, graph_size
-from surplus.engine.trial.trial import ForkedTrial, Verdict
+from surplus.engine.trial.trial import ForkedTrial, TrialVerdict
 
 CONSTANTS = 200
 MODEL = large_model("wide", CONSTANTS + 1)
@@ -100,7 +100,7 @@ def test_a_large_graph_is_not_held_by_two_processes_at_once(
             heard.append("read")
             return super().read()
 
-        def verdict(self) -> Verdict:
+        def verdict(self) -> TrialVerdict:
             heard.append("verdict")
             return super().verdict()
 

@@ -16,7 +16,7 @@ import pytest
 from surplus import models
 from surplus.engine.trial import trial
 from surplus.engine.trial.servers import TrialServer, TrialServers
-from surplus.engine.trial.trial import End, ForkedTrial, TrialParams, Verdict
+from surplus.engine.trial.trial import ForkedTrial, TrialEnd, TrialParams, TrialVerdict
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def harmless(tmp_path: Path) -> Path:
     return models.save(models.build("fork_join", branches=2, depth=1, size=4), tmp_path / "f.onnx")
 
 
-def tried(path: Path, params: TrialParams) -> Verdict:
+def tried(path: Path, params: TrialParams) -> TrialVerdict:
     return ForkedTrial(path, params).verdict()
 
 
@@ -44,34 +44,34 @@ def _idle(servers: TrialServers) -> TrialServer:
 def test_one_process_forks_for_all_trials(
     servers: TrialServers, harmless: Path, tmp_path: Path
 ) -> None:
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     first = _idle(servers)
     status = Path(f"/proc/{first._process.pid}/status").read_text()
     assert "\nThreads:\t1\n" in status, "else its forks would not be sound"
     (tmp_path / "ended 5").write_bytes(b"")
-    assert tried(tmp_path / "ended 5", TrialParams()).end is End.ERROR
-    assert tried(large(tmp_path / "large.onnx"), TrialParams()).end is End.OK
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(tmp_path / "ended 5", TrialParams()).end is TrialEnd.ERROR
+    assert tried(large(tmp_path / "large.onnx"), TrialParams()).end is TrialEnd.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     assert _idle(servers) is first
 
 
 def test_a_process_ends_with_a_fork_that_crashed(
     servers: TrialServers, harmless: Path, tmp_path: Path
 ) -> None:
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     first = _idle(servers)
     fatal = tried(fatal_models.fatal_at_once(tmp_path / "fatal.onnx"), TrialParams())
-    assert (fatal.end, fatal.opened) == (End.SIGNAL, True)
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert (fatal.end, fatal.opened) == (TrialEnd.SIGNAL, True)
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     assert _idle(servers) is not first
 
 
 def test_a_server_that_ended_is_replaced(servers: TrialServers, harmless: Path) -> None:
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     first = _idle(servers)
     os.kill(first._process.pid, signal.SIGKILL)
     first._process.wait()
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     assert _idle(servers) is not first
 
 
@@ -122,13 +122,13 @@ class Scripted(TrialServer):
         return found
 
 
-@pytest.mark.parametrize("then", [End.OK, End.SIGNAL])
+@pytest.mark.parametrize("then", [TrialEnd.OK, TrialEnd.SIGNAL])
 def test_a_model_pays_for_no_other_one(
-    servers: TrialServers, harmless: Path, monkeypatch: pytest.MonkeyPatch, then: End
+    servers: TrialServers, harmless: Path, monkeypatch: pytest.MonkeyPatch, then: TrialEnd
 ) -> None:
     """What ends a process in which another model ran before is tried again in a fresh one."""
     used, alone = b'["used", ""]\nended -11\n', b"ended -11\n"
-    if then is End.OK:
+    if then is TrialEnd.OK:
         alone = b'["opened", ""]\n["ok", ""]\nended 0\n'
     texts = iter((used, alone))
     monkeypatch.setattr(servers, "_taken", lambda: Scripted(next(texts)))
@@ -137,7 +137,7 @@ def test_a_model_pays_for_no_other_one(
 
 
 def test_a_trial_without_end_takes_its_server_along(servers: TrialServers, harmless: Path) -> None:
-    assert tried(harmless, TrialParams(limit_s=1e-6)).end is End.TIME
+    assert tried(harmless, TrialParams(limit_s=1e-6)).end is TrialEnd.TIME
     assert not servers._idle
 
 
@@ -145,7 +145,7 @@ def test_the_model_may_be_opened_beside_its_run(servers: TrialServers, harmless:
     begun = ForkedTrial(harmless, TrialParams())
     assert begun.read()
     assert begun.opened()
-    assert begun.verdict().end is End.OK
+    assert begun.verdict().end is TrialEnd.OK
     missing = ForkedTrial(harmless.with_name("none.onnx"), TrialParams())
     assert not missing.read()
     assert not missing.opened()
@@ -156,11 +156,11 @@ def test_a_server_may_be_started_before_it_is_asked(servers: TrialServers, harml
     servers.start()
     servers.start()
     first = _idle(servers)
-    assert tried(harmless, TrialParams()).end is End.OK
+    assert tried(harmless, TrialParams()).end is TrialEnd.OK
     assert _idle(servers) is first
 
 
 def test_the_limit_may_be_known_later(servers: TrialServers, harmless: Path) -> None:
     begun = ForkedTrial(harmless, TrialParams())
     begun.limit(1e-6)
-    assert begun.verdict().end is End.TIME
+    assert begun.verdict().end is TrialEnd.TIME
