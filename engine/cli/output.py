@@ -26,6 +26,17 @@ def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     tables.print_rows(title, rows, stdout_console(WIDTH))
 
 
+def show_text(text: str) -> None:
+    """Print lines between tables, broken between words where these would be."""
+    from textwrap import wrap
+
+    from surplus.engine.cli.console import stdout_console
+
+    columns = stdout_console(WIDTH).width
+    for line in text.splitlines():
+        print(*wrap(line, columns, subsequent_indent="  "), sep="\n")
+
+
 def show_mapping(title: str, values: Mapping[str, Any]) -> None:
     """Print a table with a line per key."""
     from surplus.engine.cli.console import stdout_console

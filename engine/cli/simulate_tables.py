@@ -8,7 +8,7 @@ from dataclasses import replace
 from surplus.colocation.clairvoyant import Bound
 from surplus.colocation.comparison import Compared
 from surplus.colocation.metrics import Tally
-from surplus.engine.cli.output import duration, show_rows
+from surplus.engine.cli.output import duration, show_rows, show_text
 
 _LEGEND = """\
 in time, late, dropped: shares of all queries
@@ -49,11 +49,11 @@ def show_compared(
     if bound is not None and rows:
         rows.append(dict.fromkeys(rows[0], "") | _bound_row(bound))
     show_rows(title, rows)
-    print(_LEGEND)
+    show_text(_LEGEND)
     for group in groups:
         if len(group) > 1:
             first, *others = (one.summary.policy for one in group)
-            print(f"the same as {first} in every figure, here: {', '.join(others)}")
+            show_text(f"the same as {first} in every figure, here: {', '.join(others)}")
     by_service = [
         _service_row(one.summary.policy, one.summary.services[place])
         for place in range(len(shown[0].summary.services))
