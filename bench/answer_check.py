@@ -17,7 +17,7 @@ from surplus import models
 
 _TIME = """
 import surplus.engine.pipeline.making
-from surplus.engine.pipeline.answer_check import AnswerCheck
+from surplus.engine.planning.answer_check import AnswerCheck
 spent, accepts = [], AnswerCheck.accepts
 def timed(check, model):
     begin = time.perf_counter_ns()

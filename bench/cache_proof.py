@@ -17,8 +17,8 @@ from surplus import models
 
 _IMPORTS = """
 import surplus.engine.pipeline.opening, surplus.engine.dfg.known_graph as known
-import surplus.engine.runtime.laid_out as laid_out, surplus.engine.runtime.lowering as lowering
-import surplus.engine.runtime.segment_store as store
+import surplus.engine.store.prepacked as laid_out, surplus.engine.runtime.lowering as lowering
+import surplus.engine.store.segments as store
 """
 _UNPROVEN = """
 for module in (known, laid_out, lowering, store):

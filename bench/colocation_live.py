@@ -46,9 +46,9 @@ from surplus.colocation.simulator import Run, Setting, simulate
 from surplus.colocation.starvation import longest_waits_ns
 from surplus.colocation.truth import HostedTruth, Pace, PacedTruth
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.measure import GroupMeasureParams, query_times_ns
-from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
+from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.measure import GroupMeasureParams, query_times_ns
+from surplus.engine.scheduling.replay import backend_of, compare_live, measure_scenario
 
 FOLDER = Path(__file__).parent / "configs" / "colocation" / "live"
 CACHE = Path(__file__).parent.parent / "build" / "models" / "cache"

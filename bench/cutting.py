@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.runtime.lowering import lay_out_plan
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph

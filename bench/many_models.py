@@ -22,11 +22,11 @@ from onnx import helper, numpy_helper
 
 from bench import result_file
 from bench.built_models import FOLDER
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import available_cores
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.profiling.devices import available_cores
-from surplus.engine.runtime.machines import machine_for
-from surplus.engine.runtime.memory import MappedFiles, ProcessMemory, thread_count
+from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory, thread_count
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 
 MIB = 2**20

@@ -14,15 +14,15 @@ from typing import Any
 from bench.built_models import FOLDER, built
 from bench.cutting import cut_model, cut_plan
 from bench.resumable import Table, fill
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import load_runtime
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.memory_report import memory_report
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.free_memory import release_free_memory
 from surplus.engine.runtime.lowering import lay_out_plan
-from surplus.engine.runtime.machines import machine_for
-from surplus.engine.runtime.memory import MappedFiles, ProcessMemory
 from surplus.models import model_names
 
 MIB = 2**20

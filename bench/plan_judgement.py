@@ -29,11 +29,11 @@ from bench.budget import add_budget, fill_within
 from bench.built_models import built
 from bench.resumable import Key, Row, Table
 from bench.timing import Times, interleaved
-from surplus.engine.pipeline.example_inputs import example_inputs
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.examples.made_up import example_inputs
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.judgement import Judgement, TrialOutcome
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 

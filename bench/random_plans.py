@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from random import Random
 
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
-from surplus.engine.pipeline.stages import Costs
-from surplus.engine.profiling.devices import DeviceSpec
+from surplus.engine.planning.stages import Costs
 from surplus.engine.segmentation.clusters import clusters
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph

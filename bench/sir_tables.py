@@ -11,9 +11,9 @@ import dataclasses
 from bench import result_file
 from bench.built_models import FOLDER, built
 from surplus.engine.cli.placement_tables import common_rows, cost_rows, move_rows
-from surplus.engine.pipeline.stages import example_inputs, measure, read_model
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import example_inputs, measure, read_model
 from surplus.engine.profiling.costs import problem_of
-from surplus.engine.profiling.devices import parse_devices
 from surplus.placement import SimulatorParams, make_policy, placement_table
 from surplus.placement.table import common_table
 

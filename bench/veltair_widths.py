@@ -26,11 +26,16 @@ from surplus.colocation.service import Partition
 from surplus.colocation.veltair.versions import VersionChoice, pruned
 from surplus.colocation.work import Group, piece_of
 from surplus.engine.errors import ExecutionError
-from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.host_pressure import PressureSource, ProxyFit, fit_proxy, pressure_source
-from surplus.engine.live.live_model import load_live_model
-from surplus.engine.live.setting_up import model_file, places, replay_backend
 from surplus.engine.native import load_runtime
+from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.host_pressure import (
+    PressureSource,
+    ProxyFit,
+    fit_proxy,
+    pressure_source,
+)
+from surplus.engine.scheduling.live_model import load_live_model
+from surplus.engine.scheduling.setting_up import model_file, places, replay_backend
 
 LOADS = (0.0, 0.25, 0.5, 1.0)
 WARM_UP = 5

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from surplus import models
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 from surplus.engine.profiling.costs import problem_of
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.report.gantt import write_gantt

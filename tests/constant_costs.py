@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 
+from surplus.engine.devices.links import host_links, link_figures
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, ValueKind
-from surplus.engine.profiling.devices import DeviceSpec
-from surplus.engine.profiling.links import host_links, link_figures
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.plan import Plan

@@ -13,13 +13,13 @@ from typing import Any
 
 from bench.fuzzing.growing import Array, Grown, run_plain
 from bench.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
+from surplus.engine.contest.answers import Expected
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.answers import Expected
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.plan import Plan

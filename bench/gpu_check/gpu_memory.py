@@ -13,8 +13,8 @@ from bench.gpu_check.parts import ModelSpec, model_of
 from bench.gpu_check.queries import closed_loop
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.subject import Subject
-from surplus.engine.profiling.cuda_driver import used_memory_bytes
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.devices.cuda_driver import used_memory_bytes
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.placement.memory import constant_bytes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surplus.engine.runtime.relative_difference import Array, relative_difference
+from surplus.engine.contest.relative_difference import Array, relative_difference
 
 
 def relative_error(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from surplus.engine.devices.cuda_driver import read_driver
+from surplus.engine.devices.cuda_runtime import open_runtime
+from surplus.engine.devices.spec import DeviceSpec, parse_devices
 from surplus.engine.errors import DeviceError
-from surplus.engine.profiling.cuda_driver import read_driver
-from surplus.engine.profiling.cuda_runtime import open_runtime
-from surplus.engine.profiling.devices import DeviceSpec, parse_devices
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from surplus.engine import _core
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.options import device_options
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.native import load_runtime
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.segment_probe import Probed
-from surplus.engine.runtime.device_options import device_options
-from surplus.engine.runtime.emulation_params import EmulationParams
 from surplus.engine.values import to_value
 
 HOST = 0

@@ -14,11 +14,11 @@ from bench.built_models import built
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import Costs, costs_of, measure, plan_of, read_model
+from surplus.engine.planning.stages import Costs, costs_of, measure, plan_of, read_model
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime.busy_plan import SecondPlan
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.capture import refusal_of
 from surplus.engine.segmentation.coarse import predict

@@ -13,9 +13,9 @@ from dataclasses import replace
 from bench.built_models import FOLDER as MODELS
 from bench.built_models import built
 from bench.profiles import DETECTORS, profile_path
-from surplus.engine.pipeline.stages import example_inputs, measure, read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.profiling.links import LINKS, link_figures
+from surplus.engine.devices.links import LINKS, link_figures
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import example_inputs, measure, read_model
 from surplus.engine.profiling.profile import DeviceProfile, Profile
 
 

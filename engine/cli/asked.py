@@ -9,7 +9,7 @@ from surplus.engine.cli import options
 
 if TYPE_CHECKING:
     from surplus.engine.dfg.graph import Graph
-    from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.engine.planning.load_params import LoadParams
     from surplus.placement import Problem
 
 
@@ -18,7 +18,7 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
     A verb waits for the measured plan unless it says otherwise.
     """
-    from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.engine.planning.load_params import LoadParams
 
     return LoadParams(
         devices=args.devices,
@@ -31,8 +31,8 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
 def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[str, Any]:
     """Example inputs of MODEL: --inputs and --dim; ``graph`` if it has been read."""
-    from surplus.engine.pipeline.example_inputs import example_inputs
-    from surplus.engine.pipeline.stages import read_model
+    from surplus.engine.examples.made_up import example_inputs
+    from surplus.engine.planning.stages import read_model
 
     sizes = options.sizes(args.dim)
     return example_inputs(
@@ -42,9 +42,9 @@ def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[s
 
 def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
     """MODEL's graph, and its placement problem by --profile and --gpu-memory."""
-    from surplus.engine.pipeline.stages import read_model
+    from surplus.engine.devices.memory_size import parse_bytes
+    from surplus.engine.planning.stages import read_model
     from surplus.engine.profiling.costs import problem_of
-    from surplus.engine.profiling.memory_size import parse_bytes
     from surplus.engine.profiling.profile import Profile
 
     profile = Profile.load(args.profile)

@@ -14,7 +14,7 @@ from surplus.engine.cli.output import check_page, show_json, show_rows, three_di
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.progress import progress_bar
 from surplus.engine.cli.scenario_options import add_scenario, asked_policies
-from surplus.engine.pipeline.progress import ProgressCallback
+from surplus.engine.planning.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from surplus.colocation import Scenario

@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, write the file, print the times."""
     from surplus.colocation.live_file import read_to_measure
     from surplus.engine.atomic_file import write_atomic
-    from surplus.engine.live.measure import GroupMeasureParams
-    from surplus.engine.live.replay import measure_scenario
+    from surplus.engine.scheduling.measure import GroupMeasureParams
+    from surplus.engine.scheduling.replay import measure_scenario
 
     asked = read_to_measure(args.scenario)
     path = args.output or asked.path

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from surplus.colocation.live_file import read_to_measure
     from surplus.colocation.overlap.training.samples import to_csv
     from surplus.engine.atomic_file import write_atomic
-    from surplus.engine.live.sample import SampleParams, group_bench, sets_of
+    from surplus.engine.scheduling.sample import SampleParams, group_bench, sets_of
 
     asked = read_to_measure(args.scenario)
     params = SampleParams(args.together, args.groups, args.repeats, args.seed)

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     """Convert, then show what was made and what is in it."""
     from surplus.engine.convert.from_torch import convert_target
     from surplus.engine.dfg.inspect import inspect
-    from surplus.engine.pipeline.stages import read_model
+    from surplus.engine.planning.stages import read_model
 
     params = _params(args)
     check_outputs(args.output, None if args.no_inputs else args.output.with_suffix(".npz"))
@@ -105,7 +105,7 @@ def _params(args: argparse.Namespace) -> ConvertParams:
     from surplus.engine.convert.converter import ConvertParams
     from surplus.engine.convert.input_spec import parse_inputs
     from surplus.engine.convert.samples import given
-    from surplus.engine.pipeline.given_inputs import arrays_in
+    from surplus.engine.examples.given import arrays_in
 
     specs = parse_inputs(args.input, args.range)
     return ConvertParams(

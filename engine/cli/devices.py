@@ -20,7 +20,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the devices, then what CUDA needs and where it is."""
-    from surplus.engine.profiling.inventory import inventory
+    from surplus.engine.devices.inventory import inventory
 
     found = inventory()
     if args.json:

@@ -24,7 +24,7 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the model and print what is in it."""
     from surplus.engine.dfg.inspect import inspect
-    from surplus.engine.pipeline.stages import read_model
+    from surplus.engine.planning.stages import read_model
 
     found = asdict(inspect(read_model(args.model, args.cache)))
     if args.json:

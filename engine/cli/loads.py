@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, ExitStack
 
 from surplus.engine.cli.output import duration
 from surplus.engine.cli.progress import progress_bar
+from surplus.engine.devices.spec import available_cores
 from surplus.engine.pipeline.lazy import LazyModel
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with, many_loads
-from surplus.engine.profiling.devices import available_cores
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.executor import Executor
 from surplus.engine.serving.executors.lazy import LazyExecutor

@@ -50,7 +50,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve and report status, makespan, bound and gap."""
-    from surplus.engine.pipeline.placement_file import save_placement
+    from surplus.engine.planning.placement_file import save_placement
     from surplus.engine.report.gantt import write_gantt
 
     check_outputs(args.output, args.problem)

@@ -47,9 +47,9 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Place, print SIR+'s Tables 1-3 for the model, write what was asked for."""
-    from surplus.engine.pipeline.placement_file import save_placement
-    from surplus.engine.pipeline.policy_check import check_policy
-    from surplus.engine.pipeline.stages import place
+    from surplus.engine.planning.placement_file import save_placement
+    from surplus.engine.planning.policy_check import check_policy
+    from surplus.engine.planning.stages import place
     from surplus.engine.report.gantt import write_gantt
 
     chosen_options = options.pairs(args.option)

@@ -11,7 +11,7 @@ from surplus.engine.cli.output import duration, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
 
 if TYPE_CHECKING:
-    from surplus.engine.pipeline.stored_plans import Kept
+    from surplus.engine.planning.stored_plans import Kept
 
 _SUMMARY = "show which plans of a model are stored, measured when, how disturbed, judged again when"
 _EXAMPLE = "engine plans model.onnx"
@@ -26,8 +26,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read what is stored and print it."""
-    from surplus.engine.pipeline.stages import read_model
-    from surplus.engine.pipeline.stored_plans import stored_plans
+    from surplus.engine.planning.stages import read_model
+    from surplus.engine.planning.stored_plans import stored_plans
 
     found = stored_plans(read_model(args.model, args.cache))
     if args.json:

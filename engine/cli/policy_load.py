@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.policy_params import PolicyParams, PreparedPolicy, prepare
-from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy, prepare
+from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.serving.executors.policy import PolicyExecutor
 from surplus.engine.serving.life import Served
 from surplus.engine.serving.policy_control import PolicyControl

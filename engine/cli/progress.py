@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from surplus.engine.cli.terminal import raw_stream
-from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.printable import printable
 
 

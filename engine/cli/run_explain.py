@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from surplus.engine.cli.output import duration, show_rows
+from surplus.engine.explain.breakdown import Blame
 from surplus.engine.report.explanation import Explanation, Row, explain
-from surplus.engine.runtime.blame import Blame
 from surplus.engine.runtime.model import Model
 
 _STEPS = 8

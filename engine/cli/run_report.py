@@ -9,10 +9,10 @@ from typing import Any
 from surplus.engine.cli.output import duration, show_json, show_mapping, three_digits
 from surplus.engine.cli.run_explain import show_explanation
 from surplus.engine.report.captures import captures
+from surplus.engine.report.comparison import compare, repeat
 from surplus.engine.report.explanation import Explanation
 from surplus.engine.report.gantt import write_gantt
 from surplus.engine.report.trace import write_trace
-from surplus.engine.runtime.comparison import compare, repeat
 from surplus.engine.runtime.model import Model
 
 

@@ -13,11 +13,11 @@ from surplus.engine.cli import options, serve_policy
 from surplus.engine.cli.asked import asked_params
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
+from surplus.engine.devices.spec import DeviceSpec, available_cores
 from surplus.engine.errors import DeviceLostError
-from surplus.engine.profiling.devices import DeviceSpec, available_cores
 
 if TYPE_CHECKING:
-    from surplus.engine.pipeline.load_params import LoadParams
+    from surplus.engine.planning.load_params import LoadParams
     from surplus.engine.serving.life import MakeReady
     from surplus.engine.serving.repository import RepositoryEntry
     from surplus.engine.serving.server import AsyncServer
@@ -97,7 +97,7 @@ DEVICE_LOST = 75
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
-    from surplus.engine.pipeline.tune_by_default import tune_by_default
+    from surplus.engine.planning.tune_by_default import tune_by_default
     from surplus.engine.serving.repository import find_models
 
     by_policy = serve_policy.asked(args)
@@ -201,7 +201,7 @@ def _check_addresses(server: ServerParams) -> None:
 
 def _check_present(specs: Sequence[DeviceSpec]) -> None:
     """Refuse now what else the first query of each model would be refused for."""
-    from surplus.engine.profiling.presence import check_present
+    from surplus.engine.devices.presence import check_present
 
     for spec in specs:
         check_present(spec)

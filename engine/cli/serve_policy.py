@@ -11,7 +11,7 @@ from surplus.engine.cli import options
 from surplus.placement import policy_names as placement_policy_names
 
 if TYPE_CHECKING:
-    from surplus.engine.live.policy_params import PolicyParams
+    from surplus.engine.scheduling.policy_params import PolicyParams
 
 _POLICY_OPTIONS = (
     *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
@@ -139,7 +139,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 
 def _params(args: argparse.Namespace) -> PolicyParams:
-    from surplus.engine.live.policy_params import PolicyParams
+    from surplus.engine.scheduling.policy_params import PolicyParams
 
     return PolicyParams(
         policy=args.policy,

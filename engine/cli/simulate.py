@@ -108,7 +108,7 @@ def _compared(
 
 
 def _lived(scenario: Scenario, names: Sequence[str], cache: Path | None) -> list[Compared]:
-    from surplus.engine.live.replay import backend_of, compare_live
+    from surplus.engine.scheduling.replay import backend_of, compare_live
 
     return compare_live(scenario, names, backend_of(scenario, cache))[1]
 

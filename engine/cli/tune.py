@@ -43,7 +43,7 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tune, print what each round tried and gained, and where the plan is stored."""
     from surplus.engine.pipeline.making import tune_with
-    from surplus.engine.pipeline.tune_params import TuneParams
+    from surplus.engine.planning.tune_params import TuneParams
 
     TuneParams(args.time)
     params = asked_params(
@@ -74,7 +74,7 @@ def _result(tuned: TunedModel) -> dict[str, Any]:
 
 
 def _show(tuned: TunedModel) -> None:
-    from surplus.engine.pipeline.tuning_report import described
+    from surplus.engine.planning.tuning_report import described
 
     report, plan = tuned.report, tuned.model.plan
     devices = ", ".join(plan.devices)

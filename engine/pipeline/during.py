@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from surplus.engine.errors import DeviceLostError, EngineError, one_line
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 
 
 @contextmanager

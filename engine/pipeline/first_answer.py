@@ -10,8 +10,8 @@ from typing import Any
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dfg.content import Content
 from surplus.engine.errors import one_line
-from surplus.engine.pipeline.given_inputs import check_inputs
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.examples.given import check_inputs
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import Unread
 from surplus.engine.trial.first_run import harmless_at_first
@@ -36,7 +36,7 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
     """
 
     def read() -> Content:
-        from surplus.engine.pipeline.stages import read_model  # parses it, for who looks at tasks
+        from surplus.engine.planning.stages import read_model  # parses it, for who looks at tasks
 
         return read_model(path, params.cache or cache_folder()).content
 

@@ -21,10 +21,10 @@ from surplus.engine.errors import (
     InputError,
     one_line,
 )
+from surplus.engine.examples.given import beside_model, read_inputs
+from surplus.engine.examples.sizes import inputs_in_question
 from surplus.engine.pipeline.during import during
-from surplus.engine.pipeline.example_sizes import inputs_in_question
-from surplus.engine.pipeline.given_inputs import beside_model, read_inputs
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.profiling.random_content import random_content
 from surplus.engine.runtime.model import Model
 from surplus.engine.time_limit import left_s

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.errors import PlacementError
-from surplus.engine.pipeline.plan_question import PlanQuestion
-from surplus.engine.pipeline.stored_plan import StoredPlan, read_document, write_plan
+from surplus.engine.planning.plan_question import PlanQuestion
+from surplus.engine.planning.stored_plan import StoredPlan, read_document, write_plan
 from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits

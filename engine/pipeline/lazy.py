@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.model import Model

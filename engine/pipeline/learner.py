@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.pipeline.example_inputs import example_inputs
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import Unread
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.devices import after_fork
 from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.runtime import after_fork
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _ask(stream: IO[bytes], lesson: Lesson) -> None:
 
 def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
     """The model with its stored plan; None unless graph and plan are known and can be used."""
-    from surplus.engine.pipeline.example_sizes import (
+    from surplus.engine.examples.sizes import (
         inputs_in_question,  # not before the first answer
     )
     from surplus.engine.pipeline.opening import open_stored, path_of

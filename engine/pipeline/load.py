@@ -16,8 +16,8 @@ from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.beside import beside
-from surplus.engine.pipeline.progress import ProgressCallback, no_progress
-from surplus.engine.pipeline.tune_by_default import tune_by_default
+from surplus.engine.planning.progress import ProgressCallback, no_progress
+from surplus.engine.planning.tune_by_default import tune_by_default
 
 if TYPE_CHECKING:
     from surplus.engine.runtime.model import Model

@@ -16,8 +16,8 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import ConfigError, DeviceLostError, EngineError, one_line
 from surplus.engine.native import load_runtime
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.progress import ProgressCallback, no_progress
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
 from surplus.engine.runtime.model import Model
 
@@ -115,7 +115,7 @@ def _loaded(
     graph = _known(Path(path).absolute(), params)
     sizes = None
     if graph is not None:
-        from surplus.engine.pipeline.example_sizes import (
+        from surplus.engine.examples.sizes import (
             inputs_in_question,  # new files have no plans
         )
         from surplus.engine.pipeline.opening import open_stored, path_of

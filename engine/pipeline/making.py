@@ -17,24 +17,24 @@ from surplus.engine.errors import (
     PlanningTimeError,
     one_line,
 )
+from surplus.engine.examples.given import check_inputs
+from surplus.engine.examples.made_up import example_inputs
+from surplus.engine.examples.sizes import inputs_in_question
 from surplus.engine.native import load_runtime
-from surplus.engine.pipeline.choice import choose, tune
 from surplus.engine.pipeline.during import during
-from surplus.engine.pipeline.example_inputs import example_inputs
-from surplus.engine.pipeline.example_sizes import inputs_in_question
-from surplus.engine.pipeline.given_inputs import check_inputs
 from surplus.engine.pipeline.in_service import judge_in_service
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.opening import is_wanted, open_stored, path_of, question_for
-from surplus.engine.pipeline.placement_file import load_placement
-from surplus.engine.pipeline.progress import ProgressCallback, no_progress
 from surplus.engine.pipeline.proving import proven
-from surplus.engine.pipeline.slice_model import slice_model
-from surplus.engine.pipeline.stages import costs_of, measure, place, read_tried
-from surplus.engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
-from surplus.engine.pipeline.tuning_report import TuningReport
-from surplus.engine.pipeline.unused_plans import remove_unused_files
-from surplus.engine.pipeline.whole_plan import whole_plan
+from surplus.engine.planning.choice import choose, tune
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.placement_file import load_placement
+from surplus.engine.planning.progress import ProgressCallback, no_progress
+from surplus.engine.planning.slice_model import slice_model
+from surplus.engine.planning.stages import costs_of, measure, place, read_tried
+from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
+from surplus.engine.planning.tuning_report import TuningReport
+from surplus.engine.planning.unused_plans import remove_unused_files
+from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime.free_memory import release_free_memory

@@ -17,9 +17,14 @@ from typing import Any
 
 from surplus.engine import native
 from surplus.engine.errors import ExecutionError
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.runtime.memory import MappedFiles, ProcessMemory, reset_peak, thread_count
+from surplus.engine.pipeline.process_memory import (
+    MappedFiles,
+    ProcessMemory,
+    reset_peak,
+    thread_count,
+)
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.values import to_value
 
 _OWN_ARENA = {"session.use_env_allocators": "0"}

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.pipeline.activations import planned_activations
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.memory_probe import MemoryProbeParams, probe_apart
-from surplus.engine.runtime.activations import planned_activations
+from surplus.engine.planning.load_params import LoadParams
 
 _QUERIES = 10
 

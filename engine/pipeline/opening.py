@@ -15,9 +15,9 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.pipeline.during import during
 from surplus.engine.pipeline.in_service import judge_in_service
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.plan_question import PlanQuestion, question_of
-from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.plan_question import PlanQuestion, question_of
+from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan
 from surplus.engine.runtime.lowering import lay_out_plan
 from surplus.engine.runtime.model import Model
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.answer_check import AnswerCheck
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.opening import open_laid_out
-from surplus.engine.pipeline.stored_plan import StoredPlan
+from surplus.engine.planning.answer_check import AnswerCheck
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stored_plan import StoredPlan
 from surplus.engine.runtime.model import Model
 
 

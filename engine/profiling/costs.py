@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from surplus.engine.devices.links import HOST_MEMORY
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
 from surplus.engine.dfg.shared_constants import shared_constants
 from surplus.engine.errors import ProfileError
-from surplus.engine.profiling.devices import DeviceSpec
-from surplus.engine.profiling.links import HOST_MEMORY
 from surplus.engine.profiling.profile import Profile
 from surplus.placement import problem as p
 

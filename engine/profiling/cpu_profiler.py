@@ -13,14 +13,14 @@ import onnx
 from onnx import TensorProto, helper
 
 from surplus.engine import _core
+from surplus.engine.devices.host import machine_fingerprint
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, one_line
 from surplus.engine.native import open_session
 from surplus.engine.profiling.calibrate import Step, initial_values
 from surplus.engine.profiling.disturbance import Watch
-from surplus.engine.profiling.machine import machine_fingerprint
-from surplus.engine.profiling.store import TimingStore
 from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.engine.profiling.work import is_alias
 from surplus.engine.values import to_value
 

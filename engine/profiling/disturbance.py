@@ -2,7 +2,7 @@
 
 On a machine that others use, a plan for fewer lanes may win only because the others take a core. So
 whoever measures notes what was taken, and what was measured while more than ``QUIET`` of the
-cores was away is not trusted for good (runtime/contest.py, runtime/judgement.py).
+cores was away is not trusted for good (contest/contest.py, runtime/judgement.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from surplus.engine.devices.spec import available_cores
 from surplus.engine.profiling.counters import Counters, read_counters
-from surplus.engine.profiling.devices import available_cores
 
 QUIET = 0.1
 """Share of the cores that may be away without mattering: what a desktop takes, and what ticks of

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surplus.engine import _core
+from surplus.engine.devices.host import machine_fingerprint
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
 from surplus.engine.profiling.calibrate import Step, initial_values
-from surplus.engine.profiling.machine import machine_fingerprint
 from surplus.engine.profiling.operator_probe import (
     ChargeOf,
     Operator,
@@ -21,8 +21,8 @@ from surplus.engine.profiling.operator_probe import (
     no_charge,
 )
 from surplus.engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe, SegmentTimes
-from surplus.engine.profiling.store import TimingStore
 from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.engine.profiling.work import is_alias, work_of
 
 ON_DEVICE_ONLY = {"session.disable_cpu_ep_fallback": "1"}

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from surplus.engine.devices.cuda_driver import GpuFacts, read_driver
+from surplus.engine.devices.opened_device import OpenMachine, opened_device
+from surplus.engine.devices.spec import DeviceSpec
+from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.profiling.cuda_driver import GpuFacts, read_driver
-from surplus.engine.profiling.devices import DeviceSpec
 from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
 from surplus.engine.profiling.link_probe import SIZES, LinkProbe, measured_links
-from surplus.engine.profiling.opened_device import OpenMachine, opened_device
 from surplus.engine.profiling.profile import DeviceProfile
-from surplus.engine.profiling.staging import STAGING_BYTES
-from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.placement.problem import Link
 
 _LEAST_LANES = 2

@@ -23,7 +23,7 @@ from surplus.engine.profiling.gpu_profiler import (
 )
 from surplus.engine.profiling.operator_probe import Operator, OperatorCost
 from surplus.engine.profiling.segment_probe import Probed
-from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)

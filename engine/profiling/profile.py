@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
+from surplus.engine.devices.host import Machine
+from surplus.engine.devices.spec import DeviceSpec, device_kind
 from surplus.engine.errors import ProfileError
-from surplus.engine.profiling.devices import DeviceSpec, device_kind
-from surplus.engine.profiling.machine import Machine
 from surplus.engine.profiling.timing import Timing
 from surplus.placement.json_records import read_document
 from surplus.placement.problem import Link

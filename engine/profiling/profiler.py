@@ -8,35 +8,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from surplus.engine.devices.host import this_machine
+from surplus.engine.devices.links import host_links, link_figures, through_host
+from surplus.engine.devices.opened_device import OpenMachine
+from surplus.engine.devices.presence import check_present
+from surplus.engine.devices.presets import GPUS, SLOWDOWN, part_of
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlanningTimeError
 from surplus.engine.profiling.calibrate import Step, calibrate
 from surplus.engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
-from surplus.engine.profiling.devices import DeviceSpec
 from surplus.engine.profiling.disturbance import Watch
-from surplus.engine.profiling.links import host_links, link_figures, through_host
-from surplus.engine.profiling.machine import this_machine
 from surplus.engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
 from surplus.engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
-from surplus.engine.profiling.opened_device import OpenMachine
 from surplus.engine.profiling.operator_probe import OperatorCost
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
-from surplus.engine.profiling.presence import check_present
 from surplus.engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
 from surplus.engine.profiling.roofline import (
-    GPUS,
-    SLOWDOWN,
     captured_time,
     derived_time,
     launch_ns,
     origin_of,
-    part_of,
     runs_on_gpu,
 )
 from surplus.engine.profiling.segment_probe import SegmentTimes
 from surplus.engine.profiling.signature import Observed, signature
-from surplus.engine.profiling.store import TimingStore
 from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.engine.profiling.work import work_of
 from surplus.placement.problem import Link
 

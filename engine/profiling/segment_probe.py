@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surplus.engine import _core
-from surplus.engine.profiling.opened_device import not_measured
+from surplus.engine.devices.opened_device import not_measured
 from surplus.engine.profiling.timing import Timing
 
 Spans = NDArray[np.int64]

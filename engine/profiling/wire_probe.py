@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from surplus.engine.profiling.cuda_runtime import CudaRuntime
+from surplus.engine.devices.cuda_runtime import CudaRuntime
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20)
 """Bytes of the copies that are timed."""

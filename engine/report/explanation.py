@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.blame import Blame, Part, median_of
-from surplus.engine.runtime.categories import Category
+from surplus.engine.explain.breakdown import Blame, Part, median_of
+from surplus.engine.explain.categories import Category
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.planned_graph import planned_graph

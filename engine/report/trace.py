@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
+from surplus.engine.explain.breakdown import Blame, Piece
 from surplus.engine.report.tracks import heading, label_of, tracks
-from surplus.engine.runtime.blame import Blame, Piece
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 _Event = dict[str, Any]

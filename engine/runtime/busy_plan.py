@@ -7,7 +7,7 @@ into for the sake of other models, a lane each. A slice of all lanes would keep 
 has waiting for those that another model's slice still has.
 
 On several devices it is the plan's companion, chosen for the least work on the busiest of them
-(companion.py, engine/pipeline/companion_search.py).
+(companion.py, engine/planning/throughput_search.py).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import time
 from dataclasses import replace
 
 from surplus.engine import _core
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
-from surplus.engine.profiling.devices import device_kind
 from surplus.engine.runtime.lowering import lay_out_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from surplus.engine import _core
+from surplus.engine.devices.machines import loss_of
 from surplus.engine.errors import DeviceError, EngineError
-from surplus.engine.runtime.machines import loss_of
 from surplus.engine.segmentation.plan import Plan
 from surplus.placement.timeline import Timeline
 

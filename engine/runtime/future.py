@@ -12,7 +12,7 @@ from surplus.engine.runtime.prepared import Prepared
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from surplus.engine.runtime.blame import Blame
+    from surplus.engine.explain.breakdown import Blame
     from surplus.engine.runtime.traced_run import TracedRun
 
 

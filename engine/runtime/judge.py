@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.errors import EngineError
-from surplus.engine.profiling.devices import device_kind
 from surplus.engine.profiling.disturbance import Disturbance, Watch
 from surplus.engine.runtime.intervals import Verdict
 from surplus.engine.runtime.judged import Judged, Keep

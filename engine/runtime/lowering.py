@@ -11,19 +11,19 @@ from types import MappingProxyType
 
 from surplus.engine import _core
 from surplus.engine.cache.sealed_file import is_intact
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, one_line
 from surplus.engine.native import open_session
-from surplus.engine.profiling.devices import device_kind
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
-from surplus.engine.runtime.folder_lock import files_in_use
 from surplus.engine.runtime.free_memory import release_free_memory
-from surplus.engine.runtime.laid_out import LEVEL, laid_out_file, laid_out_path, refuse
-from surplus.engine.runtime.segment_store import stored
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_part import PlanPart
 from surplus.engine.segmentation.planned_graph import planned_graph
+from surplus.engine.store.folder_lock import files_in_use
+from surplus.engine.store.prepacked import LEVEL, laid_out_file, laid_out_path, refuse
+from surplus.engine.store.segments import stored
 
 _log = logging.getLogger(__name__)
 
@@ -232,7 +232,7 @@ def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
 def _lay_out(graph: Graph, source: Path) -> None:
     if is_intact(laid_out_path(source)):
         return
-    from surplus.engine.runtime.laying_out import lay_out  # parses what it lays out
+    from surplus.engine.store.prepacking import lay_out  # parses what it lays out
 
     lay_out(graph, source)
 

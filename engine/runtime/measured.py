@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surplus.engine import _core
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.errors import EngineError
-from surplus.engine.profiling.devices import device_kind
-from surplus.engine.runtime.call_times import CallTimes
+from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.segmentation.plan import Copy, Plan
 from surplus.placement.timeline import NO_INDEX, Span, SpanKind, Timeline
 

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from surplus.engine import _core
+from surplus.engine.devices import after_fork
+from surplus.engine.devices.after_fork import LeftBehind
+from surplus.engine.devices.machines import loss_of
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.profiling.devices import device_kind
-from surplus.engine.runtime import after_fork
-from surplus.engine.runtime.after_fork import LeftBehind
 from surplus.engine.runtime.busy_choice import BusyChoice
 from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
 from surplus.engine.runtime.companion import Companion
@@ -21,7 +22,6 @@ from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
 from surplus.engine.runtime.held_lanes import held_by, stall_of
 from surplus.engine.runtime.inputs import Array
-from surplus.engine.runtime.machines import loss_of
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
 from surplus.engine.runtime.same_bits import same_bits
@@ -33,7 +33,7 @@ from surplus.engine.trial.empty_inputs import is_empty
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from surplus.engine.runtime.blame import Blame
+    from surplus.engine.explain.breakdown import Blame
     from surplus.engine.runtime.judge import Judge
     from surplus.engine.runtime.judged import Keep
     from surplus.engine.runtime.judgement import Judgement
@@ -480,8 +480,8 @@ class Model:
 
     def predicted_blame(self) -> Blame:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
-        from surplus.engine.runtime.blame import blame  # with all that reads traces
-        from surplus.engine.runtime.causes import causes_of
+        from surplus.engine.explain.breakdown import blame  # with all that reads traces
+        from surplus.engine.explain.causes import causes_of
 
         return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 

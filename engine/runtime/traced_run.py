@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from surplus.engine import _core
-from surplus.engine.runtime.blame import Blame, blame
-from surplus.engine.runtime.causes import causes_of
+from surplus.engine.explain.breakdown import Blame, blame
+from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, together, traced_query
 from surplus.engine.segmentation.plan import Plan
 from surplus.placement.timeline import Timeline

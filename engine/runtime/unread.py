@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from surplus.engine import _core
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.content import Content, Tensor, ValueKind
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.summary import Summary
-from surplus.engine.profiling.devices import DeviceSpec
 from surplus.engine.runtime.lowering import allocation
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.trial.first_run import Opening

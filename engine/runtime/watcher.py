@@ -12,7 +12,7 @@ import threading
 import weakref
 from typing import Protocol
 
-from surplus.engine.runtime import after_fork
+from surplus.engine.devices import after_fork
 
 _log = logging.getLogger(__name__)
 

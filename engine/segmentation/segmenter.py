@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from surplus.engine.devices.spec import device_kind
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.profiling.devices import device_kind
 from surplus.engine.profiling.planning_time import UNLIMITED
 from surplus.engine.segmentation.clusters import Cluster, clusters
 from surplus.engine.segmentation.coarse import predict

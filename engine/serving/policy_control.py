@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surplus.engine.live.policy_service import PolicyService
+from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.serving.served_model import ServedModel
 
 

@@ -30,8 +30,8 @@ from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
 from bench.gpu_check.unit import run_unit
 from surplus import models
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.errors import DeviceError
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.profile import Profile
 from surplus.placement.timeline import Span, SpanKind
 
@@ -100,7 +100,7 @@ def test_a_rehearsal_runs_end_to_end_and_says_so(
 def test_a_machine_without_a_gpu_is_told_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("surplus.engine.profiling.cuda_driver.LIBRARY", "libcuda-none.so")
+    monkeypatch.setattr("surplus.engine.devices.cuda_driver.LIBRARY", "libcuda-none.so")
     assert run(monkeypatch, tmp_path) == 2
     assert "gpu-check: no CUDA driver" in capsys.readouterr().err
     assert run(monkeypatch, tmp_path, "--devices", "cpu:2") == 2

@@ -141,7 +141,7 @@ def _scatter(engine: Command) -> None:
 def test_outputs_are_checked_before_any_work(
     engine: Command, verb: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surplus.engine.pipeline.stages.read_model", _must_not_be_called)
+    monkeypatch.setattr("surplus.engine.planning.stages.read_model", _must_not_be_called)
     (tmp_path / "file").touch()
     (tmp_path / "taken.html").mkdir()
     more = [] if option == "-o" else [*_more(engine, verb, tmp_path)]
@@ -238,7 +238,7 @@ def test_what_we_did_not_foresee(engine: Command, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise LookupError("lost\nits way")
 
-    monkeypatch.setattr("surplus.engine.pipeline.stages.read_model", fail)
+    monkeypatch.setattr("surplus.engine.planning.stages.read_model", fail)
     called = engine("inspect", engine.path("lenet.onnx"))
     assert called.status == 70
     assert called.err.startswith("engine inspect: internal error: LookupError: lost its way")
@@ -249,6 +249,6 @@ def test_interrupt(engine: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("surplus.engine.pipeline.stages.read_model", interrupt)
+    monkeypatch.setattr("surplus.engine.planning.stages.read_model", interrupt)
     called = engine("inspect", engine.path("lenet.onnx"))
     assert (called.status, called.err) == (130, "")

@@ -10,9 +10,9 @@ from typing import Any
 
 from cli_calls import Command
 
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import read_document
-from surplus.engine.pipeline.stored_plans import stored_plans
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import read_document
+from surplus.engine.planning.stored_plans import stored_plans
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.intervals import Interval
 from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord

@@ -17,10 +17,10 @@ sys.path.append(str(Path(__file__).parent.parent))
 from conformance_cases import Case, load
 from constant_costs import constant_problem, scattered_plan, whole_plan
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 

@@ -11,11 +11,11 @@ import pytest
 from constant_costs import constant_problem, scattered_plan
 from onnx import TensorProto, helper
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import open_session
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import from_value, to_value
 

@@ -9,8 +9,8 @@ import pytest
 from small_models import SMALL, Prepared, plain_outputs
 
 from surplus import models
-from surplus.engine.pipeline.stages import Costs, costs_of, measure, read_model
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import Costs, costs_of, measure, read_model
 
 
 @pytest.fixture(scope="session")

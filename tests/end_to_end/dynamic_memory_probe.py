@@ -20,9 +20,9 @@ sys.path.append(str(Path(__file__).parent.parent))
 from constant_costs import constant_problem, scattered_plan, whole_plan
 from dynamic_models import DYNAMIC, Query
 
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 
 WARM_UP = 400

@@ -11,7 +11,7 @@ import numpy as np
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.native import open_session
-from surplus.engine.pipeline.stages import Costs
+from surplus.engine.planning.stages import Costs
 from surplus.engine.values import from_value, to_value
 
 SMALL: dict[str, dict[str, Any]] = {

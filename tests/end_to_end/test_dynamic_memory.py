@@ -11,7 +11,7 @@ import onnx
 import pytest
 from dynamic_models import DYNAMIC
 
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 
 PROBE = Path(__file__).with_name("dynamic_memory_probe.py")
 GROWTH_BYTES = 4 << 20

@@ -15,9 +15,9 @@ from dynamic_models import DYNAMIC, Query
 from small_models import RELATIVE
 from tritonclient.utils import InferenceServerException
 
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.executors.model import ModelExecutor

@@ -16,16 +16,16 @@ from dynamic_models import DYNAMIC, LONGEST, Query
 from small_models import NEGLIGIBLE, RELATIVE
 
 from surplus.engine import _core
+from surplus.engine.contest.reference import run_reference
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.native import open_session
 from surplus.engine.pipeline import making as load_module
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.reference import run_reference
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.values import from_value, to_value
 

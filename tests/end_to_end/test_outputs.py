@@ -10,9 +10,9 @@ from device_lists import with_wanted
 from small_models import REPEATING, SMALL, Prepared
 
 from surplus import models
-from surplus.engine.pipeline.stages import candidates, place, plan_of
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import candidates, place, plan_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, per_task

@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from constant_costs import constant_problem
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import coarse_problem, predict
 from surplus.engine.segmentation.groups import Group, GroupGraph

@@ -11,10 +11,10 @@ import pytest
 from constant_costs import plan_of_groups, random_placement
 from small_models import Prepared
 
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.contest.reference import run_reference
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.reference import run_reference
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from surplus.engine.devices.presence import PROVIDER
 from surplus.engine.native import find_library
-from surplus.engine.profiling.presence import PROVIDER
 
 _ROOT = Path(__file__).parents[2]
 _CORE = _ROOT / "engine" / "core"

@@ -16,11 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import surplus
 from surplus import models
+from surplus.engine.devices.machines import _MACHINES, close_machines
 from surplus.engine.errors import DeviceLostError
 from surplus.engine.pipeline.first_queries import ask_once
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.companion import Companion, Grounds
-from surplus.engine.runtime.machines import _MACHINES, close_machines
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.second_plan import SecondPlan
 

@@ -20,18 +20,18 @@ from onnx import TensorProto, helper
 
 import surplus
 from surplus import models
+from surplus.engine.devices.machines import _MACHINES, close_machines
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.errors import DeviceLostError, ExecutionError
 from surplus.engine.pipeline import first_queries
 from surplus.engine.pipeline.lazy import LazyModel
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.making import load_placed, tune_with
-from surplus.engine.pipeline.placement_file import save_placement
-from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.placement_file import save_placement
+from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling import measured_gpu
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.link_probe import measured_links
-from surplus.engine.runtime.machines import _MACHINES, close_machines
 from surplus.engine.runtime.model import Model
 
 PARAMETERS = {"tasks": 2, "width": 8}

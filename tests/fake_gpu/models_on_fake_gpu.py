@@ -13,9 +13,9 @@ import pytest
 import surplus
 from surplus import models
 from surplus.engine import _core
+from surplus.engine.devices.machines import open_machine
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.native import open_session
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import open_machine
 from surplus.engine.values import from_value, to_value
 
 CPU, GPU, LANES = 0, 1, 2

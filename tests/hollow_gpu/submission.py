@@ -49,9 +49,9 @@ def measured(name: str) -> tuple[int, float, float, float]:
     from bench.gpu_check.fixed_sizes import with_fixed_sizes
     from bench.gpu_check.onnxruntime_cuda import runner
     from surplus import models
+    from surplus.engine.devices.machines import open_machine
+    from surplus.engine.devices.spec import parse_devices
     from surplus.engine.native import open_session
-    from surplus.engine.profiling.devices import parse_devices
-    from surplus.engine.runtime.machines import open_machine
     from surplus.engine.values import to_value
 
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 
 COLUMNS = 4
 ROWS = 3

@@ -13,10 +13,10 @@ from own_machine import check_empty, own_machine
 from random_models import Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
+from surplus.engine.contest.reference import run_reference
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.reference import run_reference
 from surplus.engine.segmentation.plan import Plan
 
 FEW = settings(max_examples=4, derandomize=True)

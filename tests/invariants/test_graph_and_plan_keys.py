@@ -15,12 +15,12 @@ import pytest
 from constant_costs import constant_problem, sliced_plan
 from onnx import helper
 
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg import file_hashes, known_graph
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline import stored_plan
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import plan_path
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning import stored_plan
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import plan_path
 from surplus.engine.runtime.lowering import segment_file
 
 FLOAT = onnx.TensorProto.FLOAT

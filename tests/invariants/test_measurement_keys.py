@@ -11,13 +11,14 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from surplus.engine.devices import host as machine
 from surplus.engine.dfg.graph import Content, Graph, Task
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling import cpu_profiler, machine
+from surplus.engine.planning.stages import read_model
+from surplus.engine.profiling import cpu_profiler
 from surplus.engine.profiling.calibrate import calibrate
 from surplus.engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams
 from surplus.engine.profiling.signature import Observed, signature
-from surplus.engine.profiling.store import TimingStore
+from surplus.engine.profiling.timing_store import TimingStore
 
 NEG = '<ir_version: 9, opset_import: ["" : 18]> g (float[n] x) => (float[n] y) { y = Neg(x) }'
 

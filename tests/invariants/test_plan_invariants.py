@@ -23,8 +23,8 @@ from bench.random_plans import (
     random_plan,
     random_service,
 )
-from surplus.engine.pipeline.stages import Costs, candidates, plan_of
-from surplus.engine.profiling.devices import DeviceSpec, parse_devices
+from surplus.engine.devices.spec import DeviceSpec, parse_devices
+from surplus.engine.planning.stages import Costs, candidates, plan_of
 from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
 from surplus.engine.segmentation.coarse import coarse_problem, predict
 from surplus.engine.segmentation.groups import Group, GroupGraph

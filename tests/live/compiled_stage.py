@@ -14,10 +14,10 @@ from onnx import numpy_helper
 from surplus.colocation.query import Query
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, piece_of
-from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.live_model import LiveModel, LiveModelParams
-from surplus.engine.live.parts import Place
-from surplus.engine.live.setting_up import loaded, places
+from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams
+from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.setting_up import loaded, places
 
 RANDOM = np.random.default_rng(5)
 SIZES = (24, 40, 32, 10)

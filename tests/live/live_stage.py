@@ -13,11 +13,11 @@ import onnx
 from surplus.colocation.query import Query
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, Piece, piece_of
-from surplus.engine.live.backend import EngineBackend
-from surplus.engine.live.live_model import LiveModel, LiveModelParams, load_live_model
-from surplus.engine.live.parts import Place
-from surplus.engine.live.setting_up import places
-from surplus.engine.runtime.machines import EmulationParams
+from surplus.engine.devices.machines import EmulationParams
+from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams, load_live_model
+from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.setting_up import places
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from surplus.engine.live import host_pressure
-from surplus.engine.live.host_pressure import CacheCounters, RunQueue, fit_proxy, pressure_source
+from surplus.engine.scheduling import host_pressure
+from surplus.engine.scheduling.host_pressure import (
+    CacheCounters,
+    RunQueue,
+    fit_proxy,
+    pressure_source,
+)
 
 
 def write(tasks: Path, thread: str, ran: int, waited: int) -> None:

@@ -12,9 +12,9 @@ from live_stage import CHAIN, FIXED, Stage, piece
 from surplus.colocation.live_executor import Ended
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group
+from surplus.engine.devices.machines import EmulationParams
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.parts import Cluster
-from surplus.engine.runtime.machines import EmulationParams
+from surplus.engine.scheduling.parts import Cluster
 
 DEVICES = ("cpu:2", "emulated:gpu:2")
 

@@ -10,9 +10,9 @@ import pytest
 from compiled_stage import Served, artifact, manifest, mlp, runs_of, two_versions
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.compiled_check import check_compiled
-from surplus.engine.live.live_model import LiveModelParams
-from surplus.engine.live.setting_up import loaded, places
+from surplus.engine.scheduling.compiled_check import check_compiled
+from surplus.engine.scheduling.live_model import LiveModelParams
+from surplus.engine.scheduling.setting_up import loaded, places
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from loops import COUNT_TEXT, ENDLESS, counted
 
 from surplus import models
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.cut import CROSSING_COST, _crossing, cut
-from surplus.engine.live.live_model import LiveModelParams, load_live_model
-from surplus.engine.live.parts import Cluster, Parts
-from surplus.engine.live.setting_up import places
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
+from surplus.engine.scheduling.cut import CROSSING_COST, _crossing, cut
+from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
+from surplus.engine.scheduling.parts import Cluster, Parts
+from surplus.engine.scheduling.setting_up import places
 from surplus.engine.values import to_value
 
 WAIT_S = 60.0

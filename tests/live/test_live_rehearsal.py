@@ -14,7 +14,7 @@ from surplus.colocation.record import Record
 from surplus.colocation.service import Partition, Service
 from surplus.colocation.simulator import Run
 from surplus.colocation.work import Group, Piece, piece_of
-from surplus.engine.live.rehearsal import Part, parts_of, rehearse, run_parts
+from surplus.engine.scheduling.rehearsal import Part, parts_of, rehearse, run_parts
 
 
 def load_of(*counts: int) -> Load:

@@ -11,7 +11,7 @@ from live_stage import CHAIN, Stage
 from surplus.colocation.overlap.features import Layout
 from surplus.colocation.overlap.training.samples import read_samples, to_csv
 from surplus.engine.cli.main import main
-from surplus.engine.live.sample import GroupBench, SampleParams, sets_of
+from surplus.engine.scheduling.sample import GroupBench, SampleParams, sets_of
 
 SCENARIO = """
 duration_s = 1

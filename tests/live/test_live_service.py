@@ -19,6 +19,7 @@ from surplus.colocation.policies import PolicySpec, policy_spec
 from surplus.colocation.profiles.table import Table
 from surplus.colocation.service import Device, Service
 from surplus.colocation.work import piece_of
+from surplus.engine.devices.machines import EmulationParams, close_machines
 from surplus.engine.errors import (
     DeadlineError,
     EngineError,
@@ -26,8 +27,7 @@ from surplus.engine.errors import (
     InputError,
     QueueFullError,
 )
-from surplus.engine.live.policy_service import PolicyService
-from surplus.engine.runtime.machines import EmulationParams, close_machines
+from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.serving.executors.policy import PolicyExecutor
 
 HOUR_NS = 3_600_000_000_000

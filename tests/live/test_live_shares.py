@@ -14,13 +14,13 @@ from live_stage import CHAIN, Stage, piece, saved
 from surplus import models
 from surplus.colocation.service import Partition
 from surplus.engine.cli.main import main
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.live_model import LiveModelParams, load_live_model
-from surplus.engine.live.policy_params import PolicyParams, prepare
-from surplus.engine.live.policy_service import PolicyService
-from surplus.engine.live.setting_up import places
-from surplus.engine.live.share_times import device_times, share_times
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
+from surplus.engine.scheduling.policy_params import PolicyParams, prepare
+from surplus.engine.scheduling.policy_service import PolicyService
+from surplus.engine.scheduling.setting_up import places
+from surplus.engine.scheduling.share_times import device_times, share_times
 
 GPU = parse_devices("emulated:gpu[t4]:4")[1]
 
@@ -71,7 +71,7 @@ def test_charges_that_are_known_are_not_derived_under_load(
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
     model = load_live_model("lenet", lenet, place, LiveModelParams(2, cache=lenet.parent / "cache"))
     model.know_charges(place, 6)
-    monkeypatch.setattr("surplus.engine.live.live_model.share_times", None)
+    monkeypatch.setattr("surplus.engine.scheduling.live_model.share_times", None)
     for items in range(1, 7):
         own = replace(place, spec=replace(place.spec, share_percent=10 * items))
         assert model.charges(own, items) is not None

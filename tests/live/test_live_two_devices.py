@@ -12,9 +12,9 @@ import pytest
 import surplus
 from surplus import models
 from surplus.colocation.policies import policy_spec
-from surplus.engine.live.policy_params import PolicyParams, PreparedPolicy, prepare
-from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.runtime.model import Model
+from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy, prepare
+from surplus.engine.scheduling.policy_service import PolicyService
 
 HOST, GPU = 0, 1
 DEVICES = "cpu:1,emulated:gpu[replay]:4"

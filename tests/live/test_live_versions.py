@@ -22,10 +22,10 @@ from surplus.colocation.profile import LayeredProfile
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.scenario_file import read_scenario
 from surplus.engine.errors import ConfigError
-from surplus.engine.live.measure import GroupMeasureParams, measure
-from surplus.engine.live.policy_params import PolicyParams, prepare
-from surplus.engine.live.replay import backend_of, compare_live, measure_scenario
-from surplus.engine.live.setting_up import replay_backend
+from surplus.engine.scheduling.measure import GroupMeasureParams, measure
+from surplus.engine.scheduling.policy_params import PolicyParams, prepare
+from surplus.engine.scheduling.replay import backend_of, compare_live, measure_scenario
+from surplus.engine.scheduling.setting_up import replay_backend
 
 
 def test_times_of_each_version_are_measured_and_read_back(tmp_path: Path) -> None:

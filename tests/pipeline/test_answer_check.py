@@ -14,17 +14,17 @@ import pytest
 from constant_costs import constant_problem, scattered_plan, sliced_plan
 from pipeline_subject import Subject
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg import extract
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.answer_check import AnswerCheck
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.making import load_placed
-from surplus.engine.pipeline.placement_file import save_placement
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.answer_check import AnswerCheck
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.placement_file import save_placement
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.companion import Companion, Grounds
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.placement.placement import Placement
 

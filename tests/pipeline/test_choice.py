@@ -11,9 +11,9 @@ from tuning_world import BRANCH_NS, GUESS, PROBLEM, cut
 from surplus import models
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
-from surplus.engine.pipeline.all_plans import all_candidates
-from surplus.engine.pipeline.first_plans import affordable, first_plans, whole_models
-from surplus.engine.pipeline.stages import Costs
+from surplus.engine.planning.candidates import all_candidates
+from surplus.engine.planning.first_plans import affordable, first_plans, whole_models
+from surplus.engine.planning.stages import Costs
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement

@@ -13,18 +13,18 @@ import pytest
 from constant_costs import constant_problem, plan_of_groups
 from pipeline_subject import Subject
 
+from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlacementError
-from surplus.engine.pipeline.companion_search import CompanionSearch
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.pipeline.plan_question import question_of
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.plan_question import question_of
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from surplus.engine.planning.throughput_search import CompanionSearch
 from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
 from surplus.engine.runtime.companion import Companion, Grounds
-from surplus.engine.runtime.machines import EmulationParams, machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.plan import Plan

@@ -9,7 +9,10 @@ import pytest
 from tuning_world import PROBLEM, Clock
 
 from surplus.engine.errors import ExecutionError
-from surplus.engine.pipeline.companion_search import (
+from surplus.engine.planning.first_plans import whole_models
+from surplus.engine.planning.proposals import key_of
+from surplus.engine.planning.stages import Costs
+from surplus.engine.planning.throughput_search import (
     CompanionSearch,
     Judged,
     balanced,
@@ -17,10 +20,7 @@ from surplus.engine.pipeline.companion_search import (
     judge,
     promising,
 )
-from surplus.engine.pipeline.first_plans import whole_models
-from surplus.engine.pipeline.proposals import key_of
-from surplus.engine.pipeline.stages import Costs
-from surplus.engine.pipeline.tuning import Entrant
+from surplus.engine.planning.tuning import Entrant
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.segmenter import Candidate

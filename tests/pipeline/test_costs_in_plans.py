@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from surplus import models
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
-from surplus.engine.pipeline.stages import costs_of, measure
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.stages import costs_of, measure
 from surplus.engine.profiling.profile import Profile
 
 SPECS = parse_devices("cpu:1,emulated:gpu")

@@ -20,7 +20,7 @@ from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.learner import learnt
 from surplus.engine.pipeline.learning import Learning, Lesson, opened_plan
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import ORIGIN
 

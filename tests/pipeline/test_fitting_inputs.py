@@ -11,13 +11,13 @@ import onnx.parser
 import pytest
 
 from surplus.engine.errors import ExecutionError
+from surplus.engine.examples.fitting import fitting_inputs
+from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.native import open_session
-from surplus.engine.pipeline.example_inputs import example_inputs
-from surplus.engine.pipeline.fitting_inputs import fitting_inputs
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.making import tune_with
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stages import read_model
 from surplus.engine.values import to_value
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'

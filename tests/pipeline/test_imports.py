@@ -31,13 +31,13 @@ _FORBIDDEN = (
     "surplus.engine.dfg.optimise",
     "surplus.engine.pipeline.first_queries",
     "surplus.engine.pipeline.making",
-    "surplus.engine.pipeline.stages",
-    "surplus.engine.pipeline.choice",
-    "surplus.engine.pipeline.tuning",
+    "surplus.engine.planning.stages",
+    "surplus.engine.planning.choice",
+    "surplus.engine.planning.tuning",
     "surplus.engine.profiling.profiler",
-    "surplus.engine.profiling.store",
-    "surplus.engine.runtime.contest",
-    "surplus.engine.runtime.laying_out",
+    "surplus.engine.profiling.timing_store",
+    "surplus.engine.contest.contest",
+    "surplus.engine.store.prepacking",
     "surplus.engine.segmentation.segmenter",
     "surplus.engine.segmentation.plan_making",
     "surplus.placement.policy",
@@ -92,7 +92,7 @@ def test_a_server_is_ready_without_onnx_planning_or_tables() -> None:
         "rich",
         "onnxruntime",
         "surplus.engine.pipeline.making",
-        "surplus.engine.pipeline.stages",
+        "surplus.engine.planning.stages",
     )
     assert not [name for name in heavy if name in found]
 

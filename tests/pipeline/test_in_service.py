@@ -11,8 +11,8 @@ from pipeline_subject import Subject
 
 from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plans import Kept, stored_plans
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plans import Kept, stored_plans
 from surplus.engine.profiling.disturbance import Disturbance, Watch
 from surplus.engine.runtime.judge import Judge
 from surplus.engine.runtime.judgement import Judgement

@@ -16,7 +16,7 @@ import surplus
 from surplus.engine.errors import ModelError
 from surplus.engine.pipeline import lazy
 from surplus.engine.pipeline.lazy import LazyModel
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.serving.executors.lazy import LazyExecutor
 
 TEXT = '<ir_version: 9, opset_import: ["" : 18]> neg (float[4] x) => (float[4] y) { y = Neg(x) }'

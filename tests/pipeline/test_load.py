@@ -12,20 +12,21 @@ from device_lists import STREAMS, devices_or, with_wanted
 from pipeline_subject import Subject
 
 import surplus
+from surplus.engine.devices.machines import EmulationParams
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.errors import ConfigError, DeviceError, InputError
-from surplus.engine.pipeline import choice, opening
 from surplus.engine.pipeline import making as module
-from surplus.engine.pipeline.choice import choose
+from surplus.engine.pipeline import opening
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.making import load_placed
-from surplus.engine.pipeline.placement_file import save_placement
-from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning import choice
+from surplus.engine.planning.choice import choose
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.placement_file import save_placement
+from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.report.explanation import explain
 from surplus.engine.runtime.busy_plan import SecondPlan
-from surplus.engine.runtime.machines import EmulationParams
 from surplus.engine.runtime.model import Model
 
 QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}

@@ -6,7 +6,7 @@ import pytest
 from surplus import models
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 
 DEVICES = "cpu:1,emulated:gpu"
 TABLES, ROWS = 4, 2_000

@@ -12,7 +12,7 @@ from loops import COUNT, ENDLESS, counted
 import surplus
 from surplus.engine.errors import ConfigError, DeadlineError
 from surplus.engine.pipeline import making
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import onnx
 import pytest
 
 from surplus.engine.errors import ExecutionError
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.memory_probe import MemoryProbeParams, probe_apart
 from surplus.engine.pipeline.memory_report import memory_report
+from surplus.engine.planning.load_params import LoadParams
 
 SIZE = 1 << 20
 TENSOR_BYTES = 4 * SIZE

@@ -10,9 +10,9 @@ import pytest
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError
-from surplus.engine.pipeline.example_inputs import example_inputs
-from surplus.engine.pipeline.open_dims import open_dims
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.examples.made_up import example_inputs
+from surplus.engine.examples.open_dims import open_dims
+from surplus.engine.planning.stages import read_model
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 

@@ -8,11 +8,11 @@ import pytest
 from constant_costs import constant_problem, random_placement
 from pipeline_subject import Subject
 
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
-from surplus.engine.pipeline.placement_file import load_placement, save_placement
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.placement_file import load_placement, save_placement
+from surplus.engine.planning.stages import read_model
 from surplus.placement.problem import Problem
 
 SPECS = parse_devices("cpu:1,emulated:gpu")

@@ -13,13 +13,13 @@ from tuning_world import GUESS, PROBLEM
 
 import surplus
 from surplus import models
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ConfigError, PlanningTimeError
-from surplus.engine.pipeline.all_plans import may_gain
-from surplus.engine.pipeline.first_plans import best_known, first_plans, split_plans
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.stages import Costs, candidates
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.candidates import may_gain
+from surplus.engine.planning.first_plans import best_known, first_plans, split_plans
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stages import Costs, candidates
 from surplus.engine.profiling.planning_time import PlanningTime
 from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.segmentation.groups import Group, GroupGraph
@@ -129,7 +129,7 @@ def test_a_graph_of_very_many_tasks_is_not_made_again_for_each_shard(
     graph = read(tmp_path / "m.onnx", tmp_path / "cache")
     costs = chain_costs(1)
     placement = Placement((0,), (0,), "test")
-    monkeypatch.setattr("surplus.engine.pipeline.first_plans._MOST_TASKS_IN_SHARDS", 0)
+    monkeypatch.setattr("surplus.engine.planning.first_plans._MOST_TASKS_IN_SHARDS", 0)
     assert split_plans(graph, costs, placement) == []
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from tuning_world import PROBLEM, FakeContender, Machine
 
-from surplus.engine.pipeline.all_plans import by_clusters
-from surplus.engine.pipeline.first_plans import whole_models
-from surplus.engine.pipeline.second_look import SecondLook
-from surplus.engine.pipeline.stages import Costs
-from surplus.engine.pipeline.tuning import Entrant
-from surplus.engine.runtime.contest import Contest, ContestParams
+from surplus.engine.contest.contest import Contest, ContestParams
+from surplus.engine.planning.candidates import by_clusters
+from surplus.engine.planning.feedback import SecondLook
+from surplus.engine.planning.first_plans import whole_models
+from surplus.engine.planning.stages import Costs
+from surplus.engine.planning.tuning import Entrant
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.policy import make_policy
 from surplus.placement.problem import Device, Link

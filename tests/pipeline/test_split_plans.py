@@ -11,17 +11,17 @@ import pytest
 from constant_costs import constant_problem
 from pipeline_subject import Subject
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
-from surplus.engine.pipeline.first_plans import first_plans
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.plan_question import question_of
-from surplus.engine.pipeline.stages import Costs, candidates, plan_of, read_model
-from surplus.engine.pipeline.stored_plan import StoredPlan, read_plan, write_plan
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.first_plans import first_plans
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.plan_question import question_of
+from surplus.engine.planning.stages import Costs, candidates, plan_of, read_model
+from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
 from surplus.engine.report.explanation import explain
 from surplus.engine.runtime.lowering import lay_out_plan
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, split_batches

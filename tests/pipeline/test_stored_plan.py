@@ -14,13 +14,13 @@ from constant_costs import constant_problem, scattered_plan
 from fake_plugin import fake_plugin
 from pipeline_subject import Subject
 
+from surplus.engine.devices.plugins import read_plugin
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
-from surplus.engine.pipeline.plan_question import PlanQuestion, question_of
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, read_plan, write_plan
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.profiling.plugins import read_plugin
+from surplus.engine.planning.plan_question import PlanQuestion, question_of
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from surplus.engine.segmentation.plan import Plan
 
 SPECS = parse_devices("cpu:1,emulated:gpu")

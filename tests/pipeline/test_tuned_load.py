@@ -17,12 +17,12 @@ from pipeline_subject import Subject
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline import making as module
-from surplus.engine.pipeline import plan_question
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.making import tune_with
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import StoredPlan, plan_path, write_plan
+from surplus.engine.planning import plan_question
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import StoredPlan, plan_path, write_plan
 from surplus.engine.runtime.model import Model
 
 TUNE_S = 0.3

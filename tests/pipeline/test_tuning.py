@@ -8,9 +8,9 @@ import pytest
 from tuning_world import GUESS, LINEAR, SHORTEST_NS, TRUTH, FakeContender, Machine, cut
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.pipeline.proposals import Key, key_of
-from surplus.engine.pipeline.tune_params import TuneParams
-from surplus.engine.pipeline.tuning import Tuned, Tuner
+from surplus.engine.planning.proposals import Key, key_of
+from surplus.engine.planning.tune_params import TuneParams
+from surplus.engine.planning.tuning import Tuned, Tuner
 from surplus.engine.segmentation.segmenter import Candidate
 
 

@@ -11,19 +11,19 @@ import pytest
 from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline import stored_plan, unused_plans
 from surplus.engine.pipeline.load import load
-from surplus.engine.pipeline.plan_question import question_of
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.pipeline.stored_plan import StoredPlan, write_plan
-from surplus.engine.pipeline.unused_plans import remove_unused_files
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.folder_lock import files_in_use
+from surplus.engine.planning import stored_plan, unused_plans
+from surplus.engine.planning.plan_question import question_of
+from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.stored_plan import StoredPlan, write_plan
+from surplus.engine.planning.unused_plans import remove_unused_files
 from surplus.engine.runtime.lowering import lay_out_plan, segment_file_name
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.store.folder_lock import files_in_use
 
 SPECS = parse_devices("cpu:2")
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surplus.engine.pipeline.tune_params import TuneParams
-from surplus.engine.pipeline.tuning import Tuned, Tuner
-from surplus.engine.runtime.contest import Turn
+from surplus.engine.contest.contest import Turn
+from surplus.engine.planning.tune_params import TuneParams
+from surplus.engine.planning.tuning import Tuned, Tuner
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.segmenter import Candidate, segment
 from surplus.engine.segmentation.service import ServiceTimes

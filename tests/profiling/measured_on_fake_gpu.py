@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from surplus import models
+from surplus.engine.devices import cuda_driver
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.errors import DeviceError
-from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
-from surplus.engine.profiling import cuda_driver
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.profiling.profiler import profile_graph
-from surplus.engine.profiling.staging import STAGING_BYTES
 
 SPECS = parse_devices("cpu:1,cuda:0:3")
 

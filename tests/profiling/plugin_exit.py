@@ -10,9 +10,9 @@ import sys
 import numpy as np
 
 from surplus.engine import _core
-from surplus.engine.profiling.devices import parse_devices
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.profiling.operator_probe import negation
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.values import from_value
 
 

@@ -11,13 +11,13 @@ import onnx
 import pytest
 from counted_calls import LINEAR, CountedName, calls_of, touches_of
 
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError
 from surplus.engine.profiling import calibrate as calibrating
 from surplus.engine.profiling import calibration_values
 from surplus.engine.profiling.calibrate import calibrate
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.profiling.signature import Observed, signature
 

@@ -1,8 +1,8 @@
 import pytest
 
+from surplus.engine.devices.presence import check_present
+from surplus.engine.devices.spec import DeviceSpec, available_cores, parse_devices
 from surplus.engine.errors import DeviceError
-from surplus.engine.profiling.devices import DeviceSpec, available_cores, parse_devices
-from surplus.engine.profiling.presence import check_present
 
 
 def test_cpu_with_lanes() -> None:
@@ -27,7 +27,7 @@ def test_cpu_takes_all_cores_by_default() -> None:
 def test_each_gpus_submitting_thread_has_a_core(
     text: str, cores: int, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surplus.engine.profiling.devices.available_cores", lambda: cores)
+    monkeypatch.setattr("surplus.engine.devices.spec.available_cores", lambda: cores)
     assert parse_devices(text)[0].lanes == lanes
 
 

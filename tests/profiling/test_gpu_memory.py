@@ -8,11 +8,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surplus import models
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import PlacementError
-from surplus.engine.pipeline.stages import place
+from surplus.engine.planning.stages import place
 from surplus.engine.profiling.costs import problem_of
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.profiling.timing import Timing

@@ -21,8 +21,8 @@ from surplus.engine.profiling.operator_probe import OperatorParams
 from surplus.engine.profiling.repeated import repeated
 from surplus.engine.profiling.segment_probe import Charge, Probed, ProbeParams, SegmentProbe
 from surplus.engine.profiling.signature import signature
-from surplus.engine.profiling.store import TimingStore
 from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.timing_store import TimingStore
 from surplus.engine.values import to_value
 
 LANES = 3

@@ -1,7 +1,7 @@
 import pytest
 
+from surplus.engine.devices.memory_size import parse_bytes
 from surplus.engine.errors import ConfigError
-from surplus.engine.profiling.memory_size import parse_bytes
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ from onnx import TensorProto, helper
 
 from surplus import models
 from surplus.engine import _core
+from surplus.engine.devices.inventory import inventory
+from surplus.engine.devices.plugins import read_plugin
+from surplus.engine.devices.presence import check_present
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, RuntimeLibraryError
 from surplus.engine.native import (
@@ -23,12 +27,8 @@ from surplus.engine.native import (
     load_runtime,
     plugin_variable,
 )
-from surplus.engine.pipeline.stages import costs_of, measure, place, read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.profiling.inventory import inventory
+from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling.plugin_profiler import largest_difference
-from surplus.engine.profiling.plugins import read_plugin
-from surplus.engine.profiling.presence import check_present
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.values import to_value
 

@@ -9,12 +9,12 @@ import pytest
 from fake_driver import compiled
 
 from surplus.engine import _core
+from surplus.engine.devices import cuda_driver, cuda_runtime, presence
+from surplus.engine.devices.cuda_driver import GpuFacts, read_driver, used_memory_bytes
+from surplus.engine.devices.inventory import inventory
+from surplus.engine.devices.presence import PROVIDER, check_present, cuda_parts
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.errors import DeviceError
-from surplus.engine.profiling import cuda_driver, cuda_runtime, presence
-from surplus.engine.profiling.cuda_driver import GpuFacts, read_driver, used_memory_bytes
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.profiling.inventory import inventory
-from surplus.engine.profiling.presence import PROVIDER, check_present, cuda_parts
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,18 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bench.large_models import write_large_model
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError, InputError, ProfileError
 from surplus.engine.profiling.calibrate import calibrate, random_inputs
 from surplus.engine.profiling.costs import problem_of
 from surplus.engine.profiling.counters import Counters
 from surplus.engine.profiling.cpu_profiler import OVERHEAD_TRIES, ProfilingParams
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.profiling.profile import Profile, TensorProfile
 from surplus.engine.profiling.profiler import profile_graph
-from surplus.engine.profiling.store import TimingStore
 from surplus.engine.profiling.timing import Timing
+from surplus.engine.profiling.timing_store import TimingStore
 
 DEVICES = parse_devices("cpu:2,emulated:gpu")
 INPUTS = {"x": np.ones((3, 16), np.float32), "names": np.array(["b", "a"], dtype=object)}

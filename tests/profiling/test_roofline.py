@@ -6,10 +6,11 @@ import onnx
 import pytest
 from onnx import helper
 
+from surplus.engine.devices.links import LINKS, link_figures
+from surplus.engine.devices.presets import GPUS
 from surplus.engine.dfg.build import build
 from surplus.engine.dfg.graph import Graph, Task
-from surplus.engine.profiling.links import LINKS, link_figures
-from surplus.engine.profiling.roofline import GPUS, captured_time, derived_time, launch_ns
+from surplus.engine.profiling.roofline import captured_time, derived_time, launch_ns
 from surplus.engine.profiling.signature import Observed
 from surplus.engine.profiling.work import Category, Work, work_of
 

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from surplus import models
+from surplus.engine.devices.plugins import read_plugin
 from surplus.engine.errors import DeviceError
-from surplus.engine.pipeline.load_params import LoadParams
 from surplus.engine.pipeline.loading import load_with
-from surplus.engine.profiling.plugins import read_plugin
+from surplus.engine.planning.load_params import LoadParams
 
 SHAPE = (64, 64)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fake_driver import RUNTIME, compiled
 
+from surplus.engine.devices.cuda_runtime import CudaRuntime
 from surplus.engine.errors import DeviceError
-from surplus.engine.profiling.cuda_runtime import CudaRuntime
 from surplus.engine.profiling.wire_probe import wire_times
 
 

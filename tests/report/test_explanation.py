@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from surplus.engine.explain.breakdown import blame
+from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.report.explanation import Explanation, explain
-from surplus.engine.runtime.blame import blame
-from surplus.engine.runtime.call_times import CallTimes
 from surplus.placement.timeline import Timeline
 
 

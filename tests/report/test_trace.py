@@ -5,9 +5,9 @@ from collections import defaultdict
 import pytest
 
 from surplus.engine.atomic_file import write_atomic
+from surplus.engine.explain.breakdown import blame
+from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.report.trace import to_trace, write_trace
-from surplus.engine.runtime.blame import blame
-from surplus.engine.runtime.call_times import CallTimes
 from surplus.placement.timeline import Timeline
 
 

@@ -18,10 +18,10 @@ sys.path.append(str(Path(__file__).parent.parent))
 from constant_costs import constant_problem, scattered_plan
 
 from surplus.engine.cli.main import main as engine
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.errors import EngineError
-from surplus.engine.pipeline.stages import example_inputs, read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.stages import example_inputs, read_model
 from surplus.engine.runtime.model import Model
 
 MEMORY_BYTES = 16 << 30

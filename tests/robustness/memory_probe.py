@@ -18,9 +18,9 @@ import mmap
 import numpy as np
 from constant_costs import constant_problem, scattered_plan, sliced_plan
 
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 
 WARM_UP = 3_000

@@ -14,11 +14,11 @@ from device_lists import devices_or
 
 from surplus import models
 from surplus.engine import _core
+from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import EmulationParams, machine_for
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Future, Model
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement

@@ -13,7 +13,7 @@ import pytest
 from device_lists import with_wanted
 
 from surplus import models
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 
 PROBE = Path(__file__).with_name("memory_probe.py")
 STEADY_GROWTH = 1.02

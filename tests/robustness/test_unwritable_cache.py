@@ -16,14 +16,14 @@ from full_disk import refuse_writes
 
 import surplus
 from surplus import models
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, ModelError
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime import segment_store
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
+from surplus.engine.store import segments as segment_store
 
 SMALL: dict[str, Any] = {"branches": 4, "depth": 2, "size": 64, "kind": "matmul"}
 NUMBERS = [errno.EROFS, errno.ENOSPC]

@@ -10,8 +10,8 @@ from constant_costs import constant_problem, plan_of_groups, whole_plan
 from runtime_models import ADD, TWO_LANES, read_text
 
 from surplus.engine import _core
+from surplus.engine.devices.machines import open_machine
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.machines import open_machine
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement

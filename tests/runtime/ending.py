@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import surplus
+from surplus.engine.devices import machines
 from surplus.engine.errors import EngineError
 from surplus.engine.native import open_session
-from surplus.engine.runtime import machines
 from surplus.engine.values import to_value
 
 path, cache, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 
-from surplus.engine.runtime.contest import Turn
+from surplus.engine.contest.contest import Turn
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 

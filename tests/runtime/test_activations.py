@@ -8,9 +8,9 @@ import numpy as np
 from constant_costs import constant_problem, whole_plan
 from runtime_models import read_text
 
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.activations import planned_activations
+from surplus.engine.pipeline.activations import planned_activations
 
 SPECS = parse_devices("cpu:1")
 

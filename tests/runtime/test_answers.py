@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surplus.engine.runtime.answers import Apart, Expected, difference
+from surplus.engine.contest.answers import Apart, Expected, difference
 
 X = np.linspace(0, 1, 5, dtype=np.float32)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from surplus.engine.runtime.blame import Blame, blame, median_of
-from surplus.engine.runtime.call_times import CallTimes
-from surplus.engine.runtime.causes import Causes
-from surplus.engine.runtime.utilisation import LaneUse
+from surplus.engine.explain.breakdown import Blame, blame, median_of
+from surplus.engine.explain.call_times import CallTimes
+from surplus.engine.explain.causes import Causes
+from surplus.engine.explain.utilisation import LaneUse
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 CPU = {"cpu": 2}

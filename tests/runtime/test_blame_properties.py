@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from surplus.engine.runtime.blame import Blame, blame
-from surplus.engine.runtime.call_times import CallTimes
-from surplus.engine.runtime.categories import Category
-from surplus.engine.runtime.causes import SpanKey
+from surplus.engine.explain.breakdown import Blame, blame
+from surplus.engine.explain.call_times import CallTimes
+from surplus.engine.explain.categories import Category
+from surplus.engine.explain.causes import SpanKey
 from surplus.placement import make_policy
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem

@@ -14,12 +14,12 @@ from constant_costs import constant_problem, plan_of_groups
 from runtime_models import ADD, NEVER_NS, read_text
 
 from surplus.engine import _core
+from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.runtime.busy_plan import SecondPlan, narrow_plan
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.machines import EmulationParams, machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task

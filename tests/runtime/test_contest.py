@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pretended import Clock, Pretended
 
-from surplus.engine.runtime.contest import Contest, ContestParams
+from surplus.engine.contest.contest import Contest, ContestParams
 from surplus.engine.runtime.intervals import Interval, Verdict, interval
 
 MS = 1_000_000

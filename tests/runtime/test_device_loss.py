@@ -17,12 +17,12 @@ from constant_costs import constant_problem, plan_of_groups
 import surplus
 from surplus import models
 from surplus.engine import _core
+from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
-from surplus.engine.pipeline.load_params import LoadParams
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
-from surplus.engine.runtime.machines import EmulationParams, close_machines, machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task

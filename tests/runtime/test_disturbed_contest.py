@@ -8,9 +8,9 @@ from itertools import chain, repeat
 import pytest
 from pretended import Clock, Pretended
 
+from surplus.engine.contest.conditions import Conditions
+from surplus.engine.contest.contest import Contest, ContestParams
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.conditions import Conditions
-from surplus.engine.runtime.contest import Contest, ContestParams
 
 MS = 1_000_000
 LONG = 100 * MS

@@ -15,16 +15,16 @@ import pytest
 from constant_costs import constant_problem, whole_plan
 from onnx import helper, numpy_helper
 
-import surplus.engine.runtime.laying_out
+import surplus.engine.store.prepacking
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.laid_out import laid_out_file
-from surplus.engine.runtime.laying_out import lay_out
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.lowering import lay_out_plan, lower
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.store.prepacked import laid_out_file
+from surplus.engine.store.prepacking import lay_out
 
 SPECS = parse_devices("cpu:2")
 
@@ -189,7 +189,7 @@ def test_what_onnx_runtime_cannot_save_is_tried_once(
         calls.append(model)
         raise RuntimeError("cannot be saved")
 
-    monkeypatch.setattr(surplus.engine.runtime.laying_out, "open_session", refused)
+    monkeypatch.setattr(surplus.engine.store.prepacking, "open_session", refused)
     lay_out(graph, graph.model_path)
     lay_out(graph, graph.model_path)
     assert calls == [str(graph.model_path)]

@@ -11,12 +11,12 @@ import pytest
 from device_lists import STREAMS, with_wanted
 from runtime_models import ADD, model_of, read_text
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.blame import Blame
-from surplus.engine.runtime.causes import causes_of
-from surplus.engine.runtime.machines import machine_for
+from surplus.engine.explain.breakdown import Blame
+from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, measured_timeline, together
 from surplus.engine.runtime.model import Model
 from surplus.placement.timeline import Span, SpanKind, Timeline

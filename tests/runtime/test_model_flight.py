@@ -17,10 +17,10 @@ from device_lists import devices_or
 from runtime_models import ADD, NEVER_NS, model_of, read_text
 
 from surplus.engine import _core
+from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.machines import EmulationParams, machine_for
 from surplus.engine.runtime.model import Future, Model
 from surplus.placement.timeline import SpanKind, Timeline
 

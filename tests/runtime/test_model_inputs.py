@@ -13,7 +13,7 @@ from runtime_models import ADD, HEADER, model_of, read_text
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import InputError
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

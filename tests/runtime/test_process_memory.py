@@ -6,7 +6,7 @@ import mmap
 import threading
 from pathlib import Path
 
-from surplus.engine.runtime.memory import (
+from surplus.engine.pipeline.process_memory import (
     MappedFiles,
     ProcessMemory,
     mapped_files,

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from surplus.engine.runtime.relative_difference import relative_difference
+from surplus.engine.contest.relative_difference import relative_difference
 
 NAN, INF = float("nan"), float("inf")
 

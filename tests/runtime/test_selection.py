@@ -12,11 +12,11 @@ from constant_costs import constant_problem, plan_of_groups
 from pretended import Clock, spans_of
 from runtime_models import read_text
 
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.runtime.contest import Turn
-from surplus.engine.runtime.in_place import Cost, costs_in_place, outside_ns, typical
-from surplus.engine.runtime.in_place import refit as refit_turns
-from surplus.engine.runtime.selection import refit
+from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.in_place import Cost, costs_in_place, outside_ns, typical
+from surplus.engine.contest.in_place import refit as refit_turns
+from surplus.engine.contest.selection import refit
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task

@@ -9,11 +9,11 @@ import pytest
 from runtime_models import ADDED, SUM, TWO_LANES
 
 from surplus.engine import _core
+from surplus.engine.devices.machines import open_machine
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.busy_plan import SecondPlan
 from surplus.engine.runtime.judgement import Judgement, RunnerUp
-from surplus.engine.runtime.machines import open_machine
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.segmentation.plan import Plan

@@ -10,12 +10,12 @@ import onnx.parser
 import pytest
 from constant_costs import constant_problem, whole_plan
 
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.runtime import lowering
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 
 SPECS = parse_devices("cpu:1")

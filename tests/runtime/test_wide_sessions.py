@@ -13,10 +13,10 @@ from runtime_models import read_text
 
 from surplus.engine import _core
 from surplus.engine.atomic_file import write_atomic
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.spec import available_cores, parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
-from surplus.engine.profiling.devices import available_cores, parse_devices
-from surplus.engine.runtime.machines import machine_for
 from surplus.engine.runtime.model import Model
 
 SOFTMAX = """soft (float[64, 256] x) => (float[64, 256] y) {{

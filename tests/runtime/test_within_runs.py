@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from surplus.engine.runtime.contest import Turn
-from surplus.engine.runtime.in_place import Cost, costs_in_place
-from surplus.engine.runtime.within_runs import within_runs_ns
+from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.in_place import Cost, costs_in_place
+from surplus.engine.contest.within_runs import within_runs_ns
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.learning import learn

@@ -9,12 +9,12 @@ import numpy as np
 import onnx
 import pytest
 
+from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.presets import GPUS
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import costs_of, measure, plan_of, read_model
-from surplus.engine.profiling.devices import parse_devices
-from surplus.engine.profiling.roofline import GPUS
+from surplus.engine.planning.stages import costs_of, measure, plan_of, read_model
 from surplus.engine.report.captures import captures
-from surplus.engine.runtime.machines import EmulationParams, machine_for
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.capture import refusal, refusal_of
 from surplus.engine.segmentation.coarse import predict

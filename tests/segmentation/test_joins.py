@@ -8,12 +8,12 @@ import pytest
 from counted_calls import LINEAR, CountedName, touches_of
 from onnx import TensorProto, helper
 
+from surplus.engine.contest.reference import run_reference
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.dfg.partial_join import joined_names, joined_type
 from surplus.engine.native import open_session
-from surplus.engine.runtime.reference import run_reference
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.joins import partial_joins

@@ -9,7 +9,7 @@ import pytest
 
 from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.stages import read_model
+from surplus.engine.planning.stages import read_model
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_making import copies_of
 from surplus.engine.segmentation.plan_part import StagedPlan

@@ -18,7 +18,7 @@ from tritonclient.utils import InferenceServerException
 import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, ModelError
-from surplus.engine.pipeline.load_params import LoadParams
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.serving import in_process
 
 IMAGE = np.random.default_rng(0).random((1, 1, 28, 28), np.float32)

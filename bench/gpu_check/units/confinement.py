@@ -6,11 +6,11 @@ from bench.gpu_check.figures import Bar, Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.small_segments import convolution, product
+from surplus.engine.devices.cuda_driver import read_driver
+from surplus.engine.devices.machines import open_machine
+from surplus.engine.devices.spec import parse_devices
 from surplus.engine.native import load_runtime
-from surplus.engine.profiling.cuda_driver import read_driver
-from surplus.engine.profiling.devices import parse_devices
 from surplus.engine.profiling.segment_probe import ProbeParams, SegmentProbe
-from surplus.engine.runtime.machines import open_machine
 
 _PARTITION_SMS = 32
 _WARM_UP = 5

@@ -8,11 +8,11 @@ from typing import Any
 from bench.gpu_check.figures import Figure, Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
-from surplus.engine.profiling.cuda_runtime import CudaRuntime
+from surplus.engine.devices.cuda_runtime import CudaRuntime
+from surplus.engine.devices.machines import open_machine
 from surplus.engine.profiling.link_probe import SIZES, LinkProbe
 from surplus.engine.profiling.wire_probe import SIZES as WIRE_SIZES
 from surplus.engine.profiling.wire_probe import WireTime, wire_times
-from surplus.engine.runtime.machines import open_machine
 
 
 def measure(spec: ModelSpec, setting: Setting) -> Found:

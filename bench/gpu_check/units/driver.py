@@ -5,8 +5,8 @@ from __future__ import annotations
 from bench.gpu_check.figures import Found
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting, gpu_title
+from surplus.engine.devices.presence import check_present
 from surplus.engine.errors import EngineError
-from surplus.engine.profiling.presence import check_present
 
 
 def measure(spec: ModelSpec, setting: Setting) -> Found:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bench.gpu_check.figures import Found, figure
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
-from surplus.engine.profiling.cuda_runtime import CudaRuntime
+from surplus.engine.devices.cuda_runtime import CudaRuntime
 
 _CALLS, _ROUNDS = 2000, 15
 _COPY_BYTES, _COPIES = 64 << 20, 200

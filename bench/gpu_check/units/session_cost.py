@@ -12,7 +12,7 @@ from bench.gpu_check.setting import Setting
 from bench.gpu_check.small_segments import convolution_and_product, machine_of, plan_of
 from surplus.engine import _core
 from surplus.engine.cuda_libraries import WORKSPACE_VARIABLE
-from surplus.engine.profiling.cuda_runtime import CudaRuntime
+from surplus.engine.devices.cuda_runtime import CudaRuntime
 
 _PLANS = 4
 _LANES = (1, 2, 4)

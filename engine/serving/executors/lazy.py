@@ -25,7 +25,7 @@ class LazyExecutor:
     """
 
     def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
-        from surplus.engine.pipeline.stages import read_tried  # all of ONNX
+        from surplus.engine.planning.stages import read_tried  # all of ONNX
 
         graph = read_tried(model.path, cache)
         self.inputs = tuple(tensor_spec(spec) for spec in input_specs(graph))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.errors import InputError
-from surplus.engine.live.policy_service import PolicyService
 from surplus.engine.runtime.inputs import input_specs, output_specs
+from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.serving.executors.specs import tensor_spec
 from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 

@@ -1,0 +1,1 @@
+"""Plans run in turns on example inputs, and their answers are compared."""

@@ -1,0 +1,1 @@
+"""What computes: kinds of devices, what this machine has, opening them."""

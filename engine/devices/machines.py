@@ -1,0 +1,204 @@
+"""The devices of this process. Models that name the same devices share their lanes."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from surplus.engine import _core
+from surplus.engine.devices import after_fork
+from surplus.engine.devices.cpu_options import cpu_options
+from surplus.engine.devices.emulation_params import EmulationParams as EmulationParams
+from surplus.engine.devices.plugins import close_plugins
+from surplus.engine.devices.spec import DeviceSpec
+from surplus.engine.errors import DeviceError, DeviceLostError
+from surplus.engine.native import load_runtime
+
+_log = logging.getLogger(__name__)
+
+
+_LAST_CALLS_S = 5.0
+"""How long the end of the process waits for calls of daemon threads when all runs have ended."""
+_LAST_RUNS_NS = 5_000_000_000
+"""How long it waits before for runs to end that it cancelled."""
+
+_Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
+
+
+@dataclass(eq=False)
+class _Machines:
+    """Those that models share, and by GPU the one opened last, perhaps to be measured."""
+
+    by_key: dict[_Key, _core.Machine] = field(default_factory=dict)
+    last_on: dict[str, _core.Machine] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    left: tuple[_core.Machine, ...] = ()
+
+    def leave_behind(self) -> None:
+        """Begin anew in a forked child (after_fork.py)."""
+        self.left = (*self.by_key.values(), *self.last_on.values())
+        self.by_key, self.last_on, self.lock = {}, {}, threading.Lock()
+
+    def loss(self, key: _Key) -> str:
+        """Why one of the devices is lost; CUDA loses a GPU for all machines of the process."""
+        found = (self.by_key[other] for other in self.sharing(key))
+        last = (self.last_on[gpu] for gpu in _gpus(key[0]) if gpu in self.last_on)
+        return next(filter(None, map(loss_of, (*found, *last))), "")
+
+    def close_lost(self, key: _Key, *, reopens: bool) -> None:
+        """Before these devices are opened: close what lost one of them, or refuse."""
+        why = self.loss(key)
+        if why and not reopens:
+            raise DeviceLostError(why)
+        for other in self.sharing(key) if why else ():
+            self.by_key.pop(other).close(drains=True)
+
+    def sharing(self, key: _Key) -> list[_Key]:
+        """The machine itself and those with the same GPU; those that lost it come last."""
+        gpus = _gpus(key[0])
+        found = [other for other in self.by_key if other == key or gpus & _gpus(other[0])]
+        return sorted(found, key=lambda other: self.by_key[other].is_lost)
+
+
+# Hooks at exit run in the reverse order: providers end after the machines that use them.
+atexit.unregister(close_plugins)
+atexit.register(close_plugins)
+
+_MACHINES = _Machines()
+after_fork.watch(_MACHINES)
+
+
+def machine_for(
+    specs: Sequence[DeviceSpec],
+    emulation: EmulationParams | None = None,
+    *,
+    reopens: bool = False,
+) -> _core.Machine:
+    """The process's machine with these devices, started on first use.
+
+    Parameters
+    ----------
+    reopens : bool
+        Whether devices are opened again where one was lost. The machine that lost it is closed
+        when its queries have ended: a GPU cannot be opened beside what is left, but only after
+        closing has reset CUDA. Answers are copied out of pinned memory then, which a reset frees.
+
+    Raises
+    ------
+    DeviceLostError
+        If one was lost, and none is to be opened again.
+    DeviceError
+        As ``open_machine``.
+    """
+    key = _key(specs, emulation, reopens)
+    with _MACHINES.lock:
+        known = _MACHINES.by_key.get(key)
+        if known is None or known.is_lost:
+            _MACHINES.close_lost(key, reopens=reopens)
+            known = _MACHINES.by_key[key] = open_machine(specs, emulation, reopens=reopens)
+        return known
+
+
+def loss_of(machine: _core.Machine, names: Collection[str] | None = None) -> str:
+    """Which of its devices, or of those named, are lost and why; empty if none is."""
+    rows = machine.stats()["devices"]
+    lost = (row for row in rows if "failure" in row and (names is None or row["name"] in names))
+    return "; ".join(dict.fromkeys(" ".join(row["failure"].split()) for row in lost))
+
+
+def has_lost(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
+) -> bool:
+    """Whether one of the devices was lost, so that ``machine_for`` opens them again or refuses."""
+    with _MACHINES.lock:
+        return bool(_MACHINES.loss(_key(specs, emulation, reopens)))
+
+
+def close_lost(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
+) -> None:
+    """Close what has lost one of the devices, so that they can be opened again, to be measured say.
+
+    Raises
+    ------
+    DeviceLostError
+        If one was lost, and none is to be opened again.
+    """
+    with _MACHINES.lock:
+        _MACHINES.close_lost(_key(specs, emulation, reopens), reopens=reopens)
+
+
+def _key(specs: Sequence[DeviceSpec], emulation: EmulationParams | None, reopens: bool) -> _Key:
+    return tuple(specs), emulation or EmulationParams(), reopens and bool(_gpus(specs))
+
+
+def _gpus(specs: Sequence[DeviceSpec]) -> set[str]:
+    return {spec.memory for spec in specs if spec.kind == "cuda"}
+
+
+def open_machine(
+    specs: Sequence[DeviceSpec],
+    emulation: EmulationParams | None = None,
+    *,
+    reopens: bool = False,
+) -> _core.Machine:
+    """A machine of its own, which the caller closes; ``reopens`` as of ``machine_for``.
+
+    Raises
+    ------
+    DeviceError
+        Naming what is missing to drive a device, or why it does not start.
+    """
+    load_runtime()
+    options = _options(specs, emulation or EmulationParams(), reopens)
+    try:
+        machine = _core.Machine(options)
+    except (RuntimeError, ValueError) as error:
+        names = ", ".join(spec.text for spec in specs)
+        raise DeviceError(f"devices {names}: {error}") from error
+    _MACHINES.last_on.update(dict.fromkeys(_gpus(specs), machine))
+    _warn(machine)
+    return machine
+
+
+def _warn(machine: _core.Machine) -> None:
+    """Say once of each machine what is not as it was asked for."""
+    for text in {row["warning"] for row in machine.stats()["devices"] if "warning" in row}:
+        _log.warning("%s", text)
+
+
+def close_machines() -> None:
+    """Stop all lanes; runs in flight end as cancelled."""
+    with _MACHINES.lock:
+        for machine in _MACHINES.by_key.values():
+            machine.close()
+        _MACHINES.by_key.clear()
+        _MACHINES.last_on.clear()
+
+
+@atexit.register
+def _end() -> None:
+    """At exit, before plugin providers end: daemon threads may be about to call, or to return."""
+    _core.refuse_calls()
+    with _MACHINES.lock:
+        for machine in _MACHINES.by_key.values():
+            if not machine.close(limit_ns=_LAST_RUNS_NS):
+                after_fork.leave_for_ever(machine)  # an operator of it does not return
+        _MACHINES.by_key.clear()
+        _MACHINES.last_on.clear()
+    _core.await_calls(_LAST_CALLS_S)
+
+
+def _options(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams, reopens: bool
+) -> list[_core.DeviceOptions]:
+    if all(spec.kind == "cpu" for spec in specs):
+        return [cpu_options(spec) for spec in specs]
+    from surplus.engine.devices.options import (
+        device_options,  # what GPUs need, a CPU does not
+    )
+
+    return device_options(specs, emulation, reopens=reopens)

@@ -1,0 +1,1 @@
+"""Where a query's time went: breakdown, critical path, lane use."""

@@ -1,0 +1,1 @@
+"""Which plan a model runs: candidates, choice, tuning, stored plans."""

@@ -1,0 +1,157 @@
+"""Compares what a plan answers with the whole model in one session, before the plan is used.
+
+A plan that differs by more than the model itself is exact (engine/contest/answers.py) is dropped,
+and the log names the tensor. What was measured with such a plan is of no use either, so candidates
+are compared before they run against each other; the one that is kept is compared once more as it
+is stored, with its weights laid out.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surplus.engine.contest.answers import Apart, Expected
+from surplus.engine.contest.wrong_segment import wrong_segment
+from surplus.engine.devices.spec import DeviceSpec, available_cores, device_kind
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError, one_line
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import initial_values
+from surplus.engine.runtime.lowering import computed_outputs
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.store.prepacked import processor_key
+from surplus.engine.values import from_value
+
+_log = logging.getLogger(__name__)
+
+_LEAST_ELSEWHERE = 1e-2
+"""What the kernels of another provider may differ by, as in plugin_profiler.py."""
+
+_NUDGES = (1 - 2e-7, 1 + 2e-7)
+"""Inputs in the last bit otherwise."""
+
+Answer = dict[str, Any]
+
+
+class AnswerCheck:
+    """Compares plans of one model, for one set of inputs.
+
+    The whole model answers them once, when the first plan is compared.
+
+    Parameters
+    ----------
+    inputs : mapping
+        By name, checked.
+    specs : sequence of DeviceSpec
+        The devices. One that replays recorded answers has none of its own to compare.
+    """
+
+    def __init__(
+        self, graph: Graph, inputs: Mapping[str, Any], specs: Sequence[DeviceSpec]
+    ) -> None:
+        self._graph = graph
+        self._inputs = inputs
+        self._has_answers = not any(spec.replay for spec in specs)
+        self.found_wrong = False
+        """Whether any plan was wrong so far."""
+        self._furthest = Apart()
+
+    def accepts(self, model: Model) -> bool:
+        """Whether a plan's answer is right; the log says of one that is not where it is wrong.
+
+        Raises
+        ------
+        ExecutionError
+            If the plan fails where the whole model answers.
+        """
+        apart = self.apart(model)
+        if apart is None or not apart.is_beyond:
+            self._furthest = max(self._furthest, apart or Apart(), key=lambda a: a.difference)
+            return True
+        self.found_wrong = True
+        _log.warning(
+            "%s: plan %r answers wrongly and is dropped: output %s%s",
+            self._graph.name,
+            model.plan.name,
+            apart,
+            wrong_segment(self._graph, model.plan, self._inputs),
+        )
+        return False
+
+    def note(self) -> dict[str, Any]:
+        """What is stored with a plan that was accepted, or with several of one model.
+
+        ``output`` is empty where nothing differs, ``difference`` None where it has no measure: the
+        whole model has no answer, or another one each time, or a device replays what it recorded.
+        """
+        found = self._furthest
+        known = self._expected is not None and math.isfinite(found.difference)
+        return {
+            "processor": processor_key(),
+            "output": found.output if found.difference else "",
+            "difference": found.difference if known else None,
+        }
+
+    def apart(self, model: Model) -> Apart | None:
+        """How far a plan's answer is from the whole model's; None if that has no answer."""
+        expected = self._expected
+        if expected is None:
+            return None
+        found = model.run(self._inputs)
+        return expected.against(found, _LEAST_ELSEWHERE if _leaves_cpu(model.plan) else 0.0)
+
+    @cached_property
+    def _expected(self) -> Expected | None:
+        if not self._has_answers:
+            return None
+        try:
+            return Expected(self._whole(self._inputs), self._variations)
+        except (RuntimeError, MemoryError, EngineError) as error:
+            _log.info("%s: plans are not compared: %s", self._graph.name, one_line(error))
+            return None
+
+    def _whole(self, inputs: Mapping[str, Any], level: str = "all") -> Answer:
+        path, width = str(self._graph.model_path), available_cores()
+        session = open_session(path, level=level, width=width)
+        values = initial_values(self._graph, inputs)
+        fed: Answer = {n: values[n] for n in session.input_names if n in values}
+        wanted = computed_outputs(self._graph)
+        if not wanted:  # all are constants; the session would deliver them all
+            return {}
+        return {
+            name: from_value(value)
+            for name, value in zip(wanted, session.run(fed, wanted), strict=True)
+        }
+
+    def _variations(self) -> Iterator[Answer]:
+        """Not optimised, and for inputs that are rounded otherwise; those that there are."""
+        for inputs, level in (
+            (self._inputs, "disable_all"),
+            *((_nudged(self._inputs, factor), "all") for factor in _NUDGES),
+        ):
+            try:
+                yield self._whole(inputs, level)
+            except (RuntimeError, MemoryError, EngineError) as error:
+                _log.info("%s: %s", self._graph.name, one_line(error))
+
+
+def _leaves_cpu(plan: Plan) -> bool:
+    kinds = {device_kind(plan.devices[segment.device]) for segment in plan.segments}
+    return not kinds.isdisjoint(("cuda", "plugin"))
+
+
+def _nudged(inputs: Mapping[str, Any], factor: float) -> Answer:
+    return {name: _times(value, factor) for name, value in inputs.items()}
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return np.asarray(value * value.dtype.type(factor), value.dtype)
+    return value

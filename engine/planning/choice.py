@@ -1,0 +1,284 @@
+"""Which plan a model gets: chosen quickly when it is loaded, or tuned."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surplus.engine.contest import in_place
+from surplus.engine.contest.contest import Contest, ContestParams, Turn
+from surplus.engine.contest.selection import ModelContender
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import EngineError, ExecutionError
+from surplus.engine.planning.answer_check import AnswerCheck
+from surplus.engine.planning.candidates import Place, all_candidates
+from surplus.engine.planning.feedback import SecondLook, tell
+from surplus.engine.planning.first_plans import (
+    affordable,
+    best_known,
+    first_plans,
+    stored_plan,
+    whole_models,
+)
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.runners_up import conditions, judgement_of
+from surplus.engine.planning.stages import (
+    Costs,
+    ProgressCallback,
+    candidates,
+    no_progress,
+    place,
+    plan_of,
+    replaced,
+)
+from surplus.engine.planning.throughput_search import CompanionSearch
+from surplus.engine.planning.tuning import Entrant, Tuner
+from surplus.engine.planning.tuning_report import TuningReport
+from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.placement import Placement
+from surplus.placement.policy import keeps_devices
+
+_log = logging.getLogger(__name__)
+
+ModelEntrant = Entrant[ModelContender]
+
+
+class CandidateBuilder:
+    """Builds candidates of one model for one set of devices.
+
+    What a device refuses drops out, and what answers wrongly (answer_check.py); the last reason is
+    kept. A loss of a device ends the choice: what went on elsewhere would be measured and stored as
+    what it was not.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        costs: Costs,
+        policy: str,
+        params: LoadParams,
+        inputs: Mapping[str, Any],
+    ) -> None:
+        self._graph = graph
+        self._costs = costs
+        self._policy = policy
+        self._machine = params.machine()
+        self._inputs = inputs
+        self._recovery = params.recovery()
+        self._check = AnswerCheck(graph, inputs, params.specs())
+        self.refused: EngineError | None = None
+
+    def __call__(self, candidate: Candidate) -> ModelContender | None:
+        """A model that runs the candidate, or None.
+
+        Raises
+        ------
+        EngineError
+            If a device was lost.
+        """
+        plan = plan_of(self._graph, self._costs, candidate, self._policy)
+        try:
+            model = self._model(plan)
+            return ModelContender(model, self._inputs) if self._check.accepts(model) else None
+        except EngineError as error:
+            if self._machine.is_lost:
+                raise
+            _log.warning("segmentation %s is not used: %s", candidate.name, error)
+            self.refused = error
+            return None
+
+    def whole(self) -> ModelEntrant | None:
+        """The whole model in one session, where every plan that was asked for answers wrongly."""
+        if not self._check.found_wrong:
+            return None
+        for candidate in whole_models(self._costs):
+            contender = self(candidate)
+            if contender is not None:
+                _log.warning("no such plan is left: the whole model runs in one session")
+                return Entrant(candidate, contender)
+        return None
+
+    def _model(self, plan: Plan) -> Model:
+        return Model(self._graph, plan, self._machine)
+
+    def finished(self, model: Model) -> Model:
+        """The chosen one, which from now on survives a loss as the user wishes."""
+        model.guard(self._machine, self._recovery)
+        return model
+
+
+def choose(
+    graph: Graph,
+    costs: Costs,
+    placement: Placement,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback = no_progress,
+    *,
+    is_given: bool = False,
+) -> Model:
+    """Build the best predicted segmentations, run them, keep the fastest with its real times.
+
+    The whole model as one segment is always among them where one device can run it, unless the
+    devices are the user's choice; several segments must be shown to be faster, so the result is
+    no slower than the session that it is.
+
+    Parameters
+    ----------
+    is_given : bool
+        Whether the placement is the user's own, and nothing may be placed otherwise.
+
+    Raises
+    ------
+    EngineError
+        If the devices refuse all of them, or a query fails.
+    """
+    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
+    found = _all(graph, costs, placement, params, None if is_given else _policy(params))
+    ranked = first_plans(found, params.finalists)
+    # Three rounds are played whatever the time, so long queries are compared for twice of it.
+    is_over = costs.time.is_over()
+    finalists = [best_known(found)] if is_over else affordable(ranked, 2 * params.selection_ns)
+    built: list[ModelEntrant] = []
+    for done, candidate in enumerate(finalists):
+        progress("build segments", done, len(finalists))
+        contender = build(candidate)
+        if contender is not None:
+            built.append(Entrant(candidate, contender))
+    progress("build segments", len(finalists), len(finalists))
+    whole = None if built else build.whole()
+    if whole is not None:
+        built.append(whole)
+    if not built:
+        raise build.refused or ExecutionError("no plan was built")
+    contest = None if is_over else _compared(built, params)
+    if contest is None:
+        return build.finished(built[0].contender.model)
+    entrant = built[contest.winner]
+    turns: Sequence[Turn] = contest.turns(contest.winner)
+    stays = is_given or keeps_devices(params.policy) or len(costs.problem.devices) == 1
+    if params.selection_ns and not stays:
+        progress("place again", 0, 1)
+        look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
+        entrant, turns = look.best(built, contest, build)
+    plans = [built_one.contender.model.plan for built_one in built]
+    model = build.finished(_with_real_times(entrant, costs.service, turns))
+    lanes = costs.problem.devices[0].lanes
+    model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
+    if not stays:
+        progress("overlap queries", 0, 1)
+        _accompany(model, costs, entrant, found, build, params, inputs)
+    return model
+
+
+def tune(
+    graph: Graph,
+    costs: Costs,
+    placement: Placement,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+    progress: ProgressCallback = no_progress,
+    known: Plan | None = None,
+) -> tuple[Model, TuningReport]:
+    """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
+
+    Where there are several devices, each round places anew with the times learned.
+
+    Parameters
+    ----------
+    known : Plan, optional
+        What an earlier tuning found, to begin with.
+
+    Raises
+    ------
+    EngineError
+        If the devices refuse all plans, or a query fails.
+    """
+    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
+
+    def cut(service: ServiceTimes) -> Sequence[Candidate]:
+        learned = Costs(replaced(costs.problem, service), service)
+        is_placed = len(costs.problem.devices) == 1 or params.policy != placement.policy
+        anew = placement if is_placed else place(learned.problem, params.policy, params.options)
+        return candidates(learned, anew)
+
+    tuner = Tuner(costs.service, cut, build, params.tuning(), time.monotonic_ns, progress, Watch)
+    found = _all(graph, costs, placement, params, _policy(params))
+    first = affordable(first_plans(found, 1 + params.finalists), round(params.tune_s * 5e8))
+    tuned = tuner.run([*first, *stored_plan(costs, known)])
+    if tuned is None:
+        raise build.refused or ExecutionError("no plan was built")
+    plans = [entrant.contender.model.plan for entrant in tuned.entrants]
+    model = build.finished(_with_real_times(tuned.best, costs.service, tuned.turns))
+    winner, lanes = list(tuned.entrants).index(tuned.best), costs.problem.devices[0].lanes
+    model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
+    if not keeps_devices(params.policy):
+        _accompany(model, costs, tuned.best, found, build, params, inputs)
+    return model, tuned.report
+
+
+def _accompany(
+    model: Model,
+    costs: Costs,
+    entrant: ModelEntrant,
+    found: Sequence[Candidate],
+    build: CandidateBuilder,
+    params: LoadParams,
+    inputs: Mapping[str, Any],
+) -> None:
+    """Give the model a companion, if it may have one and there is a better plan for overlaps.
+
+    It is not opened: a model whose plan is stored makes room for one that opens both.
+    """
+    if not (params.may_have_companion() and params.selection_ns):
+        return
+    search = CompanionSearch(costs, build, inputs, params.selection_ns, has_lost=params.has_lost)
+    companion = search.best(entrant, found)
+    if companion is not None:
+        model.accompany(companion, params.second_plan())
+
+
+def _all(
+    graph: Graph, costs: Costs, placement: Placement, params: LoadParams, policy: Place | None
+) -> list[Candidate]:
+    stays = keeps_devices(params.policy)
+    return all_candidates(graph, costs, placement, policy, keeps_devices=stays)
+
+
+def _policy(params: LoadParams) -> Place:
+    return lambda problem: place(problem, params.policy, params.options)
+
+
+def _compared(built: Sequence[ModelEntrant], params: LoadParams) -> Contest | None:
+    """A contest of the plans that were built; None where the first one is all there is to take."""
+    known = max(1, sum(entrant.is_whole for entrant in built))
+    contest = Contest(
+        [entrant.contender for entrant in built],
+        known,
+        ContestParams(),
+        time.monotonic_ns,
+        conditions([entrant.candidate for entrant in built]),
+    )
+    try:
+        contest.play(time.monotonic_ns() + params.selection_ns)
+    except ExecutionError as error:
+        if len(built) > 1 or params.has_lost():
+            raise
+        _log.warning("times were not measured in place: %s", error)
+        return None
+    tell(contest, built)
+    return contest
+
+
+def _with_real_times(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Turn]) -> Model:
+    model = entrant.contender.model
+    if entrant.candidate.shards is not None:
+        service = entrant.candidate.shards.service
+    model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
+    return model

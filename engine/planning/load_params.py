@@ -1,0 +1,275 @@
+"""How to load a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surplus.engine import _core
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import close_lost, has_lost, machine_for
+from surplus.engine.devices.spec import DeviceSpec, available_cores, parse_devices
+from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.planning.tune_by_default import tune_by_default
+from surplus.engine.runtime.device_loss import OnDeviceLoss, Recovery
+from surplus.engine.runtime.second_plan import SecondPlan
+from surplus.engine.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from surplus.engine.planning.tune_params import TuneParams
+
+_LONGEST_SLICE_MS = 1e9
+_LONGEST_LIMIT = 1e9
+
+_POLICY = "comm_sd"
+"""The default, which needs no check."""
+
+
+_TUNE = ("background", "now", "again")
+
+
+@dataclass(frozen=True)
+class LoadParams:
+    """How to load a model.
+
+    Parameters
+    ----------
+    devices : str
+        For example ``cpu:2`` or ``cpu:1,emulated:gpu``; empty means every core.
+    policy, options : str, mapping
+        Placement policy and its options.
+    cache : Path, optional
+        Folder of graphs, measurements and plans; default in the user's cache folder.
+    reuse : bool
+        Whether a stored plan may be used, and the new one be stored.
+    finalists : int
+        How many of the best predicted segmentations to build and run before choosing.
+    selection_ns : int
+        Most time for running them, three rounds apart; where there are several devices, again for
+        each time that clusters are placed anew with what was measured.
+    planning_s : float
+        Most CPU time for profiling and for thinking of plans; then the best known one is taken,
+        which is the whole model where nothing else was looked at. Ordinary models need 1 to 20 s;
+        it bounds what graphs of 50,000 operators and more may cost.
+    tune_s : float
+        Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
+    tune : {"background", "now", "again"}
+        Whether a model that nothing is known of answers as one session at once and is measured in
+        the background (engine/pipeline/learning.py), or is loaded when its plan was measured. Those
+        whose plan cannot take over from one session are measured at once in any case
+        (``answers_first``). ``again`` measures at once whatever is stored, and keeps that if the
+        machine is disturbed. What ``SURPLUS_TUNE`` says, or in the background.
+    slice_ms : float
+        Longest time that queries of other models wait for a segment of this one; longer segments
+        are cut (engine/segmentation/slices.py). 0 cuts none.
+    same_bits : bool
+        Whether a query's answer must be the same bits whether or not it overlaps with others.
+        False lets plans give way while queries overlap, for a higher throughput: on a CPU to the
+        whole model on one lane (engine/runtime/busy_plan.py), on several devices to a companion
+        of other segments (engine/planning/throughput_search.py).
+    gpu_memory : str
+        How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
+    on_device_loss : {"fail", "recreate", "cpu"}
+        What queries, and loading, do after a GPU was lost: fail, try to open it again after a reset
+        of CUDA, or go on without it. After most fatal errors only a new process can use the GPU:
+        NVIDIA promises nothing of a reset.
+    max_load_s : float
+        Seconds after which a load ends with an error, whatever it is about, ``tune_s`` not counted;
+        0 is no limit.
+    max_query_ms : float
+        How long the kernels of a query may take together before it is ended; 0 is no limit. A
+        kernel that does not end by itself cannot be ended, and keeps its lane.
+    emulation : EmulationParams, optional
+        How an emulated device departs from its profile.
+
+    Raises
+    ------
+    ConfigError
+        If policy or options are wrong, or a number is out of range.
+    """
+
+    devices: str = ""
+    policy: str = _POLICY
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
+    reuse: bool = True
+    finalists: int = 3
+    selection_ns: int = 1_500_000_000
+    planning_s: float = 60.0
+    tune_s: float = 0.0
+    slice_ms: float = 0.0
+    tune: str = field(default_factory=tune_by_default)
+    same_bits: bool = True
+    gpu_memory: str = ""
+    on_device_loss: str = OnDeviceLoss.FAIL
+    max_load_s: float = 600.0
+    max_query_ms: float = 300_000.0
+    emulation: EmulationParams | None = None
+
+    def __post_init__(self) -> None:
+        if self.cache is not None:
+            object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
+        self._check_policy()
+        if self.finalists < 1:
+            raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
+        if self.selection_ns < 0:
+            raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
+        if self.planning_s < 0:
+            raise ConfigError(f"planning_s must be >= 0, got {self.planning_s}")
+        if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
+            raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
+        for name in ("max_load_s", "max_query_ms"):
+            if not 0 <= getattr(self, name) <= _LONGEST_LIMIT:
+                value = getattr(self, name)
+                raise ConfigError(f"{name} must be 0 to {_LONGEST_LIMIT:g}, got {value}")
+        if self.tune_s != 0:
+            self.tuning()
+        if self.tune not in _TUNE:
+            raise ConfigError(f"tune must be one of {', '.join(_TUNE)}, got {self.tune!r}")
+        if self.on_device_loss not in tuple(OnDeviceLoss):
+            raise ConfigError(
+                f"on_device_loss must be one of {', '.join(OnDeviceLoss)}, got"
+                f" {self.on_device_loss!r}"
+            )
+        self.gpu_memory_bytes()
+
+    def _check_policy(self) -> None:
+        if self.policy == _POLICY and not self.options:
+            return
+        from surplus.engine.planning.policy_check import check_policy  # all of placement
+
+        check_policy(self.policy, self.options)
+
+    def specs(self) -> tuple[DeviceSpec, ...]:
+        """The devices, parsed.
+
+        Raises
+        ------
+        DeviceError
+            Naming the device that is not understood.
+        """
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> tuple[DeviceSpec, ...]:
+        """Found once: to count cores takes 0.1 ms, and a load asks six times."""
+        return parse_devices(self.devices or f"cpu:{available_cores()}")
+
+    def plan_options(self) -> dict[str, Any]:
+        """What a stored plan depends on beside devices and policy."""
+        own = {
+            "slice_ms": self.slice_ms,
+            "gpu_memory": self.gpu_memory_bytes(),
+            "companion": self.may_have_companion(),
+        }
+        return {**self.options, **{name: value for name, value in own.items() if value}}
+
+    def gpu_memory_bytes(self) -> int | None:
+        """The limit in bytes; None without one."""
+        if not self.gpu_memory:
+            return None
+        from surplus.engine.devices.memory_size import parse_bytes  # with exact fractions
+
+        return parse_bytes(self.gpu_memory)
+
+    @property
+    def uses_stored(self) -> bool:
+        """Whether a stored plan does, if there is one."""
+        return self.reuse and self.tune != "again"
+
+    @property
+    def answers_first(self) -> bool:
+        """Whether the whole model may answer on the CPU before a plan is measured.
+
+        Not where nothing is stored that could take over; where other models wait for its slices;
+        where a policy was chosen, whose placement is meant; nor beside a real GPU, which two
+        processes would open.
+        """
+        is_default = self.policy == _POLICY and not self.options and not self.slice_ms
+        is_plain = self.tune == "background" and self.reuse and is_default
+        return is_plain and not self.has_real_gpu
+
+    @property
+    def has_real_gpu(self) -> bool:
+        """Whether any device is neither the CPU nor emulated by it."""
+        return any(spec.kind not in ("cpu", "emulated") for spec in self.specs())
+
+    def second_plan(self) -> SecondPlan:
+        """What may run while queries overlap. Slices stay: they are there for other models."""
+        if self.slice_ms:
+            return SecondPlan.SAME_CUTS
+        return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
+
+    def may_have_companion(self) -> bool:
+        """Whether a plan of its own may run while queries overlap, on several devices."""
+        return self.second_plan() is SecondPlan.ALWAYS and len(self.specs()) > 1
+
+    def query_limit_ns(self) -> int:
+        """``max_query_ms`` in nanoseconds."""
+        return round(self.max_query_ms * 1e6)
+
+    def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
+        """The time that a load may take, around what it does in the calling thread.
+
+        Raises
+        ------
+        ModelError
+            When that is over.
+        """
+        error = ModelError(f"{path}: not loaded within max_load_s ({self.max_load_s:g} s)")
+        return time_limit(self.max_load_s and self.max_load_s + self.tune_s, error)
+
+    def machine(self) -> _core.Machine:
+        """The process's machine with these devices, started on first use."""
+        return machine_for(self.specs(), self.emulation, reopens=self.reopens)
+
+    def has_lost(self) -> bool:
+        """Whether one of the devices was lost."""
+        return has_lost(self.specs(), self.emulation, reopens=self.reopens)
+
+    def close_lost(self) -> None:
+        """Before anything is done with the devices: close what has lost one (machines.py).
+
+        Raises
+        ------
+        DeviceLostError
+            If one was lost, and none is to be opened again.
+        """
+        close_lost(self.specs(), self.emulation, reopens=self.reopens)
+
+    @property
+    def reopens(self) -> bool:
+        """Whether devices that were lost are opened again."""
+        return self.on_device_loss == OnDeviceLoss.RECREATE
+
+    def after_losses(self) -> Iterator[LoadParams]:
+        """How to load where loading has lost a device: a later way if one loses it, too."""
+        if self.reopens:
+            yield self
+        if self.on_device_loss != OnDeviceLoss.FAIL:
+            yield replace(self, devices=self.specs()[0].text)
+
+    def recovery(self) -> Recovery | None:
+        """How a model on these devices goes on after a loss; None where it does not."""
+        specs = self.specs()
+        if self.on_device_loss == OnDeviceLoss.FAIL or all(s.kind == "cpu" for s in specs):
+            return None
+        return Recovery(
+            OnDeviceLoss(self.on_device_loss),
+            recreate=self.machine,
+            without=lambda: machine_for(specs[:1]),
+        )
+
+    def tuning(self) -> TuneParams:
+        """For how long to tune, and what there is nothing to learn of."""
+        from surplus.engine.planning.tune_params import TuneParams  # with all that compares plans
+
+        return TuneParams(time_s=self.tune_s, fixed_devices=self.fixed_devices())
+
+    def fixed_devices(self) -> frozenset[int]:
+        """Devices whose times are given: emulated ones."""
+        return frozenset(i for i, spec in enumerate(self.specs()) if spec.kind == "emulated")

@@ -1,0 +1,48 @@
+"""A loaded model with its long segments cut, so that others get their turn between the slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from surplus.engine.contest.selection import refit
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.stages import Costs, plan_of
+from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.segmenter import Candidate
+from surplus.engine.segmentation.shards import shards_of
+from surplus.engine.segmentation.slices import sliced
+
+
+def slice_model(
+    model: Model, costs: Costs, policy: str, params: LoadParams, inputs: Mapping[str, Any]
+) -> Model:
+    """The model with its long segments cut, and with the times of its slices in place.
+
+    Raises
+    ------
+    EngineError
+        If a device refuses a slice, or a query fails.
+    """
+    if model.plan.shards > 1:
+        shards = shards_of(model.graph, costs.problem, costs.service, model.plan.shards)
+        assert shards is not None, "it runs"
+        costs = Costs(shards.problem, shards.service)
+    else:
+        shards = None
+    found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
+    measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
+    service = replace(costs.service, measured={**costs.service.measured, **measured})
+    graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
+    candidate = Candidate(
+        f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
+    )
+    plan = plan_of(model.graph, costs, candidate, policy)
+    machine = params.machine()
+    made = Model(model.graph, plan, machine, params.second_plan())
+    made.plan = refit(made, graph, costs.service, inputs)
+    made.guard(machine, params.recovery())
+    return made

@@ -1,0 +1,41 @@
+"""The whole model as one segment of the CPU: a plan that needs no profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from surplus.engine.devices.spec import DeviceSpec
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.service import ServiceTimes
+from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+
+
+def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:
+    """One session on all lanes of the CPU; its times are not known and count as nothing.
+
+    Parameters
+    ----------
+    specs : sequence of DeviceSpec
+        The devices of the machine; one of them is a CPU, as always.
+    """
+    device = next(i for i, spec in enumerate(specs) if spec.kind == "cpu")
+    times = tuple(0 if i == device else None for i in range(len(specs)))
+    problem = Problem(
+        graph.name,
+        tuple(Device(spec.name, spec.lanes, spec.memory) for spec in specs),
+        tuple(Link(*pair) for pair in permutations(sorted({spec.memory for spec in specs}), 2)),
+        tuple(Task(t.name, t.op_type, times, weight_bytes=t.weight_bytes) for t in graph.tasks),
+        tuple(Tensor(t.name, t.producer, t.consumers, 0, t.is_output) for t in graph.tensors),
+    )
+    width = specs[device].lanes
+    service = ServiceTimes({(device, width): [0] * len(graph.tasks)})
+    group = Group(tuple(range(len(graph.tasks))), device, width)
+    groups = GroupGraph(problem, [group] if graph.tasks else [])
+    predicted = predict(groups, service)
+    name = f"whole x{width}"
+    return make_plan(graph, groups, service, predicted, name=name, policy="whole", bound_ns=0)

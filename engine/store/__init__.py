@@ -1,0 +1,1 @@
+"""Segments and prepacked weights on disk."""
