@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.lowering import lay_out_plan
 from surplus.engine.runtime.model import Model

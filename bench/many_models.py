@@ -23,7 +23,7 @@ from onnx import helper, numpy_helper
 from bench import result_file
 from bench.built_models import FOLDER
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory, thread_count
 from surplus.engine.planning.load_params import LoadParams

@@ -15,7 +15,7 @@ from bench.built_models import FOLDER, built
 from bench.cutting import cut_model, cut_plan
 from bench.resumable import Table, fill
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.memory_report import memory_report

@@ -30,7 +30,7 @@ from bench.built_models import built
 from bench.resumable import Key, Row, Table
 from bench.timing import Times, interleaved
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.judgement import Judgement, TrialOutcome

@@ -120,7 +120,7 @@ def _able(graph: Graph, index: int, specs: tuple[DeviceSpec, ...]) -> list[bool]
     task = graph.tasks[index]
     values = (graph.tensors[t] for t in (*task.inputs, *task.outputs))
     plain = all(value.kind is ValueKind.TENSOR for value in values)
-    return [plain or spec.kind == "cpu" for spec in specs]
+    return [plain or spec.traits.is_host for spec in specs]
 
 
 def _links(specs: tuple[DeviceSpec, ...], random: Random) -> tuple[p.Link, ...]:

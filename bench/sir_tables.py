@@ -11,7 +11,7 @@ import dataclasses
 from bench import result_file
 from bench.built_models import FOLDER, built
 from surplus.engine.cli.placement_tables import common_rows, cost_rows, move_rows
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import example_inputs, measure, read_model
 from surplus.engine.profiling.costs import problem_of
 from surplus.placement import SimulatorParams, make_policy, placement_table

@@ -15,7 +15,7 @@ from bench.fuzzing.growing import Array, Grown, run_plain
 from bench.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
 from surplus.engine.contest.answers import Expected
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.pipeline.load import load

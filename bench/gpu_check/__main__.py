@@ -15,7 +15,7 @@ from bench.gpu_check.parts import Part, first, full, short
 from bench.gpu_check.setting import Setting, folder_name, mark_of, timed_devices
 from bench.gpu_check.summary import summary
 from surplus.engine.atomic_file import write_atomic
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import EngineError
 
 FIRST_SECONDS = 300.0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from surplus.engine.devices.cuda_driver import read_driver
 from surplus.engine.devices.cuda_runtime import open_runtime
-from surplus.engine.devices.spec import DeviceSpec, parse_devices
+from surplus.engine.devices.parsing import parse_devices
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import DeviceError
 
 
@@ -56,7 +57,7 @@ class Setting:
     @property
     def is_emulated(self) -> bool:
         """Whether no GPU takes part."""
-        return self.specs[self.gpu].kind == "emulated"
+        return self.specs[self.gpu].traits.is_emulated
 
     @property
     def cache(self) -> Path:
@@ -72,7 +73,7 @@ def gpu_index(specs: tuple[DeviceSpec, ...]) -> int:
     DeviceError
         If there is none, or more than one.
     """
-    found = [index for index, spec in enumerate(specs) if spec.kind != "cpu"]
+    found = [index for index, spec in enumerate(specs) if not spec.traits.is_host]
     if len(found) != 1:
         raise DeviceError(f"the check needs one GPU beside the CPU, got {len(found)}")
     return found[0]
@@ -85,7 +86,7 @@ def timed_devices(text: str) -> str:
     figures are about could be seen.
     """
     specs = parse_devices(text)
-    return ",".join(replace(spec, replay=spec.kind == "emulated").text for spec in specs)
+    return ",".join(replace(spec, replay=spec.traits.is_emulated).text for spec in specs)
 
 
 _MARKS = ("EMULATED", "FAKE")
@@ -112,9 +113,9 @@ def gpu_title(specs: tuple[DeviceSpec, ...]) -> str:
         If the driver does not know the GPU, or it is behind a plugin provider.
     """
     spec = specs[gpu_index(specs)]
-    if spec.kind == "emulated":
+    if spec.traits.is_emulated:
         return f"EMULATED {spec.preset}"
-    if spec.kind == "plugin":
+    if spec.traits.copies_in_runs:
         raise DeviceError(f"device {spec.name!r}: the check is of CUDA and emulated GPUs")
     gpus, index = read_driver().gpus, int(spec.memory.partition(":")[2])
     if index >= len(gpus):

@@ -8,8 +8,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from surplus.engine import _core
 from surplus.engine.devices.emulation_params import EmulationParams
-from surplus.engine.devices.options import device_options
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.machines import core_options
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import load_runtime
 from surplus.engine.profiling.segment_probe import Probed
 from surplus.engine.values import to_value
@@ -57,7 +57,7 @@ def machine_of(gpu: str, lanes: int) -> _core.Machine:
     """A CPU lane, and a GPU on all lanes of which segments are opened with their plans."""
     load_runtime()
     specs = parse_devices(f"cpu:1,{gpu}:{lanes}")
-    every = device_options(specs, EmulationParams(), reopens=False)
+    every = core_options(specs, EmulationParams(), reopens=False)
     cuda = every[1].cuda
     cuda.lanes_at_once = lanes
     every[1].cuda = cuda

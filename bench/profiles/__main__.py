@@ -14,7 +14,7 @@ from bench.built_models import FOLDER as MODELS
 from bench.built_models import built
 from bench.profiles import DETECTORS, profile_path
 from surplus.engine.devices.links import LINKS, link_figures
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import example_inputs, measure, read_model
 from surplus.engine.profiling.profile import DeviceProfile, Profile
 
@@ -51,7 +51,7 @@ def made(name: str, devices: str) -> Profile:
 def with_origin(device: DeviceProfile, profile: Profile) -> DeviceProfile:
     """Say on which machine a CPU was measured, and from what a GPU and its copies are derived."""
     machine = profile.machine
-    if device.kind == "cpu":
+    if device.traits.is_host:
         origin = (
             f"measured on {machine.cpu}, {machine.cores} cores, ONNX Runtime"
             f" {machine.runtime_version}, {profile.date[:10]}, median of up to {profile.repeats}"

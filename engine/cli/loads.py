@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 
 from surplus.engine.cli.output import duration
 from surplus.engine.cli.progress import progress_bar
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.planning.load_params import LoadParams

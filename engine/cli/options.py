@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.placement import policy_names
 
 _TRUE = {"true": True, "false": False}

@@ -30,7 +30,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the profile, print the totals by operator type."""
-    from surplus.engine.devices.spec import available_cores, parse_devices
+    from surplus.engine.devices.parsing import available_cores, parse_devices
     from surplus.engine.planning.stages import measure, read_model
 
     specs = parse_devices(args.devices or f"cpu:{available_cores()}")

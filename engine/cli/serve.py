@@ -13,7 +13,7 @@ from surplus.engine.cli import options, serve_policy
 from surplus.engine.cli.asked import asked_params
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.devices.spec import DeviceSpec, available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import DeviceLostError
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ def run(args: argparse.Namespace) -> int:
     )
     specs = loading.specs()
     if args.lazy:  # else loading says what is missing
-        _check_present(specs)
+        for spec in specs:  # what else the first query of each model would be refused for
+            spec.check_present()
     server = _server_params(args)
     _check_addresses(server)
     before = signal.signal(signal.SIGINT, lambda number, _: end_by(number))  # until it is served
@@ -197,14 +198,6 @@ def _check_addresses(server: ServerParams) -> None:
     for port in (server.grpc_port, server.http_port):
         if port is not None:
             check_address(server.host, port)
-
-
-def _check_present(specs: Sequence[DeviceSpec]) -> None:
-    """Refuse now what else the first query of each model would be refused for."""
-    from surplus.engine.devices.presence import check_present
-
-    for spec in specs:
-        check_present(spec)
 
 
 def _expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:

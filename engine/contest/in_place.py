@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from surplus.engine.contest.contest import Turn
 from surplus.engine.contest.within_runs import within_runs_ns
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.segmentation.best_case import bound_in_place_ns
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph
@@ -103,7 +103,7 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
     costs = costs_in_place(graph, service, typical(turns))
     segments = tuple(
         segment
-        if device_kind(plan.devices[segment.device]) == "emulated"
+        if traits_of(plan.devices[segment.device]).is_emulated
         else replace(segment, service_ns=costs[index].service_ns if index in costs else 0)
         for index, segment in enumerate(plan.segments)
     )

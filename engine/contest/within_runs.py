@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.service import ServiceTimes
@@ -45,7 +45,7 @@ def within_runs_ns(
 
 
 def _copies_in_runs(device: Device) -> bool:
-    return device_kind(device.name) == "plugin"
+    return traits_of(device.name).copies_in_runs
 
 
 def _copies(

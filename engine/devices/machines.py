@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
-from surplus.engine.devices.cpu_options import cpu_options
 from surplus.engine.devices.emulation_params import EmulationParams as EmulationParams
 from surplus.engine.devices.plugins import close_plugins
 from surplus.engine.devices.spec import DeviceSpec
@@ -136,7 +135,7 @@ def _key(specs: Sequence[DeviceSpec], emulation: EmulationParams | None, reopens
 
 
 def _gpus(specs: Sequence[DeviceSpec]) -> set[str]:
-    return {spec.memory for spec in specs if spec.kind == "cuda"}
+    return {spec.memory for spec in specs if spec.traits.is_lost_for_process}
 
 
 def open_machine(
@@ -153,7 +152,7 @@ def open_machine(
         Naming what is missing to drive a device, or why it does not start.
     """
     load_runtime()
-    options = _options(specs, emulation or EmulationParams(), reopens)
+    options = core_options(specs, emulation or EmulationParams(), reopens=reopens)
     try:
         machine = _core.Machine(options)
     except (RuntimeError, ValueError) as error:
@@ -192,13 +191,16 @@ def _end() -> None:
     _core.await_calls(_LAST_CALLS_S)
 
 
-def _options(
-    specs: Sequence[DeviceSpec], emulation: EmulationParams, reopens: bool
+def core_options(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams, *, reopens: bool
 ) -> list[_core.DeviceOptions]:
-    if all(spec.kind == "cpu" for spec in specs):
-        return [cpu_options(spec) for spec in specs]
-    from surplus.engine.devices.options import (
-        device_options,  # what GPUs need, a CPU does not
-    )
+    """What the core needs to open the devices of one machine, once all of it is there.
 
-    return device_options(specs, emulation, reopens=reopens)
+    Raises
+    ------
+    DeviceError
+        Naming what is missing to drive one of them.
+    """
+    for spec in specs:
+        spec.check_present()
+    return [spec.core_options(emulation, reopens=reopens) for spec in specs]

@@ -1,31 +1,57 @@
-"""Device strings: ``cpu:2``, ``emulated:gpu[h200]:4``, ``cuda:0:2``, ``plugin:webgpu``."""
+"""A device that the user asked for, and what a kind of device is.
+
+A kind is one file in ``kinds/`` and an entry of the registry (``registry.py``); nothing else asks
+for a device's kind by name, but for what its traits say.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
 
 from surplus.engine import _core
-from surplus.engine.devices.links import DEFAULT_PRESET, HOST_MEMORY, LINKS
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.links import HOST_MEMORY
+from surplus.engine.devices.registry import KINDS
 from surplus.engine.errors import DeviceError
 
-_EXAMPLES = (
-    "examples: cpu:2; cpu:1,emulated:gpu; cpu,emulated:gpu[h200]:4; cpu,emulated:gpu[replay];"
-    " cuda:0; cuda:0:4; cuda:0[64sm]:2; cuda:0[tf32]; cpu:1,plugin:webgpu"
-)
-_FLAGS = ("replay", "pageable", "uncaptured")
 
-_DEVICE = re.compile(
-    r"(?P<kind>[a-z]+)(?::(?P<name>[a-z][a-z0-9_-]*))?(?:\[(?P<options>[^\[\]]*)\])?"
-    r"(?::(?P<lanes>[0-9]+))?"
-)
-_CUDA = re.compile(
-    r"cuda:(?P<index>[0-9]{1,3})(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
-)
-_SMS = re.compile(r"(?P<count>[0-9]{1,4})sm")
-_TF32 = "tf32"
-_MAX_LANES = 1024
+@dataclass(frozen=True)
+class Traits:
+    """What all devices of a kind have in common.
+
+    Parameters
+    ----------
+    is_host : bool
+        Whether it computes in the host's memory, on lanes that are threads of ours; segments may
+        take several of them. All others have a memory of their own and a submitting thread.
+    is_emulated : bool
+        Whether its times are derived and charged on a virtual clock, not measured.
+    has_own_kernels : bool
+        Whether its kernels may round otherwise than the host's.
+    copies_in_runs : bool
+        Whether each run of a session copies its inputs and outputs, and holds the submitting
+        thread until it ends.
+    is_lost_for_process : bool
+        Whether one that is lost is so for every machine of the process.
+    has_slow_first_runs : bool
+        Whether a session's first run takes far longer than the others.
+    probe : str
+        How its operators are measured (``profiling/profiler.py``); empty for the host, whose are
+        timed on the calibration walk, and for what is emulated.
+    """
+
+    is_host: bool = False
+    is_emulated: bool = False
+    has_own_kernels: bool = False
+    copies_in_runs: bool = False
+    is_lost_for_process: bool = False
+    has_slow_first_runs: bool = False
+    probe: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,8 +60,9 @@ class DeviceSpec:
 
     Parameters
     ----------
-    kind : {"cpu", "emulated", "cuda", "plugin"}
-        What computes; ``plugin`` is a plugin execution provider of ONNX Runtime.
+    kind : str
+        What computes, a name of the registry; ``plugin`` is a plugin execution provider of ONNX
+        Runtime.
     name : str
         Unique among the devices, for example ``cpu``, ``emulated:gpu``, ``cuda:0``,
         ``plugin:webgpu`` or, with options, ``cuda:0[64sm]`` and ``cuda:0[64sm,tf32]``.
@@ -55,7 +82,7 @@ class DeviceSpec:
         Of an emulated GPU's processors; 100 is the whole GPU. For derived times only.
     """
 
-    kind: Literal["cpu", "emulated", "cuda", "plugin"]
+    kind: str
     name: str
     lanes: int
     preset: str = ""
@@ -66,9 +93,14 @@ class DeviceSpec:
     share_percent: int = 100
 
     @property
+    def traits(self) -> Traits:
+        """Of its kind."""
+        return kind_named(self.kind).traits
+
+    @property
     def widths(self) -> tuple[int, ...]:
-        """Widths worth measuring: powers of two up to all lanes; 1 on a GPU."""
-        if self.kind != "cpu":
+        """Widths worth measuring: powers of two up to all lanes; 1 but on the host."""
+        if not self.traits.is_host:
             return (1,)
         powers = (1 << i for i in range(self.lanes.bit_length()))
         return tuple(sorted({*powers, self.lanes}))
@@ -76,150 +108,119 @@ class DeviceSpec:
     @property
     def memory(self) -> str:
         """The memory space of its tensors; partitions of a GPU share one."""
-        return HOST_MEMORY if self.kind == "cpu" else self.name.partition("[")[0]
+        return HOST_MEMORY if self.traits.is_host else self.name.partition("[")[0]
 
     @property
-    def allows_tf32(self) -> bool:
-        """Whether a CUDA device may multiply float32 in TF32: faster, with 10 bits of fraction."""
-        return self.kind == "cuda" and _TF32 in _words(self.name.partition("[")[2].rstrip("]"))
+    def options(self) -> tuple[str, ...]:
+        """Those that are part of its name, as of ``cuda:0[64sm,tf32]``."""
+        return tuple(filter(None, self.name.partition("[")[2].rstrip("]").split(",")))
 
     @property
     def text(self) -> str:
         """As ``parse_devices`` reads it."""
-        if self.kind == "plugin":
-            return f"{self.name}:{self.lanes}"
-        words = [self.preset] * bool(self.preset) + ["replay"] * self.replay
-        words += ["pageable"] * self.pageable + ["uncaptured"] * (not self.captured)
-        return f"{self.name}{'[' + ','.join(words) + ']' if words else ''}:{self.lanes}"
+        return kind_named(self.kind).text(self)
+
+    def check_present(self) -> None:
+        """Refuse what this machine or this build cannot drive.
+
+        Raises
+        ------
+        DeviceError
+            Naming the first thing that is missing, what brings it, and what stands in for it.
+        """
+        kind_named(self.kind).check_present(self)
+
+    def driven_by(self) -> str:
+        """What of this machine plans for it depend on, beside the machine itself; or empty."""
+        return kind_named(self.kind).driven_by(self)
+
+    def core_options(self, emulation: EmulationParams, *, reopens: bool) -> _core.DeviceOptions:
+        """What the core needs to open it, if it is present."""
+        return kind_named(self.kind).options(self, emulation, reopens=reopens)
 
 
-def device_kind(name: str) -> str:
-    """What stands first in a device's name: ``cuda`` of ``cuda:0[64sm]``."""
-    return re.split(r"[:\[]", name, maxsplit=1)[0]
+class Kind(ABC):
+    """What is to be known of a kind of device; without state."""
+
+    name: ClassVar[str]
+    traits: ClassVar[Traits]
+
+    @abstractmethod
+    def parse(self, text: str) -> DeviceSpec:
+        """Read one device of this kind; 0 lanes mean that the user named none.
+
+        Raises
+        ------
+        DeviceError
+            Naming the text and what is wrong with it; the caller adds examples.
+        """
+
+    def text(self, spec: DeviceSpec) -> str:
+        """What ``parse`` reads."""
+        return f"{spec.name}:{spec.lanes}"
+
+    def check_together(self, specs: Sequence[DeviceSpec]) -> None:
+        """Refuse devices of this kind that cannot be there side by side.
+
+        Raises
+        ------
+        DeviceError
+            Naming one of them; the caller adds the whole list.
+        """
+        del specs
+
+    def check_present(self, spec: DeviceSpec) -> None:
+        """As ``DeviceSpec.check_present``; what is always there needs no check."""
+        del spec
+
+    def driven_by(self, spec: DeviceSpec) -> str:
+        """As ``DeviceSpec.driven_by``."""
+        del spec
+        return ""
+
+    def options(
+        self, spec: DeviceSpec, emulation: EmulationParams, *, reopens: bool
+    ) -> _core.DeviceOptions:
+        """What the core needs to open it: of any device kind, name and lanes.
+
+        Parameters
+        ----------
+        emulation : EmulationParams
+            How an emulated one departs from its profile.
+        reopens : bool
+            Whether it is to be opened again after a loss.
+        """
+        del emulation, reopens
+        found = _core.DeviceOptions()
+        found.kind, found.name, found.lanes = spec.kind, spec.name, spec.lanes
+        return found
+
+    def inventory(self) -> Iterable[dict[str, Any]]:
+        """Rows of ``engine devices``: ``device``, ``is``, perhaps ``memory GiB``, ``usable``."""
+        return ()
 
 
-def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
-    """Read a list of devices, the host's CPU first.
-
-    The CPU's lanes default to the cores that this process may use, less one for the submitting
-    thread of each GPU; a GPU's to 1. Partitions of a
-    GPU are devices of their own, as in ``cuda:0[64sm],cuda:0[32sm]``; a GPU is named whole or by
-    partitions. Whether a GPU is there is asked when a model is loaded onto it.
-    Where no CPU is named it is added: the host takes part in every plan.
+@cache
+def kind_named(name: str) -> Kind:
+    """A kind of the registry.
 
     Raises
     ------
     DeviceError
-        Naming what is wrong, with examples.
+        If there is none of that name.
     """
-    specs = [_device(part.strip()) for part in re.split(r",(?![^\[]*\])", text)]
-    names = [spec.name for spec in specs]
-    for name in names:
-        if names.count(name) > 1:
-            raise DeviceError(f"devices {text!r}: {name!r} appears twice ({_EXAMPLES})")
-    _check_partitions(text, specs)
-    if "cpu" not in names:
-        specs.append(DeviceSpec("cpu", "cpu", 0))
-    gpus = {spec.memory for spec in specs if spec.kind != "cpu"}
-    lanes = max(1, available_cores() - len(gpus))  # of a CPU that was named without a number
-    specs = [replace(spec, lanes=spec.lanes or lanes) for spec in specs]
-    return tuple(sorted(specs, key=lambda spec: spec.kind != "cpu"))
+    if name not in KINDS:
+        raise DeviceError(f"unknown kind {name!r}; there are {', '.join(KINDS)}")
+    module, _, attribute = KINDS[name].partition(":")
+    found: Kind = getattr(import_module(module), attribute)
+    return found
 
 
-def available_cores() -> int:
-    """Cores that this process may use: affinity, and the container's quota rounded up."""
-    return _core.available_cores()
+def traits_of(device: str) -> Traits:
+    """Of a device's kind, which stands first in its name: ``cuda`` of ``cuda:0[64sm]``."""
+    return kind_named(kind_of(device)).traits
 
 
-def _device(text: str) -> DeviceSpec:
-    if re.match(r"cuda\b", text):
-        return _cuda(text)
-    match = _DEVICE.fullmatch(text)
-    if match is None:
-        raise DeviceError(f"device {text!r} is not understood ({_EXAMPLES})")
-    lanes = _lanes(text, match["lanes"])
-    if match["kind"] == "cpu":
-        if match["name"] or match["options"] is not None:
-            raise DeviceError(f"device {text!r}: a cpu has no name and no options ({_EXAMPLES})")
-        return DeviceSpec("cpu", "cpu", lanes or 0)
-    if match["kind"] == "emulated":
-        return _emulated(text, match["name"], match["options"] or "", lanes or 1)
-    if match["kind"] == "plugin":
-        return _plugin(text, match["name"], match["options"], lanes or 1)
-    raise DeviceError(f"device {text!r}: unknown kind {match['kind']!r} ({_EXAMPLES})")
-
-
-def _emulated(text: str, name: str | None, options: str, lanes: int) -> DeviceSpec:
-    if name is None:
-        raise DeviceError(f"device {text!r} needs a name, as in emulated:gpu ({_EXAMPLES})")
-    words = _words(options)
-    presets = [word for word in words if word in LINKS]
-    unknown = [word for word in words if word not in _FLAGS and word not in LINKS]
-    if unknown or len(presets) > 1:
-        flags, known = ", ".join(_FLAGS), ", ".join(sorted(LINKS))
-        raise DeviceError(f"device {text!r}: options are {flags} and one of {known} ({_EXAMPLES})")
-    return DeviceSpec(
-        "emulated",
-        f"emulated:{name}",
-        lanes,
-        preset=presets[0] if presets else DEFAULT_PRESET,
-        replay="replay" in words,
-        pageable="pageable" in words,
-        captured="uncaptured" not in words,
-    )
-
-
-def _plugin(text: str, name: str | None, options: str | None, lanes: int) -> DeviceSpec:
-    if name is None:
-        raise DeviceError(f"device {text!r} needs a name, as in plugin:webgpu ({_EXAMPLES})")
-    if options is not None or lanes != 1:
-        raise DeviceError(
-            f"device {text!r}: a plugin provider has no options and one lane ({_EXAMPLES})"
-        )
-    return DeviceSpec("plugin", f"plugin:{name}", 1, captured=False)
-
-
-def _cuda(text: str) -> DeviceSpec:
-    match = _CUDA.fullmatch(text)
-    if match is None:
-        raise DeviceError(
-            f"device {text!r} is not understood: a CUDA device is a number, perhaps options and"
-            f" lanes ({_EXAMPLES})"
-        )
-    lanes, words = _lanes(text, match["lanes"]) or 1, _words(match["options"] or "")
-    partitions = [int(found["count"]) for word in words if (found := _SMS.fullmatch(word))]
-    if len(partitions) > 1 or len(partitions) + (_TF32 in words) < len(words):
-        raise DeviceError(
-            f"device {text!r}: options are the SMs of a partition, as in 64sm, and {_TF32}"
-            f" ({_EXAMPLES})"
-        )
-    if 0 in partitions:
-        raise DeviceError(f"device {text!r}: a partition has at least one SM ({_EXAMPLES})")
-    options = ",".join([f"{sms}sm" for sms in partitions] + [_TF32] * (_TF32 in words))
-    name = f"cuda:{int(match['index'])}" + (f"[{options}]" if options else "")
-    return DeviceSpec("cuda", name, lanes, sms=sum(partitions))
-
-
-def _words(options: str) -> list[str]:
-    return [word.strip() for word in re.split("[,;]", options) if word.strip()]
-
-
-def _check_partitions(text: str, specs: list[DeviceSpec]) -> None:
-    cuda = [spec for spec in specs if spec.kind == "cuda"]
-    whole = {spec.memory for spec in cuda if not spec.sms}
-    for spec in cuda:
-        if len({other.allows_tf32 for other in cuda if other.memory == spec.memory}) > 1:
-            raise DeviceError(
-                f"devices {text!r}: {spec.memory!r} is named with and without {_TF32} ({_EXAMPLES})"
-            )
-        if spec.sms and spec.memory in whole:
-            raise DeviceError(
-                f"devices {text!r}: {spec.memory!r} is named whole and by partitions ({_EXAMPLES})"
-            )
-
-
-def _lanes(text: str, digits: str | None) -> int | None:
-    lanes = None if digits is None else int(digits)
-    if lanes is not None and not 1 <= lanes <= _MAX_LANES:
-        raise DeviceError(f"device {text!r}: lanes must be 1 to {_MAX_LANES} ({_EXAMPLES})")
-    return lanes
+def kind_of(device: str) -> str:
+    """What stands first in a device's name or text."""
+    return device.partition(":")[0].partition("[")[0]

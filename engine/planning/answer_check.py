@@ -18,7 +18,8 @@ import numpy as np
 
 from surplus.engine.contest.answers import Apart, Expected
 from surplus.engine.contest.wrong_segment import wrong_segment
-from surplus.engine.devices.spec import DeviceSpec, available_cores, device_kind
+from surplus.engine.devices.parsing import available_cores
+from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.native import open_session
@@ -143,8 +144,7 @@ class AnswerCheck:
 
 
 def _leaves_cpu(plan: Plan) -> bool:
-    kinds = {device_kind(plan.devices[segment.device]) for segment in plan.segments}
-    return not kinds.isdisjoint(("cuda", "plugin"))
+    return any(traits_of(plan.devices[segment.device]).has_own_kernels for segment in plan.segments)
 
 
 def _nudged(inputs: Mapping[str, Any], factor: float) -> Answer:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from surplus.engine import _core
 from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.machines import close_lost, has_lost, machine_for
-from surplus.engine.devices.spec import DeviceSpec, available_cores, parse_devices
+from surplus.engine.devices.parsing import available_cores, parse_devices
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.device_loss import OnDeviceLoss, Recovery
@@ -196,7 +197,7 @@ class LoadParams:
     @property
     def has_real_gpu(self) -> bool:
         """Whether any device is neither the CPU nor emulated by it."""
-        return any(spec.kind not in ("cpu", "emulated") for spec in self.specs())
+        return not all(s.traits.is_host or s.traits.is_emulated for s in self.specs())
 
     def second_plan(self) -> SecondPlan:
         """What may run while queries overlap. Slices stay: they are there for other models."""
@@ -256,7 +257,7 @@ class LoadParams:
     def recovery(self) -> Recovery | None:
         """How a model on these devices goes on after a loss; None where it does not."""
         specs = self.specs()
-        if self.on_device_loss == OnDeviceLoss.FAIL or all(s.kind == "cpu" for s in specs):
+        if self.on_device_loss == OnDeviceLoss.FAIL or all(s.traits.is_host for s in specs):
             return None
         return Recovery(
             OnDeviceLoss(self.on_device_loss),
@@ -272,4 +273,4 @@ class LoadParams:
 
     def fixed_devices(self) -> frozenset[int]:
         """Devices whose times are given: emulated ones."""
-        return frozenset(i for i, spec in enumerate(self.specs()) if spec.kind == "emulated")
+        return frozenset(i for i, spec in enumerate(self.specs()) if spec.traits.is_emulated)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from surplus.engine.devices.host import this_machine
-from surplus.engine.devices.plugins import PREFIX, read_plugin
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.examples.open_sizes import open_sizes
@@ -96,17 +95,9 @@ def question_of(
 
 
 def _provided(specs: Sequence[DeviceSpec]) -> dict[str, str]:
-    """What the plugin providers drive here; their operators and times depend on it."""
-    plugins = [spec for spec in specs if spec.kind == "plugin"]
-    if not plugins:
-        return {}
-    from surplus.engine.devices.presence import check_present  # with all that looks for GPUs
-
-    found = {}
-    for spec in plugins:
-        check_present(spec)
-        found[spec.name] = read_plugin(spec.name.removeprefix(PREFIX)).title
-    return found
+    """What drives the devices here, where plans depend on that."""
+    found = {spec.name: spec.driven_by() for spec in specs}
+    return {name: text for name, text in found.items() if text}
 
 
 def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from surplus.engine.contest.conditions import Conditions
 from surplus.engine.contest.contest import Contest, Turn
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.runtime.judgement import Judgement, RunnerUp
 from surplus.engine.runtime.same_bits import same_bits
@@ -94,7 +94,7 @@ def judgement_of(
 
 def other_widths(plan: Plan, lanes: int) -> list[Plan]:
     """The whole model of the CPU at the other widths that are tried; nothing of other plans."""
-    if len(plan.segments) != 1 or device_kind(plan.devices[plan.segments[0].device]) != "cpu":
+    if len(plan.segments) != 1 or not traits_of(plan.devices[plan.segments[0].device]).is_host:
         return []
     (segment,) = plan.segments
     return [

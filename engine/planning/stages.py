@@ -161,7 +161,7 @@ def costs_of(
         (index, width): _fusion(profile, specs[index].name, width, row)
         for (index, width), row in widths.items()
     }
-    cpus = [i for i, spec in enumerate(specs) if spec.kind == "cpu"]
+    cpus = [i for i, spec in enumerate(specs) if spec.traits.is_host]
     beside_gpu = cpus if len(cpus) < len(specs) else []
     service = ServiceTimes(
         widths,
@@ -179,7 +179,7 @@ def _with_submission(
     service: ServiceTimes, graph: Graph, profile: Profile, specs: Sequence[DeviceSpec]
 ) -> ServiceTimes:
     """Adds what segments take a GPU's submitting thread, and which tasks can be captured."""
-    away = [(i, spec) for i, spec in enumerate(specs) if spec.kind != "cpu"]
+    away = [(i, spec) for i, spec in enumerate(specs) if not spec.traits.is_host]
     able = [not refusal(graph, task) for task in graph.tasks]
     launches = {
         i: [profile.launch_ns(task.name, spec.name) for task in graph.tasks] for i, spec in away

@@ -23,7 +23,7 @@ def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:
     specs : sequence of DeviceSpec
         The devices of the machine; one of them is a CPU, as always.
     """
-    device = next(i for i, spec in enumerate(specs) if spec.kind == "cpu")
+    device = next(i for i, spec in enumerate(specs) if spec.traits.is_host)
     times = tuple(0 if i == device else None for i in range(len(specs)))
     problem = Problem(
         graph.name,

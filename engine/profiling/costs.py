@@ -87,7 +87,7 @@ def _tasks(
         able = [i for i, time in enumerate(times) if time is not None]
         if not able:
             raise ProfileError(f"the profile has no device for task {task.name!r}")
-        away = [i for i in able if specs[i].kind != "cpu"]
+        away = [i for i in able if not specs[i].traits.is_host]
         default = (away or able)[0]
         rows.append(
             p.Task(

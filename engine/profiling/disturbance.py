@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.profiling.counters import Counters, read_counters
 
 QUIET = 0.1

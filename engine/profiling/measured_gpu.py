@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from surplus.engine.devices.cuda_driver import GpuFacts, read_driver
+from surplus.engine.devices.kinds.cuda import allows_tf32, ordinal
 from surplus.engine.devices.opened_device import OpenMachine, opened_device
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.devices.staging import STAGING_BYTES
@@ -75,9 +76,9 @@ def measured_gpu(
     """
     lanes = max(_LEAST_LANES, spec.lanes)
     with opened_device(replace(spec, lanes=lanes), open_machine) as machine:
-        facts = read_driver().gpus[int(spec.memory.partition(":")[2])]
+        facts = read_driver().gpus[ordinal(spec)]
         settings = params or GpuProfilingParams()
         config = ON_DEVICE_ONLY
-        title = f"{facts.name}, TF32" if spec.allows_tf32 else facts.name
+        title = f"{facts.name}, TF32" if allows_tf32(spec) else facts.name
         operators = GpuProfiler(graph, machine, title, store, settings, config)
         yield MeasuredGpu(spec, facts, operators, LinkProbe(machine, 1, settings.probe))

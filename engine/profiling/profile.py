@@ -17,7 +17,8 @@ from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.devices.host import Machine
-from surplus.engine.devices.spec import DeviceSpec, device_kind
+from surplus.engine.devices.registry import KINDS
+from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.errors import ProfileError
 from surplus.engine.profiling.timing import Timing
 from surplus.placement.json_records import read_document
@@ -64,7 +65,7 @@ class DeviceProfile:
     sms: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("cpu", "emulated", "cuda", "plugin"):
+        if self.kind not in KINDS:
             raise ValueError(f"kind {self.kind!r} is unknown")
         if self.lanes < 1 or not self.widths:
             raise ValueError(f"device {self.name!r} needs a lane and a width at least")
@@ -72,9 +73,8 @@ class DeviceProfile:
     @property
     def spec(self) -> DeviceSpec:
         """What the user asked for when it was profiled."""
-        kind: Any = self.kind
         flags = (self.replay, self.pageable, self.captured)
-        return DeviceSpec(kind, self.name, self.lanes, self.preset, *flags, self.sms)
+        return DeviceSpec(self.kind, self.name, self.lanes, self.preset, *flags, self.sms)
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,9 @@ class Profile:
     def launch_ns(self, task: str, device: str) -> int:
         """How long a task keeps the device's submitting thread, launched by itself.
 
-        The thread of a plugin provider is in each run until that ends.
+        A thread whose runs copy is in each run until that ends.
         """
-        if device_kind(device) == "plugin":
+        if traits_of(device).copies_in_runs:
             return self.service_ns(task, device) or 0
         return self._task(task).launch_ns.get(device, 0)
 

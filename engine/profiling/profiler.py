@@ -11,7 +11,6 @@ from typing import Any
 from surplus.engine.devices.host import this_machine
 from surplus.engine.devices.links import host_links, link_figures, through_host
 from surplus.engine.devices.opened_device import OpenMachine
-from surplus.engine.devices.presence import check_present
 from surplus.engine.devices.presets import GPUS, SLOWDOWN, part_of
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
@@ -41,11 +40,11 @@ from surplus.placement.problem import Link
 Measured = MeasuredGpu | MeasuredPlugin
 """A device that is open to be measured."""
 
-_OPENS: Mapping[str, Callable[..., AbstractContextManager[Measured]]] = {
-    "cuda": measured_gpu,
+_PROBES: Mapping[str, Callable[..., AbstractContextManager[Measured]]] = {
+    "gpu": measured_gpu,
     "plugin": measured_plugin,
 }
-"""By kind, how a device is opened for that."""
+"""By what traits name, how a device is opened for that."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
@@ -91,16 +90,18 @@ def profile_graph(
         If the time is over and tasks are left.
     """
     for spec in specs:
-        check_present(spec)
+        spec.check_present()
     params = params or ProfilingParams()
     store = TimingStore(cache)
     try:
         with ExitStack() as stack:
             cpu = CpuProfiler(graph, store, params, timer, watch)
             gpus = {
-                spec.name: stack.enter_context(_OPENS[spec.kind](spec, graph, store, open_machine))
+                spec.name: stack.enter_context(
+                    _PROBES[spec.traits.probe](spec, graph, store, open_machine)
+                )
                 for spec in specs
-                if spec.kind in _OPENS
+                if spec.traits.probe
             }
             tasks, seen = _tasks(graph, specs, inputs, cpu, gpus, progress or _silent, limit)
             whole = _whole_on_cpus(graph, specs, inputs, cpu, progress or _silent)
@@ -154,12 +155,12 @@ def _tasks(
             )
         task, seen = graph.tasks[step.task], step.seen
         key = signature(graph, task, seen)
-        away = [s for s in specs if s.kind != "cpu" and runs_on_gpu(graph, task)]
+        away = [s for s in specs if not s.traits.is_host and runs_on_gpu(graph, task)]
         costs = {s.name: _gpu_cost(graph, step, key, s, gpus) for s in away}
         able = {name: cost for name, cost in costs.items() if cost is not None}
         times: dict[str, dict[int, Timing]] = {}
         for spec in specs:
-            if spec.kind == "cpu":
+            if spec.traits.is_host:
                 times[spec.name] = {w: cpu.task_time(step, key, w) for w in spec.widths}
         rows.append(
             TaskProfile(
@@ -198,7 +199,7 @@ def _whole_on_cpus(
     progress: Progress,
 ) -> dict[str, dict[int, Timing]]:
     whole: dict[str, dict[int, Timing]] = {}
-    for spec in (s for s in specs if s.kind == "cpu" and graph.tasks):
+    for spec in (s for s in specs if s.traits.is_host and graph.tasks):
         whole[spec.name] = {}
         for done, width in enumerate(spec.widths):
             progress("profile whole model", done, len(spec.widths))
@@ -221,7 +222,7 @@ def _whole_on_gpus(
 def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
     if spec.name in gpus:
         return gpus[spec.name].profile()
-    gpu = part_of(GPUS[spec.preset], spec.share_percent) if spec.kind == "emulated" else None
+    gpu = part_of(GPUS[spec.preset], spec.share_percent) if spec.traits.is_emulated else None
     return DeviceProfile(
         name=spec.name,
         kind=spec.kind,
@@ -242,7 +243,7 @@ def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
 
 def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, Measured]) -> tuple[Link, ...]:
     """Both directions to each device's memory, and between two devices through the host."""
-    pairs = {s.memory: _pair(s, gpus) for s in specs if s.kind != "cpu"}
+    pairs = {s.memory: _pair(s, gpus) for s in specs if not s.traits.is_host}
     links = [link for pair in pairs.values() for link in pair]
     for source, (_, down) in pairs.items():
         for target, (up, _) in pairs.items():

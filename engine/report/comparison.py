@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surplus.engine import _core
-from surplus.engine.devices.spec import available_cores
+from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import ExecutionError
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import from_value, to_value

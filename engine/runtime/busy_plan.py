@@ -18,7 +18,7 @@ import time
 from dataclasses import replace
 
 from surplus.engine import _core
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.runtime.lowering import lay_out_plan
@@ -41,7 +41,7 @@ def narrow_plan(
     several devices overlaps them, and a device of one lane has nothing to share.
     """
     used = {segment.device for segment in plan.segments}
-    if lanes < 2 or used != {0} or device_kind(plan.devices[0]) != "cpu":
+    if lanes < 2 or used != {0} or not traits_of(plan.devices[0]).is_host:
         return None
     if allowed is SecondPlan.NEVER or (allowed is SecondPlan.SAME_BITS and len(plan.segments) > 1):
         return None

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
 from surplus.engine.profiling.disturbance import Disturbance, Watch
 from surplus.engine.runtime.intervals import Verdict
@@ -277,7 +277,7 @@ _OUTCOMES = {
 
 def _is_of_cpu(plan: Plan) -> bool:
     """A GPU opens sessions while it is idle, not beside queries."""
-    return all(device_kind(plan.devices[segment.device]) == "cpu" for segment in plan.segments)
+    return all(traits_of(plan.devices[segment.device]).is_host for segment in plan.segments)
 
 
 def _equal(plan: Plan, other: Plan) -> bool:

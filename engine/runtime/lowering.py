@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from surplus.engine import _core
 from surplus.engine.cache.sealed_file import is_intact
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, one_line
@@ -238,7 +238,7 @@ def _lay_out(graph: Graph, source: Path) -> None:
 
 
 def _has_own_kernels(plan: Plan, segment: Segment) -> bool:
-    return device_kind(plan.devices[segment.device]) in ("cuda", "plugin")
+    return traits_of(plan.devices[segment.device]).has_own_kernels
 
 
 def computed_outputs(graph: Graph) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surplus.engine import _core
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
 from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.segmentation.plan import Copy, Plan
@@ -101,7 +101,7 @@ def together(queries: Sequence[Traced]) -> Timeline:
 
 
 def _origin(plan: Plan) -> str:
-    emulated = "emulated" in map(device_kind, plan.devices)
+    emulated = any(traits_of(name).is_emulated for name in plan.devices)
     return "measured (with an emulated device)" if emulated else "measured"
 
 

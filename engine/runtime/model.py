@@ -12,7 +12,7 @@ from surplus.engine import _core
 from surplus.engine.devices import after_fork
 from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.devices.machines import loss_of
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.busy_choice import BusyChoice
 from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
@@ -90,10 +90,11 @@ class Model:
         for prepared in self._opened():
             prepared.native.limit_time(limit_ns)
 
-    def uses(self, kind: str) -> bool:
-        """Whether an opened plan of it has a segment on a device of this kind, say ``cuda``."""
+    @property
+    def has_slow_first_runs(self) -> bool:
+        """Whether an opened plan of it has a segment on a device whose first runs are slow."""
         return any(
-            device_kind(prepared.plan.devices[segment.device]) == kind
+            traits_of(prepared.plan.devices[segment.device]).has_slow_first_runs
             for prepared in self._opened()
             for segment in prepared.plan.segments
         )

@@ -157,7 +157,7 @@ class EngineBackend:
     @property
     def is_emulated(self) -> bool:
         """Whether times are charged, not spent."""
-        return all(place.spec.kind == "emulated" for place in self._devices)
+        return all(place.spec.traits.is_emulated for place in self._devices)
 
     @property
     def has_ended(self) -> bool:
@@ -192,7 +192,7 @@ class EngineBackend:
         whole = self._devices[partition.device]
         lanes = round(partition.share_percent * whole.spec.lanes / 100)
         off = abs(partition.share_percent * whole.spec.lanes - 100 * lanes)
-        if whole.spec.kind == "cpu" and (lanes < 1 or off >= whole.spec.lanes):
+        if whole.spec.traits.is_host and (lanes < 1 or off >= whole.spec.lanes):
             text = f"{partition.share_percent} % of {whole.spec.lanes} lanes are no whole lanes"
             raise ConfigError(f"device {whole.spec.name!r}: {text}")
         if whole.by_share:
@@ -243,7 +243,7 @@ class EngineBackend:
         self._ended.append(Ended(job.group, job.error))
 
     def _submit(self, job: _Job, step: _Step, slot: _Slot, width: int) -> None:
-        is_cpu = slot.place.spec.kind == "cpu"
+        is_cpu = slot.place.spec.traits.is_host
         place = replace(slot.place, width=width if is_cpu else 1)
         step, part, values = self._prepared(step, place)
         self._tags += 1

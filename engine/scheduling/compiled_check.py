@@ -36,7 +36,7 @@ def check_compiled(model: LiveModel, place: Place) -> dict[Artifact, float]:
     compiled = model.parts.compiled
     if compiled is None:
         return {}
-    if place.spec.kind != "cpu":
+    if not place.spec.traits.is_host:
         raise ConfigError(f"model {model.name!r}: compiled versions run on CPUs only")
     found: dict[Artifact, float] = {}
     values = _inputs(model, place)

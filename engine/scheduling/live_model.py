@@ -106,7 +106,7 @@ class LiveModel:
 
         Powers of two are derived from the sizes of all tensors; what lies between is interpolated.
         """
-        if place.spec.kind == "cpu":
+        if place.spec.traits.is_host:
             return None
         below = 1 << (items.bit_length() - 1)
         lower = self._charged(place.spec, below)
@@ -118,7 +118,7 @@ class LiveModel:
 
     def know_charges(self, place: Place, most_items: int) -> None:
         """Derive now what batches up to so many items will need: it takes seconds."""
-        if place.spec.kind == "emulated":
+        if place.spec.traits.is_emulated:
             for power in range((most_items - 1).bit_length() + 1):
                 self._charged(place.spec, 1 << power)
 

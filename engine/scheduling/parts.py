@@ -159,7 +159,7 @@ class Parts:
     ) -> Part:
         kernels = self._kernels(place, version)
         groups = self.groups
-        if (first, last) == (0, len(groups)) and place.spec.kind == "cpu" and not kernels:
+        if (first, last) == (0, len(groups)) and place.spec.traits.is_host and not kernels:
             groups = self._as_one()
         plan = self._plan(groups, place, charges, kernels)
         stages = [stage for stage, clusters in enumerate(groups) for _ in clusters]

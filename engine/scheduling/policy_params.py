@@ -18,7 +18,7 @@ from surplus.colocation.planner import Demand
 from surplus.colocation.policies import PolicySpec, policy_spec, with_options
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.service import Device, Service
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.native import load_runtime
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams
@@ -180,7 +180,7 @@ def prepare(
     policy = params.spec()
     load_runtime()
     specs = parse_devices(params.devices or "cpu")
-    meant = [spec for spec in specs if spec.kind != "cpu"] or [specs[0]]
+    meant = [spec for spec in specs if not spec.traits.is_host] or [specs[0]]
     by_share = bool(params.shares)
     lanes = [1 if by_share else spec.lanes for spec in meant]
     stages = places(params.devices or "cpu", lanes, by_share=by_share)

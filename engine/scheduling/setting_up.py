@@ -11,7 +11,7 @@ from surplus.colocation.query import Query
 from surplus.colocation.scenario import LiveSettings
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError
 from surplus.engine.native import load_runtime
 from surplus.engine.scheduling.backend import EngineBackend
@@ -47,7 +47,7 @@ def places(
         If the string is not understood.
     """
     specs = parse_devices(text)
-    meant = [(i, spec) for i, spec in enumerate(specs) if spec.kind != "cpu"]
+    meant = [(i, spec) for i, spec in enumerate(specs) if not spec.traits.is_host]
     meant = meant or [(0, specs[0])]
     if len(meant) != len(lanes):
         raise ConfigError(f"devices {text!r} are {len(meant)}, the scenario has {len(lanes)}")
@@ -56,7 +56,7 @@ def places(
             raise ConfigError(f"device {spec.name!r} has {spec.lanes} lanes, not {count}")
     if by_share:
         emulation = replace(emulation or EmulationParams(), slowdown=())
-        if any(spec.kind != "emulated" for _, spec in meant):
+        if any(not spec.traits.is_emulated for _, spec in meant):
             raise ConfigError(f"devices {text!r}: only emulated GPUs have shares of processors")
     machine = machine_for(specs, emulation)
     with_host = any(part.strip().startswith("cpu") for part in text.split(","))
@@ -67,7 +67,7 @@ def places(
             index,
             tuple(specs),
             by_share=by_share,
-            with_host=with_host and spec.kind != "cpu",
+            with_host=with_host and not spec.traits.is_host,
         )
         for index, spec in meant
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from surplus.engine.devices.spec import device_kind
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.planning_time import UNLIMITED
 from surplus.engine.segmentation.clusters import Cluster, clusters
@@ -111,7 +111,7 @@ def split_batches(
 ) -> list[Candidate]:
     """The batch in as many shards as there are lanes, if one CPU does all and it can be split."""
     used = set(placement.device_of)
-    if len(used) != 1 or device_kind(problem.devices[min(used)].name) != "cpu":
+    if len(used) != 1 or not traits_of(problem.devices[min(used)].name).is_host:
         return []
     device = used.pop()
     lanes = problem.devices[device].lanes

@@ -30,7 +30,7 @@ from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting, folder_name, gpu_title, timed_devices
 from bench.gpu_check.unit import run_unit
 from surplus import models
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import DeviceError
 from surplus.engine.profiling.profile import Profile
 from surplus.placement.timeline import Span, SpanKind

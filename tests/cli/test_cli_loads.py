@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from surplus.engine.cli.loads import plan_text
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import load_runtime
 from surplus.engine.runtime.unread import Unread
 from surplus.placement.timeline import Span, SpanKind, Timeline

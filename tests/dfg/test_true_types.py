@@ -12,7 +12,7 @@ from constant_costs import constant_problem, scattered_plan
 from onnx import TensorProto, helper
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import open_session

@@ -9,7 +9,7 @@ import pytest
 from small_models import SMALL, Prepared, plain_outputs
 
 from surplus import models
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import Costs, costs_of, measure, read_model
 
 

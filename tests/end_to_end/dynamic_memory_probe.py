@@ -21,7 +21,7 @@ from constant_costs import constant_problem, scattered_plan, whole_plan
 from dynamic_models import DYNAMIC, Query
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 

@@ -16,7 +16,7 @@ from small_models import RELATIVE
 from tritonclient.utils import InferenceServerException
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.serving.datatypes import datatype_of

@@ -18,7 +18,7 @@ from small_models import NEGLIGIBLE, RELATIVE
 from surplus.engine import _core
 from surplus.engine.contest.reference import run_reference
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.native import open_session

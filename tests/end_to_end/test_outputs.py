@@ -11,7 +11,7 @@ from small_models import REPEATING, SMALL, Prepared
 
 from surplus import models
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import candidates, place, plan_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan

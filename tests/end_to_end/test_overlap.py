@@ -10,7 +10,7 @@ import onnx
 from constant_costs import constant_problem
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model

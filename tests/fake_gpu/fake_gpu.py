@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from surplus.engine.devices.presence import PROVIDER
+from surplus.engine.devices.cuda_parts import PROVIDER
 from surplus.engine.native import find_library
 
 _ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 import surplus
 from surplus import models
 from surplus.engine.devices.machines import _MACHINES, close_machines
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import DeviceLostError, ExecutionError
 from surplus.engine.pipeline import first_queries
 from surplus.engine.pipeline.lazy import LazyModel

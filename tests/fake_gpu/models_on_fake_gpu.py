@@ -14,7 +14,7 @@ import surplus
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import open_session
 from surplus.engine.values import from_value, to_value
 

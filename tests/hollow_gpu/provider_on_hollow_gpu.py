@@ -22,7 +22,7 @@ from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import open_session
 from surplus.engine.profiling.operator_probe import renamings
 from surplus.engine.profiling.segment_probe import Probed, ProbeParams, SegmentProbe

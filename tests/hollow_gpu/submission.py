@@ -50,7 +50,7 @@ def measured(name: str) -> tuple[int, float, float, float]:
     from bench.gpu_check.onnxruntime_cuda import runner
     from surplus import models
     from surplus.engine.devices.machines import open_machine
-    from surplus.engine.devices.spec import parse_devices
+    from surplus.engine.devices.parsing import parse_devices
     from surplus.engine.native import open_session
     from surplus.engine.values import to_value
 

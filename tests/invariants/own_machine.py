@@ -9,7 +9,7 @@ from itertools import count
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 
 _UNUSED_SUBMIT_NS = count(20_000)
 """Machines are shared by equal parameters: a submission time of its own makes one unique."""

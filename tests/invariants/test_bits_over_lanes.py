@@ -14,7 +14,7 @@ from random_models import Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
 from surplus.engine.contest.reference import run_reference
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan

@@ -17,7 +17,7 @@ from random_models import COLUMNS, FAILING_ROW, ROWS, Reader, inputs_of, random_
 
 from bench.random_plans import CHARGED_NS, random_plan
 from surplus.engine import _core
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
 from surplus.engine.runtime.model import Future, Model

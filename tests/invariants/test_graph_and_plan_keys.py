@@ -15,7 +15,7 @@ import pytest
 from constant_costs import constant_problem, sliced_plan
 from onnx import helper
 
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import file_hashes, known_graph
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning import stored_plan

@@ -23,7 +23,8 @@ from bench.random_plans import (
     random_plan,
     random_service,
 )
-from surplus.engine.devices.spec import DeviceSpec, parse_devices
+from surplus.engine.devices.parsing import parse_devices
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.planning.stages import Costs, candidates, plan_of
 from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
 from surplus.engine.segmentation.coarse import coarse_problem, predict

@@ -14,7 +14,7 @@ from own_machine import check_empty, own_machine
 from random_models import FAILING_ROW, Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import open_session
 from surplus.engine.runtime.model import Model

@@ -14,7 +14,7 @@ from live_stage import CHAIN, Stage, piece, saved
 from surplus import models
 from surplus.colocation.service import Partition
 from surplus.engine.cli.main import main
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
 from surplus.engine.scheduling.policy_params import PolicyParams, prepare

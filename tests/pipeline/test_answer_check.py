@@ -15,7 +15,7 @@ from constant_costs import constant_problem, scattered_plan, sliced_plan
 from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import extract
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline.load import load

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surplus import models
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.planning.stages import costs_of, measure

@@ -13,7 +13,7 @@ from pipeline_subject import Subject
 
 import surplus
 from surplus.engine.devices.machines import EmulationParams
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.errors import ConfigError, DeviceError, InputError
 from surplus.engine.pipeline import making as module

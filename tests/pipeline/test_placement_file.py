@@ -8,7 +8,7 @@ import pytest
 from constant_costs import constant_problem, random_placement
 from pipeline_subject import Subject
 
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.placement_file import load_placement, save_placement

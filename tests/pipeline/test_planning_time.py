@@ -13,7 +13,7 @@ from tuning_world import GUESS, PROBLEM
 
 import surplus
 from surplus import models
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ConfigError, PlanningTimeError
 from surplus.engine.planning.candidates import may_gain

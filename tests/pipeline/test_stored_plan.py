@@ -14,8 +14,8 @@ from constant_costs import constant_problem, scattered_plan
 from fake_plugin import fake_plugin
 from pipeline_subject import Subject
 
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.plugins import read_plugin
-from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.plan_question import PlanQuestion, question_of

@@ -12,7 +12,7 @@ from constant_costs import constant_problem, sliced_plan
 from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning import stored_plan, unused_plans

@@ -9,7 +9,7 @@ import pytest
 
 from surplus import models
 from surplus.engine.devices import cuda_driver
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.errors import DeviceError
 from surplus.engine.planning.stages import costs_of, measure, place, read_model

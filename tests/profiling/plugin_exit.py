@@ -11,7 +11,7 @@ import numpy as np
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.profiling.operator_probe import negation
 from surplus.engine.values import from_value
 

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from counted_calls import LINEAR, CountedName, calls_of, touches_of
 
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError

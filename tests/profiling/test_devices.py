@@ -1,7 +1,8 @@
 import pytest
 
-from surplus.engine.devices.presence import check_present
-from surplus.engine.devices.spec import DeviceSpec, available_cores, parse_devices
+from surplus.engine.devices.kinds.cuda import allows_tf32
+from surplus.engine.devices.parsing import available_cores, parse_devices
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import DeviceError
 
 
@@ -27,7 +28,7 @@ def test_cpu_takes_all_cores_by_default() -> None:
 def test_each_gpus_submitting_thread_has_a_core(
     text: str, cores: int, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surplus.engine.devices.spec.available_cores", lambda: cores)
+    monkeypatch.setattr("surplus.engine.devices.parsing.available_cores", lambda: cores)
     assert parse_devices(text)[0].lanes == lanes
 
 
@@ -105,7 +106,7 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
     _, left, right, other = parse_devices("cpu:1,cuda:0[64sm]:2,cuda:0[32sm],cuda:1")
     assert left == DeviceSpec("cuda", "cuda:0[64sm]", 2, sms=64)
     assert right == DeviceSpec("cuda", "cuda:0[32sm]", 1, sms=32)
-    assert not left.allows_tf32
+    assert not allows_tf32(left)
     # Partitions of a GPU share its memory.
     assert (left.memory, right.memory, other.memory) == ("cuda:0", "cuda:0", "cuda:1")
 
@@ -113,7 +114,7 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
 def test_tf32_is_allowed_by_an_option() -> None:
     gpu = parse_devices("cpu:1,cuda:0[tf32;64sm]:4")[1]
     assert gpu == DeviceSpec("cuda", "cuda:0[64sm,tf32]", 4, sms=64)
-    assert gpu.allows_tf32
+    assert allows_tf32(gpu)
     assert gpu.memory == "cuda:0"
 
 
@@ -138,6 +139,6 @@ def test_a_device_as_text_is_read_back(text: str) -> None:
 
 def test_a_cuda_device_that_is_not_here_is_named_when_it_is_needed() -> None:
     cpu, gpu = parse_devices("cpu:1,cuda:0")
-    check_present(cpu)
+    cpu.check_present()
     with pytest.raises(DeviceError, match=r"device 'cuda:0': .*CUDA.*emulated:gpu stands in"):
-        check_present(gpu)
+        gpu.check_present()

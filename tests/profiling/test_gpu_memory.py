@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surplus import models
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.stages import place

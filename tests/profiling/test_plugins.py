@@ -16,9 +16,8 @@ from onnx import TensorProto, helper
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.devices.inventory import inventory
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.plugins import read_plugin
-from surplus.engine.devices.presence import check_present
-from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, RuntimeLibraryError
 from surplus.engine.native import (
@@ -47,7 +46,7 @@ def fake() -> Iterator[FakePlugin]:
 def refusal(device: str) -> str:
     spec = next(s for s in parse_devices(device) if s.kind == "plugin")
     with pytest.raises(DeviceError) as caught:
-        check_present(spec)
+        spec.check_present()
     text = str(caught.value)
     assert re.match(rf"device '{device}': .*; emulated:gpu stands in for a GPU$", text)
     return text
@@ -57,7 +56,7 @@ def test_a_provider_says_what_it_drives(fake: FakePlugin) -> None:
     facts = read_plugin("fake")
     assert facts.provider == "FakeExecutionProvider"
     assert re.fullmatch(r"CPU .* through FakeExecutionProvider 0\.1\.0", facts.title)
-    check_present(SPECS[1])
+    SPECS[1].check_present()
 
 
 def test_what_is_missing_is_named(fake: FakePlugin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,12 @@ import pytest
 from fake_driver import compiled
 
 from surplus.engine import _core
-from surplus.engine.devices import cuda_driver, cuda_runtime, presence
+from surplus.engine.devices import cuda_driver, cuda_runtime
 from surplus.engine.devices.cuda_driver import GpuFacts, read_driver, used_memory_bytes
+from surplus.engine.devices.cuda_parts import PROVIDER, cuda_parts
 from surplus.engine.devices.inventory import inventory
-from surplus.engine.devices.presence import PROVIDER, check_present, cuda_parts
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.kinds import cuda
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import DeviceError
 
 
@@ -41,7 +42,7 @@ def complete(driver: pytest.MonkeyPatch, library: Path, tmp_path: Path) -> pytes
 
 def refusal(device: str) -> str:
     with pytest.raises(DeviceError) as caught:
-        check_present(next(s for s in parse_devices(device) if s.kind == "cuda"))
+        next(s for s in parse_devices(device) if s.kind == "cuda").check_present()
     text = str(caught.value)
     assert re.match(r"device 'cuda:.*; emulated:gpu stands in for a GPU$", text)
     return text
@@ -116,12 +117,12 @@ def test_a_core_without_sessions_on_the_gpu(complete: pytest.MonkeyPatch) -> Non
 
 def test_all_is_there(complete: pytest.MonkeyPatch) -> None:
     assert not any(missing().values())
-    check_present(parse_devices("cpu:1,cuda:0:4")[1])
+    parse_devices("cpu:1,cuda:0:4")[1].check_present()
     assert "sees 1 GPUs, numbered from 0" in refusal("cuda:1")
-    complete.setattr(presence, "_DIVIDES", False)
+    complete.setattr(cuda, "DIVIDES", False)
     assert "cannot divide a GPU" in refusal("cuda:0[64sm]")
-    complete.setattr(presence, "_DIVIDES", True)
-    check_present(parse_devices("cpu:1,cuda:0[64sm]:2")[1])
+    complete.setattr(cuda, "DIVIDES", True)
+    parse_devices("cpu:1,cuda:0[64sm]:2")[1].check_present()
 
 
 def test_the_inventory_lists_what_can_be_named(complete: pytest.MonkeyPatch) -> None:

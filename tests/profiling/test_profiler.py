@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bench.large_models import write_large_model
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError, InputError, ProfileError
 from surplus.engine.profiling.calibrate import calibrate, random_inputs

@@ -19,7 +19,7 @@ from constant_costs import constant_problem, scattered_plan
 
 from surplus.engine.cli.main import main as engine
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import EngineError
 from surplus.engine.planning.stages import example_inputs, read_model
 from surplus.engine.runtime.model import Model

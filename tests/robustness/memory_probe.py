@@ -19,7 +19,7 @@ import numpy as np
 from constant_costs import constant_problem, scattered_plan, sliced_plan
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 

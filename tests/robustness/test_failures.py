@@ -15,7 +15,7 @@ from device_lists import devices_or
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
 from surplus.engine.planning.stages import read_model

@@ -17,7 +17,7 @@ from full_disk import refuse_writes
 import surplus
 from surplus import models
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, ModelError

@@ -11,7 +11,7 @@ from constant_costs import constant_problem, plan_of_groups, whole_plan
 from device_lists import devices_or
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model

@@ -8,7 +8,7 @@ import numpy as np
 from constant_costs import constant_problem, whole_plan
 from runtime_models import read_text
 
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.pipeline.activations import planned_activations
 

@@ -12,7 +12,7 @@ from constant_costs import constant_problem
 from runtime_models import read_text
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import coarse_problem

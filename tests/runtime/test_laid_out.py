@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper
 
 import surplus.engine.store.prepacking
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.lowering import lay_out_plan, lower

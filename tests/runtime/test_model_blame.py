@@ -12,7 +12,7 @@ from device_lists import STREAMS, with_wanted
 from runtime_models import ADD, model_of, read_text
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.explain.breakdown import Blame

@@ -18,7 +18,7 @@ from runtime_models import ADD, NEVER_NS, model_of, read_text
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
 from surplus.engine.runtime.model import Future, Model

@@ -16,7 +16,7 @@ from surplus.engine.contest.contest import Turn
 from surplus.engine.contest.in_place import Cost, costs_in_place, outside_ns, typical
 from surplus.engine.contest.in_place import refit as refit_turns
 from surplus.engine.contest.selection import refit
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task

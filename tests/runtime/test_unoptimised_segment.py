@@ -11,7 +11,7 @@ import pytest
 from constant_costs import constant_problem, whole_plan
 
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError

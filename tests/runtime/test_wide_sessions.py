@@ -14,7 +14,7 @@ from runtime_models import read_text
 from surplus.engine import _core
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.devices.spec import available_cores, parse_devices
+from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
 from surplus.engine.runtime.model import Model

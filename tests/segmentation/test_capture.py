@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.presets import GPUS
-from surplus.engine.devices.spec import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import costs_of, measure, plan_of, read_model
 from surplus.engine.report.captures import captures

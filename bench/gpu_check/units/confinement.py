@@ -8,7 +8,7 @@ from bench.gpu_check.setting import Setting
 from bench.gpu_check.small_segments import convolution, product
 from surplus.engine.devices.cuda_driver import read_driver
 from surplus.engine.devices.machines import open_machine
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import load_runtime
 from surplus.engine.profiling.segment_probe import ProbeParams, SegmentProbe
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bench.gpu_check.figures import Found
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting, gpu_title
-from surplus.engine.devices.presence import check_present
 from surplus.engine.errors import EngineError
 
 
@@ -14,7 +13,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
     try:
         title = gpu_title(setting.specs)
         for device in setting.specs:
-            check_present(device)
+            device.check_present()
     except EngineError as error:
         return Found((), {"missing": str(error)})
     return Found((), {"title": title})

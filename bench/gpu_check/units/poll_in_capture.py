@@ -14,7 +14,7 @@ from bench.gpu_check.small_segments import convolution_and_product, plan_of
 from surplus.engine import _core
 from surplus.engine.devices.cuda_runtime import CudaRuntime
 from surplus.engine.devices.machines import open_machine
-from surplus.engine.devices.spec import parse_devices
+from surplus.engine.devices.parsing import parse_devices
 
 _MODES = {"global": 0, "thread-local": 1, "relaxed": 2}
 _PLANS = 5

@@ -1,0 +1,1 @@
+"""The kinds of devices, a file each; ``registry.py`` lists them."""
