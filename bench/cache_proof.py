@@ -17,11 +17,11 @@ from surplus import models
 
 _IMPORTS = """
 import surplus.engine.pipeline.opening, surplus.engine.dfg.known_graph as known
-import surplus.engine.store.prepacked as laid_out, surplus.engine.runtime.lowering as lowering
+import surplus.engine.store.prepacked as prepacked, surplus.engine.runtime.lowering as lowering
 import surplus.engine.store.segments as store
 """
 _UNPROVEN = """
-for module in (known, laid_out, lowering, store):
+for module in (known, prepacked, lowering, store):
     module.is_intact = lambda path: path.exists()
 """
 _ANSWER = """

@@ -8,7 +8,7 @@ from itertools import pairwise
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
@@ -36,7 +36,7 @@ def cut_plan(graph: Graph, bounds: Sequence[int]) -> Plan:
 
 
 def cut_model(graph: Graph, bounds: Sequence[int]) -> Model:
-    """A model of ``cut_plan``'s plan, from laid-out files, which are made where they lack."""
+    """A model of ``cut_plan``'s plan, from prepacked files, which are made where they lack."""
     plan = cut_plan(graph, bounds)
-    lay_out_plan(graph, plan)
+    prepack_plan(graph, plan)
     return Model(graph, plan, machine_for(parse_devices("cpu:1")))

@@ -22,7 +22,7 @@ from surplus.engine.pipeline.memory_report import memory_report
 from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.free_memory import release_free_memory
-from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.models import model_names
 
 MIB = 2**20
@@ -64,7 +64,7 @@ def measure_plans(name: str, count: int, different: int) -> dict[str, int]:
     graph = read(path, FOLDER / "cache")
     cuts = [round(len(graph.tasks) * (i % different + 1) / (different + 1)) for i in range(count)]
     for cut in set(cuts):
-        lay_out_plan(graph, cut_plan(graph, [cut]))
+        prepack_plan(graph, cut_plan(graph, [cut]))
     release_free_memory()
     base = ProcessMemory.now()
     models = [cut_model(graph, [cut]) for cut in cuts]

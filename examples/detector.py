@@ -24,7 +24,7 @@ for name, array in outputs.items():
 
 # A traced query knows its critical path; the parts add up to all of its time.
 model.run(inputs, traced=True)
-blame = model.blame()
-for (category, resource), time_ns in blame.parts.items():
+breakdown = model.breakdown()
+for (category, resource), time_ns in breakdown.parts.items():
     print(f"{category:12} {resource:8} {time_ns / 1e6:8.3f} ms")
-print(f"{'in all':21} {blame.total_ns / 1e6:8.3f} ms")
+print(f"{'in all':21} {breakdown.total_ns / 1e6:8.3f} ms")

@@ -18,8 +18,8 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import Costs, costs_of, measure, plan_of, read_model
 from surplus.engine.profiling.profile import Profile
-from surplus.engine.runtime.busy_plan import SecondPlan
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.capture import refusal_of
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
@@ -107,7 +107,7 @@ class Subject:
         title = "whole as a captured graph" if captured else "whole"
         candidate = Candidate(title, groups, predict(groups, service))
         plan = plan_of(graph, Costs(self.costs.problem, service), candidate, "one segment")
-        return Model(graph, plan, machine_for(self.setting.specs), SecondPlan.NEVER)
+        return Model(graph, plan, machine_for(self.setting.specs), Departure.NEVER)
 
 
 def _filled(service: ServiceTimes, gpu: int, captured: bool) -> ServiceTimes:

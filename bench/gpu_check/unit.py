@@ -21,7 +21,7 @@ _GRACE = 2.5
 
 _FIRST_LOAD_S = 90.0
 """And so long on top: the first unit of a model measures its operators, places it and looks for
-its companion, which took 80 to 115 s of two cores for a detector."""
+its throughput plan, which took 80 to 115 s of two cores for a detector."""
 
 _KILLED_S = 5.0
 """What is killed ends within that, or never."""

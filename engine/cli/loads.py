@@ -62,8 +62,8 @@ def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
     with progress_bar() as progress:
         model = load_with(entry.path, params, progress=progress)
     say(f"{entry.name}: {plan_text(model.plan)}")
-    if model.companion is not None:
-        say(f"{entry.name}: while queries overlap, {model.companion.text}")
+    if model.throughput_plan is not None:
+        say(f"{entry.name}: while queries overlap, {model.throughput_plan.text}")
     return ModelExecutor(model)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surplus.engine.cli.output import duration, show_rows
-from surplus.engine.explain.breakdown import Blame
+from surplus.engine.explain.breakdown import Breakdown
 from surplus.engine.report.explanation import Explanation, Row, explain
 from surplus.engine.runtime.model import Model
 
@@ -18,11 +18,11 @@ _NAME_CHARACTERS = 26
 def explained(model: Model, inputs: Mapping[str, Any], runs: int) -> Explanation:
     """Trace ``runs`` queries, after one that warms the traced path up."""
     model.run(inputs, traced=True)
-    blames: list[Blame] = []
+    breakdowns: list[Breakdown] = []
     for _ in range(runs):
         model.run(inputs, traced=True)
-        blames.append(model.blame())
-    return explain(model, blames)
+        breakdowns.append(model.breakdown())
+    return explain(model, breakdowns)
 
 
 def show_explanation(explanation: Explanation) -> None:

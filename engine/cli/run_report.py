@@ -36,15 +36,15 @@ def report_of(
         **captures(plan, model.native.captured_nodes),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
-        **companion_of(model),
+        **throughput_plan_of(model),
         **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),
     }
 
 
-def companion_of(model: Model) -> dict[str, str]:
+def throughput_plan_of(model: Model) -> dict[str, str]:
     """The plan for while queries overlap and why there is one, in words; nothing without one."""
-    companion = model.companion
-    return {} if companion is None else {"while_queries_overlap": companion.text}
+    throughput_plan = model.throughput_plan
+    return {} if throughput_plan is None else {"while_queries_overlap": throughput_plan.text}
 
 
 def show_report(
@@ -62,10 +62,10 @@ def show_report(
 
 def draw(title: str, explanation: Explanation, trace: Path | None, gantt: Path | None) -> None:
     """Write the median traced run, beside its prediction."""
-    blames = {"predicted": explanation.predicted, "measured": explanation.median}
-    timelines = {name: blame.timeline for name, blame in blames.items()}
+    breakdowns = {"predicted": explanation.predicted, "measured": explanation.median}
+    timelines = {name: breakdown.timeline for name, breakdown in breakdowns.items()}
     if trace:
-        write_trace(trace, timelines, blames)
+        write_trace(trace, timelines, breakdowns)
     if gantt:
         write_gantt(gantt, timelines["measured"], predicted=timelines["predicted"], title=title)
 

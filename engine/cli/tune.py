@@ -61,14 +61,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _result(tuned: TunedModel) -> dict[str, Any]:
-    from surplus.engine.cli.run_report import companion_of
+    from surplus.engine.cli.run_report import throughput_plan_of
 
     plan = tuned.model.plan
     return {
         "segments": len(plan.segments),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
-        **companion_of(tuned.model),
+        **throughput_plan_of(tuned.model),
         "path": None if tuned.path is None else str(tuned.path),
     }
 
@@ -98,6 +98,6 @@ def _show(tuned: TunedModel) -> None:
             "stopped": f"{report.stopped}, after {report.time_s:.1f} of {report.budget_s:g} s",
         },
     )
-    if tuned.model.companion is not None:
-        print(f"while queries overlap: {tuned.model.companion.text}")
+    if tuned.model.throughput_plan is not None:
+        print(f"while queries overlap: {tuned.model.throughput_plan.text}")
     print(f"stored in {tuned.path}" if tuned.path else "not stored: the cache cannot be written")

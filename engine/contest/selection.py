@@ -29,7 +29,7 @@ class ModelContender:
     def run_traced(self) -> Turn:
         """Answer once; return what that took, and the spans."""
         self.model.run(self.inputs, traced=True)
-        total_ns = self.model.blame().total_ns
+        total_ns = self.model.breakdown().total_ns
         return Turn(total_ns, self.model.timeline(), total_ns)
 
 

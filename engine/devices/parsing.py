@@ -53,7 +53,7 @@ def available_cores() -> int:
 def _device(text: str) -> DeviceSpec:
     kind = kind_of(text)
     if kind not in KINDS:
-        is_word = re.fullmatch("[a-z]+", kind) and kind != text
+        is_word = re.fullmatch("[a-z]+", kind)
         why = f": unknown kind {kind!r}" if is_word else " is not understood"
         raise DeviceError(f"device {text!r}{why} ({_EXAMPLES})")
     try:

@@ -217,8 +217,9 @@ def kind_named(name: str) -> Kind:
 
 
 def traits_of(device: str) -> Traits:
-    """Of a device's kind, which stands first in its name: ``cuda`` of ``cuda:0[64sm]``."""
-    return kind_named(kind_of(device)).traits
+    """Of a device's kind, which stands first in its name; of a problem's own, none."""
+    kind = kind_of(device)
+    return kind_named(kind).traits if kind in KINDS else Traits()
 
 
 def kind_of(device: str) -> str:

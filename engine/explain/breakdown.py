@@ -1,4 +1,4 @@
-"""Blame: where the time of one query went, adding up to all of it.
+"""Breakdown: where the time of one query went, adding up to all of it.
 
 The critical path is walked back from the query's end: the span that ended last, before it the
 one that made it ready, and so on. Every nanosecond between the call and the answer then belongs
@@ -45,7 +45,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Blame:
+class Breakdown:
     """All of a query's time.
 
     Parameters
@@ -92,14 +92,14 @@ class Blame:
         return [(span, total[id(span)]) for span in self.path]
 
 
-def blame(
+def breakdown(
     timeline: Timeline,
     *,
     lanes: Mapping[str, int] | None = None,
     causes: Causes | None = None,
     call: CallTimes | None = None,
     query: int = 0,
-) -> Blame:
+) -> Breakdown:
     """Say where the time of one query went.
 
     Parameters
@@ -117,7 +117,7 @@ def blame(
 
     Returns
     -------
-    Blame
+    Breakdown
         Its parts are integers that add up to ``call.left_ns - call.entered_ns``.
     """
     spans = [span for span in timeline if span.query == query]
@@ -131,10 +131,10 @@ def blame(
     knife.limit_ns = call.left_ns
     knife.cut(Category.PYTHON_OUT, call.left_ns)
     used = utilisation(timeline, known, call.entered_ns, call.left_ns)
-    return Blame(tuple(knife.pieces), tuple(path), used, timeline)
+    return Breakdown(tuple(knife.pieces), tuple(path), used, timeline)
 
 
-def median_of(blames: Sequence[Blame]) -> Blame:
+def median_of(breakdowns: Sequence[Breakdown]) -> Breakdown:
     """The one with the median total, the lower of two.
 
     Raises
@@ -142,9 +142,9 @@ def median_of(blames: Sequence[Blame]) -> Blame:
     ValueError
         If there is none.
     """
-    if not blames:
+    if not breakdowns:
         raise ValueError("the median of no runs: at least one is needed")
-    return sorted(blames, key=lambda b: b.total_ns)[(len(blames) - 1) // 2]
+    return sorted(breakdowns, key=lambda b: b.total_ns)[(len(breakdowns) - 1) // 2]
 
 
 class _Knife:

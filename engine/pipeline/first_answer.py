@@ -48,6 +48,4 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         return None
     if inputs is not None:
         check_inputs(unread.graph, inputs)
-    return Model(
-        unread.graph, unread.plan, params.machine(), params.second_plan(), params.recovery()
-    )
+    return Model(unread.graph, unread.plan, params.machine(), params.departure(), params.recovery())

@@ -40,7 +40,7 @@ _START = "import sys; sys.path[:] = PATH; from surplus.engine.pipeline.learner i
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearningJob:
     """What is to be learnt of which model. It does not keep the model."""
 
     model: weakref.ref[Model]
@@ -73,35 +73,35 @@ class Learning:
         self._begin()
 
     def _begin(self) -> None:
-        self._lessons: queue.SimpleQueue[Lesson | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[LearningJob | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self._child: tuple[Lesson, subprocess.Popen[bytes]] | None = None
+        self._child: tuple[LearningJob, subprocess.Popen[bytes]] | None = None
 
     def leave_behind(self) -> None:
         """Learn nothing of the parent's models in a forked child (after_fork.py)."""
         self._begin()
 
-    def add(self, lesson: Lesson) -> None:
+    def add(self, job: LearningJob) -> None:
         """Learn it when those before it are done."""
-        self._lessons.put(lesson)
+        self._jobs.put(job)
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
                 self._thread.start()
 
-    def forget(self, lesson: Lesson) -> None:
+    def forget(self, job: LearningJob) -> None:
         """End it: nobody wants the model any more."""
-        lesson.over.set()
+        job.over.set()
         with self._lock:
-            if self._child is not None and self._child[0] is lesson:
+            if self._child is not None and self._child[0] is job:
                 self._child[1].kill()
 
     def end(self) -> None:
         """End the child and the thread; at exit, before machines close."""
         self._ending.set()
-        self._lessons.put(None)
+        self._jobs.put(None)
         with self._lock:
             if self._child is not None:
                 self._child[1].kill()
@@ -110,51 +110,51 @@ class Learning:
             thread.join()
 
     def _run(self) -> None:
-        while (lesson := self._lessons.get()) is not None and not self._ending.is_set():
+        while (job := self._jobs.get()) is not None and not self._ending.is_set():
             if self._ending.wait(self._grace_s):
                 return
             try:
-                if lesson.is_wanted:
-                    self._learn(lesson)
+                if job.is_wanted:
+                    self._learn(job)
             except (EngineError, OSError, RuntimeError, ValueError) as error:
-                _log.warning("%s goes on as one session: %s", lesson.path, one_line(error))
+                _log.warning("%s goes on as one session: %s", job.path, one_line(error))
             finally:
-                lesson.over.set()
+                job.over.set()
 
-    def _learn(self, lesson: Lesson) -> None:
-        found = self._taught(lesson)
+    def _learn(self, job: LearningJob) -> None:
+        found = self._taught(job)
         if "error" in found:
             raise EngineError(str(found["error"]))
-        model = lesson.model()
+        model = job.model()
         if model is None or self._ending.is_set():
             return
-        if not (found.get("same_bits") or lesson.params.same_bits is False):
-            _log.info("%s: the plan that was found takes effect at the next start", lesson.path)
+        if not (found.get("same_bits") or job.params.same_bits is False):
+            _log.info("%s: the plan that was found takes effect at the next start", job.path)
             return
-        opened = opened_plan(lesson.path, lesson.params, lesson.inputs)
-        if opened is None or (lesson.tune == "again" and not _gains(model, opened)):
+        opened = opened_plan(job.path, job.params, job.inputs)
+        if opened is None or (job.tune == "again" and not _gains(model, opened)):
             return
         if model.become(opened):
-            _log.info("%s: %s took over", lesson.path, model.plan.name)
+            _log.info("%s: %s took over", job.path, model.plan.name)
 
-    def _taught(self, lesson: Lesson) -> dict[str, Any]:
+    def _taught(self, job: LearningJob) -> dict[str, Any]:
         """What the child says in its last line; nothing if it was ended."""
         import subprocess  # not before the first answer
 
         with self._lock:
-            if self._ending.is_set() or lesson.over.is_set():
+            if self._ending.is_set() or job.over.is_set():
                 return {}
             command = [sys.executable, "-c", self._start.replace("PATH", repr(sys.path))]
             pipe = subprocess.PIPE
             child = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
             )
-            self._child = lesson, child
+            self._child = job, child
         with child:
             assert child.stdin, "it is a pipe"
             assert child.stdout, "it is a pipe"
             try:
-                _ask(child.stdin, lesson)
+                _ask(child.stdin, job)
                 said = child.stdout.read()  # it ends when our side of its input is closed
             finally:
                 with self._lock:
@@ -162,7 +162,7 @@ class Learning:
                 child.kill()
         lines = said.splitlines()
         if not lines:
-            if self._ending.is_set() or lesson.over.is_set():
+            if self._ending.is_set() or job.over.is_set():
                 return {}
             return {"error": f"measuring it ended with code {child.returncode}"}
         found: dict[str, Any] = json.loads(lines[-1])
@@ -175,9 +175,9 @@ def _gains(model: Model, opened: Model) -> bool:
     return other.segments != model.plan.segments and model.may_answer(other)
 
 
-def _ask(stream: IO[bytes], lesson: Lesson) -> None:
-    params = replace(lesson.params, tune=lesson.tune)
-    pickle.dump((lesson.path, params, lesson.inputs), stream)
+def _ask(stream: IO[bytes], job: LearningJob) -> None:
+    params = replace(job.params, tune=job.tune)
+    pickle.dump((job.path, params, job.inputs), stream)
     stream.flush()
 
 
@@ -210,7 +210,7 @@ def learn(
     params: LoadParams,
     inputs: Mapping[str, Any] | None,
     tune: str = "now",
-) -> Lesson:
+) -> LearningJob:
     """Find the plan of a model that answers already; it takes over if its bits are the same.
 
     It ends with the model.
@@ -220,13 +220,13 @@ def learn(
     tune : {"now", "again"}
         Whether a stored plan ends it, or is what is to be compared anew.
     """
-    lesson = Lesson(weakref.ref(model), path, params, inputs, tune)
-    finalizer = weakref.finalize(model, _forget, lesson, os.getpid())
+    job = LearningJob(weakref.ref(model), path, params, inputs, tune)
+    finalizer = weakref.finalize(model, _forget, job, os.getpid())
     finalizer.atexit = False
-    _LEARNING.add(lesson)
-    return lesson
+    _LEARNING.add(job)
+    return job
 
 
-def _forget(lesson: Lesson, owner: int) -> None:
+def _forget(job: LearningJob, owner: int) -> None:
     if os.getpid() == owner:  # a forked child has copies of models, and none of their children
-        _LEARNING.forget(lesson)
+        _LEARNING.forget(job)

@@ -238,20 +238,20 @@ def _made(
         model.guard(params.machine(), params.recovery())
     if not params.reuse or _shows_nothing_new(model, params):
         with during(params, "sessions were opened"):
-            model.open_companion()
+            model.open_throughput_plan()
         return model, report, False
     tuning = None if report is None else report.to_dict()
-    stored = StoredPlan(model.plan, tuning, model.companion, model.judgement)
+    stored = StoredPlan(model.plan, tuning, model.throughput_plan, model.judgement)
     question = question_for(graph, params, inputs)
     write_plan(path, question, stored)  # nothing that was measured is lost from here on
     del model  # before the next one opens its sessions
-    laid_out, stored = _laid_out(graph, stored, params, inputs)
+    prepacked, stored = _prepacked(graph, stored, params, inputs)
     written = write_plan(path, question, stored)
     if written:
         remove_unused_files(graph)
-        judge_in_service(laid_out, path, question, stored)
+        judge_in_service(prepacked, path, question, stored)
     release_free_memory()
-    return laid_out, report, written
+    return prepacked, report, written
 
 
 def _shows_nothing_new(model: Model, params: LoadParams) -> bool:
@@ -294,10 +294,10 @@ def _planned(
     return model, report
 
 
-def _laid_out(
+def _prepacked(
     graph: Graph, stored: StoredPlan, params: LoadParams, inputs: Mapping[str, Any]
 ) -> tuple[Model, StoredPlan]:
-    """The model of a plan, not laid out where that spoils its answers, and what to store."""
+    """The model of a plan, not prepacked where that spoils its answers, and what to store."""
     found = proven(graph, stored, params, inputs)
     if found is None:
         refuse_layout(graph, stored.plan)

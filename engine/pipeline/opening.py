@@ -18,7 +18,7 @@ from surplus.engine.pipeline.in_service import judge_in_service
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.plan_question import PlanQuestion, question_of
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan
-from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def open_stored(
     if stored is None or not (stored.is_proven_here and is_wanted(stored, params)):
         return None
     try:
-        model = open_laid_out(graph, stored, params)
+        model = open_prepacked(graph, stored, params)
         judge_in_service(model, path, question, stored)
         return model
     except EngineError as error:
@@ -61,16 +61,16 @@ def is_wanted(stored: StoredPlan, params: LoadParams) -> bool:
     return not params.tune_s or stored.tuning is not None
 
 
-def open_laid_out(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:
+def open_prepacked(graph: Graph, stored: StoredPlan, params: LoadParams) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
-    lay_out_plan(graph, stored.plan)
+    prepack_plan(graph, stored.plan)
     with during(params, "sessions were opened"):
         return Model(
             graph.unread(),
             stored.plan,
             params.machine(),
-            params.second_plan(),
+            params.departure(),
             params.recovery(),
-            stored.companion,
+            stored.throughput_plan,
             stored.judgement,
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.opening import open_laid_out
+from surplus.engine.pipeline.opening import open_prepacked
 from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stored_plan import StoredPlan
@@ -19,7 +19,7 @@ def proven(
 ) -> tuple[Model, StoredPlan] | None:
     """The model of a plan, and the plan with a note of how its answers compared.
 
-    A companion that answers wrongly is left out.
+    A throughput plan that answers wrongly is left out.
 
     Returns
     -------
@@ -32,11 +32,13 @@ def proven(
         If it cannot be opened, or fails where the whole model answers.
     """
     check = AnswerCheck(graph, inputs, params.specs())
-    model = open_laid_out(graph, stored, params)
+    model = open_prepacked(graph, stored, params)
     if not check.accepts(model):
         return None
-    companion = stored.companion
-    if companion is not None and not check.accepts(Model(graph, companion.plan, params.machine())):
-        stored = replace(stored, companion=None)
-        model = open_laid_out(graph, stored, params)
+    throughput_plan = stored.throughput_plan
+    if throughput_plan is not None and not check.accepts(
+        Model(graph, throughput_plan.plan, params.machine())
+    ):
+        stored = replace(stored, throughput_plan=None)
+        model = open_prepacked(graph, stored, params)
     return model, replace(stored, checked=check.note())

@@ -3,7 +3,7 @@
 A plan that differs by more than the model itself is exact (engine/contest/answers.py) is dropped,
 and the log names the tensor. What was measured with such a plan is of no use either, so candidates
 are compared before they run against each other; the one that is kept is compared once more as it
-is stored, with its weights laid out.
+is stored, with its weights prepacked.
 """
 
 from __future__ import annotations

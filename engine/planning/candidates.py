@@ -15,10 +15,10 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.first_plans import split_plans, whole_models
 from surplus.engine.planning.stages import Costs, candidates, excess_of, finest_cut
+from surplus.engine.segmentation.cluster_placement import labels, placed
 from surplus.engine.segmentation.clusters import clusters
 from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
 from surplus.engine.segmentation.slabs import slabs
-from surplus.engine.segmentation.wholesale import labels, placed
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 
@@ -120,7 +120,7 @@ def by_clusters(costs: Costs, place: Place) -> list[Candidate]:
 def cuts_of_clusters(
     costs: Costs, place: Place, params: SegmentationParams
 ) -> Iterator[list[Candidate]]:
-    """Of each placement of clusters (engine/segmentation/wholesale.py) all cuts, best first."""
+    """Of each placement of clusters (segmentation/cluster_placement.py) all cuts, best first."""
     problem, service = costs.problem, costs.service
     kinds = labels(problem, service)
     cuts = {f"fan {hub}": clusters(problem, kinds, hub) for hub in _HUBS}

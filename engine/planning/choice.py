@@ -33,7 +33,7 @@ from surplus.engine.planning.stages import (
     plan_of,
     replaced,
 )
-from surplus.engine.planning.throughput_search import CompanionSearch
+from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.planning.tuning import Entrant, Tuner
 from surplus.engine.planning.tuning_report import TuningReport
 from surplus.engine.profiling.disturbance import Watch
@@ -232,16 +232,16 @@ def _accompany(
     params: LoadParams,
     inputs: Mapping[str, Any],
 ) -> None:
-    """Give the model a companion, if it may have one and there is a better plan for overlaps.
+    """Give the model a throughput plan, if it may have one and there is a better plan for overlaps.
 
     It is not opened: a model whose plan is stored makes room for one that opens both.
     """
-    if not (params.may_have_companion() and params.selection_ns):
+    if not (params.may_have_throughput_plan() and params.selection_ns):
         return
-    search = CompanionSearch(costs, build, inputs, params.selection_ns, has_lost=params.has_lost)
-    companion = search.best(entrant, found)
-    if companion is not None:
-        model.accompany(companion, params.second_plan())
+    search = ThroughputSearch(costs, build, inputs, params.selection_ns, has_lost=params.has_lost)
+    throughput_plan = search.best(entrant, found)
+    if throughput_plan is not None:
+        model.accompany(throughput_plan, params.departure())
 
 
 def _all(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from surplus.engine.contest.contest import Clock, Contest, ContestParams, Turn
 from surplus.engine.planning.candidates import Place, by_clusters
-from surplus.engine.planning.observations import Lessons
+from surplus.engine.planning.observations import Observations
 from surplus.engine.planning.proposals import by_tail, key_of, promise
 from surplus.engine.planning.stages import Costs, replaced
 from surplus.engine.planning.tuning import C, Entrant
@@ -66,12 +66,12 @@ class SecondLook:
         build : callable
             Makes what runs a candidate; None if a device refuses it.
         """
-        lessons = Lessons(self.costs.service, self.fixed_devices)
+        observations = Observations(self.costs.service, self.fixed_devices)
         tried = {key_of(entrant.candidate) for entrant in entrants}
         best, turns = entrants[contest.winner], contest.turns(contest.winner)
         for _ in range(_LOOKS):
-            lessons.take(contest, [entrant.candidate for entrant in entrants])
-            found = [c for c in self._promising(lessons) if key_of(c) not in tried][:_PLANS]
+            observations.take(contest, [entrant.candidate for entrant in entrants])
+            found = [c for c in self._promising(observations) if key_of(c) not in tried][:_PLANS]
             tried.update(map(key_of, found))
             built = [Entrant(c, runs) for c in found if (runs := build(c)) is not None]
             if not built:
@@ -84,9 +84,9 @@ class SecondLook:
             best, turns = entrants[contest.winner], contest.turns(contest.winner)
         return best, turns
 
-    def _promising(self, lessons: Lessons) -> list[Candidate]:
+    def _promising(self, observations: Observations) -> list[Candidate]:
         """Clusters placed with the times learned, the best predicted first."""
-        problem, service = self.costs.problem, lessons.service
+        problem, service = self.costs.problem, observations.service
         kinds = [task.kind for task in problem.tasks]
         for device in set(range(len(problem.devices))) - self.fixed_devices:
             service = carried_over(service, self.costs.service, kinds, device)

@@ -16,8 +16,8 @@ from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.tune_by_default import tune_by_default
+from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss, Recovery
-from surplus.engine.runtime.second_plan import SecondPlan
 from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class LoadParams:
     same_bits : bool
         Whether a query's answer must be the same bits whether or not it overlaps with others.
         False lets plans give way while queries overlap, for a higher throughput: on a CPU to the
-        whole model on one lane (engine/runtime/busy_plan.py), on several devices to a companion
-        of other segments (engine/planning/throughput_search.py).
+        whole model on one lane (engine/runtime/throughput_switch.py), on several devices to a
+        plan of other segments (engine/planning/throughput_search.py).
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
@@ -165,7 +165,7 @@ class LoadParams:
         own = {
             "slice_ms": self.slice_ms,
             "gpu_memory": self.gpu_memory_bytes(),
-            "companion": self.may_have_companion(),
+            "throughput_plan": self.may_have_throughput_plan(),
         }
         return {**self.options, **{name: value for name, value in own.items() if value}}
 
@@ -199,15 +199,15 @@ class LoadParams:
         """Whether any device is neither the CPU nor emulated by it."""
         return not all(s.traits.is_host or s.traits.is_emulated for s in self.specs())
 
-    def second_plan(self) -> SecondPlan:
+    def departure(self) -> Departure:
         """What may run while queries overlap. Slices stay: they are there for other models."""
         if self.slice_ms:
-            return SecondPlan.SAME_CUTS
-        return SecondPlan.SAME_BITS if self.same_bits else SecondPlan.ALWAYS
+            return Departure.SAME_CUTS
+        return Departure.SAME_BITS if self.same_bits else Departure.ALWAYS
 
-    def may_have_companion(self) -> bool:
+    def may_have_throughput_plan(self) -> bool:
         """Whether a plan of its own may run while queries overlap, on several devices."""
-        return self.second_plan() is SecondPlan.ALWAYS and len(self.specs()) > 1
+        return self.departure() is Departure.ALWAYS and len(self.specs()) > 1
 
     def query_limit_ns(self) -> int:
         """``max_query_ms`` in nanoseconds."""

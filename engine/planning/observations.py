@@ -20,7 +20,7 @@ from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 
 
-class Lessons:
+class Observations:
     """Everything observed so far, and the service times that follow from it.
 
     Parameters

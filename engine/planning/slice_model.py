@@ -42,7 +42,7 @@ def slice_model(
     )
     plan = plan_of(model.graph, costs, candidate, policy)
     machine = params.machine()
-    made = Model(model.graph, plan, machine, params.second_plan())
+    made = Model(model.graph, plan, machine, params.departure())
     made.plan = refit(made, graph, costs.service, inputs)
     made.guard(machine, params.recovery())
     return made

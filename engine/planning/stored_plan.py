@@ -26,15 +26,15 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.examples.open_sizes import open_sizes
 from surplus.engine.native import load_runtime
 from surplus.engine.planning.plan_question import PlanQuestion
-from surplus.engine.runtime.companion import Companion
 from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.prepacked import processor_key
 
 _log = logging.getLogger(__name__)
 
-FORMAT = "surplus-stored-plan/2"
+FORMAT = "surplus-stored-plan/3"
 EARLIER = ("surplus-stored-plan/1",)
 """Not used any more: made without a word of how disturbed the machine was."""
 
@@ -47,7 +47,7 @@ class StoredPlan:
     ----------
     tuning : mapping, optional
         Its report, if it was tuned rather than chosen quickly.
-    companion : Companion, optional
+    throughput plan : Throughput plan, optional
         For queries that overlap.
     judgement : Judgement, optional
         On what grounds the plan is used, and its runners-up; None if nothing was compared.
@@ -58,7 +58,7 @@ class StoredPlan:
 
     plan: Plan
     tuning: Mapping[str, Any] | None = None
-    companion: Companion | None = None
+    throughput_plan: ThroughputPlan | None = None
     judgement: Judgement | None = None
     checked: Mapping[str, Any] | None = None
 
@@ -112,7 +112,9 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         "made_for": question.to_dict(),
         "tuning": stored.tuning,
         "plan": json.loads(stored.plan.to_json()),
-        "companion": None if stored.companion is None else stored.companion.to_dict(),
+        "throughput_plan": None
+        if stored.throughput_plan is None
+        else stored.throughput_plan.to_dict(),
         "judgement": None if stored.judgement is None else stored.judgement.to_dict(),
         "checked": stored.checked,
     }
@@ -153,17 +155,17 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
     if not (checked is None or isinstance(checked, dict)):
         raise PlacementError(f"plan: field 'checked' must be an object or null, got {checked!r}")
     made = _bounded(Plan.from_json(json.dumps(plan)))
-    stored = StoredPlan(made, tuning, companion_in(raw), judgement_in(raw), checked)
+    stored = StoredPlan(made, tuning, throughput_plan_in(raw), judgement_in(raw), checked)
     _check(stored.plan, graph)
-    if stored.companion is not None:
-        _check(stored.companion.plan, graph)
+    if stored.throughput_plan is not None:
+        _check(stored.throughput_plan.plan, graph)
     return stored
 
 
-def companion_in(raw: Mapping[str, Any]) -> Companion | None:
-    """The plan's companion."""
-    found = raw.get("companion")
-    return None if found is None else Companion.from_dict(found)
+def throughput_plan_in(raw: Mapping[str, Any]) -> ThroughputPlan | None:
+    """The plan's throughput plan."""
+    found = raw.get("throughput_plan")
+    return None if found is None else ThroughputPlan.from_dict(found)
 
 
 def judgement_in(raw: Mapping[str, Any]) -> Judgement | None:

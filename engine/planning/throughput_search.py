@@ -1,4 +1,4 @@
-"""Looks for a plan's companion: another plan, for while queries overlap on several devices.
+"""Looks for a plan's throughput plan: another plan, for while queries overlap on several devices.
 
 The plan that answers one query soonest gives the CPU what it finishes while the GPU works; when
 queries overlap the GPU always works, and hand-overs only cost. What counts then is how long a query
@@ -23,8 +23,8 @@ from surplus.engine.planning.candidates import cuts_of_clusters
 from surplus.engine.planning.proposals import Key, key_of
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.tuning import Entrant
-from surplus.engine.runtime.companion import Companion, Grounds
 from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
 from surplus.placement.balance import Balance
@@ -34,7 +34,7 @@ from surplus.placement.occupancy import bottleneck, occupancy_ns
 _log = logging.getLogger(__name__)
 
 _LESS = 0.9
-"""A companion must hold its busiest resource for no more of the time than this."""
+"""A throughput plan must hold its busiest resource for no more of the time than this."""
 
 _FASTER = 0.05
 """Share of the time that it must be able to save where queries overlap, measured."""
@@ -109,18 +109,18 @@ def promising(costs: Costs, own: Candidate, known: Sequence[Candidate]) -> list[
     return sorted((j for j in found.values() if j.busiest_ns <= limit_ns), key=_promise)
 
 
-def crowd(own: Judged, companion: Judged) -> int:
-    """How many queries must be in flight for the companion to be better.
+def crowd(own: Judged, throughput_plan: Judged) -> int:
+    """How many queries must be in flight for the throughput plan to be better.
 
     The last one of n ends after n times the bottleneck, or the makespan if that is longer (the
     asymptotic bounds).
     """
-    return max(2, round(companion.makespan_ns / max(1, own.busiest_ns)))
+    return max(2, round(throughput_plan.makespan_ns / max(1, own.busiest_ns)))
 
 
 @dataclass(frozen=True)
-class CompanionSearch:
-    """How to look for a companion.
+class ThroughputSearch:
+    """How to look for a throughput plan.
 
     Parameters
     ----------
@@ -143,8 +143,10 @@ class CompanionSearch:
     clock: Clock = time.perf_counter_ns
     has_lost: Callable[[], bool] = lambda: False
 
-    def best(self, own: Entrant[ModelContender], known: Sequence[Candidate]) -> Companion | None:
-        """The companion of a plan, if one is shown to let more queries through.
+    def best(
+        self, own: Entrant[ModelContender], known: Sequence[Candidate]
+    ) -> ThroughputPlan | None:
+        """The throughput plan of a plan, if one is shown to let more queries through.
 
         Parameters
         ----------
@@ -154,7 +156,7 @@ class CompanionSearch:
         Raises
         ------
         ExecutionError
-            If a query fails because a device was lost; others only cost the companion.
+            If a query fails because a device was lost; others only cost the throughput plan.
         """
         mine = judge(self.costs, own.candidate)
         chosen = promising(self.costs, own.candidate, [*known, *balanced(self.costs)])
@@ -166,13 +168,13 @@ class CompanionSearch:
             if (contender := self.build(judged.candidate)) is not None
         ]
         if not built:
-            _log.info("no companion: of %d plans none can be compared", len(chosen))
+            _log.info("no throughput plan: of %d plans none can be compared", len(chosen))
             return None
         return self._compared(mine, own.contender, built)
 
     def _compared(
         self, mine: Judged, own: ModelContender, others: Sequence[tuple[Judged, ModelContender]]
-    ) -> Companion | None:
+    ) -> ThroughputPlan | None:
         saturation = max(judged.saturation for judged in (mine, *(j for j, _ in others)))
         in_flight = min(_MOST_IN_FLIGHT, round(_CROWD * saturation))
         models = [own.model, *(contender.model for _, contender in others)]
@@ -183,7 +185,7 @@ class CompanionSearch:
         except ExecutionError as error:
             if self.has_lost():
                 raise
-            _log.warning("no companion: %s", error)
+            _log.warning("no throughput plan: %s", error)
             return None
         self._tell(contest, mine, [judged for judged, _ in others], in_flight)
         best = _shown_best(contest, len(models))
@@ -199,7 +201,7 @@ class CompanionSearch:
             mine.busiest_ns,
             ratio,
         )
-        return Companion(contender.model.plan, grounds)
+        return ThroughputPlan(contender.model.plan, grounds)
 
     @staticmethod
     def _tell(contest: Contest, mine: Judged, others: Sequence[Judged], in_flight: int) -> None:

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from surplus.engine.contest.conditions import Conditions, Watching
 from surplus.engine.contest.contest import Clock, Contender, Contest, Turn
-from surplus.engine.planning.observations import Lessons
+from surplus.engine.planning.observations import Observations
 from surplus.engine.planning.proposals import Cut, Key, Proposer, key_of, varied
 from surplus.engine.planning.stages import ProgressCallback, no_progress
 from surplus.engine.planning.tune_params import TuneParams
@@ -100,7 +100,7 @@ class Tuner(Generic[C]):
         watch: Callable[[], Watching | None] = lambda: None,
     ) -> None:
         self._watch = watch
-        self._lessons = Lessons(service, params.fixed_devices)
+        self._observations = Observations(service, params.fixed_devices)
         self._proposer = Proposer(cut, clock)
         self._build = build
         self._params = params
@@ -187,7 +187,7 @@ class Tuner(Generic[C]):
     ) -> Contest:
         """A contest of at most that time, and of so many rounds if they take a quarter of it."""
         params = self._params.contest
-        turn_ns = max(self._lessons.predicted_ns(entrant.candidate) for entrant in entrants)
+        turn_ns = max(self._observations.predicted_ns(entrant.candidate) for entrant in entrants)
         fitting = time_ns // 4 // (len(entrants) * max(turn_ns, params.block_ns))
         params = replace(params, least_rounds=max(params.least_rounds, min(enough, fitting)))
         contest = Contest(
@@ -205,14 +205,14 @@ class Tuner(Generic[C]):
         rows = tuple(self._row(contest, candidates, index) for index in range(len(entrants)))
         self._rounds.append(Round(rows, candidates[contest.winner].name))
         self._doubt = min(_MOST_DOUBT, _median_error(rows[contest.baselines :]))
-        self._lessons.take(contest, candidates)
+        self._observations.take(contest, candidates)
         return entrants[contest.winner], contest.turns(contest.winner)
 
     def _row(self, contest: Contest, candidates: Sequence[Candidate], index: int) -> Tried:
         candidate, ratio = candidates[index], contest.against(index, contest.to_beat)
         measured_ns = _median_ns(contest.turns(index))
-        on_first_clock_ns = self._lessons.measured_ns(contest, candidates, index)
-        predicted_ns = self._lessons.predicted_ns(candidate)
+        on_first_clock_ns = self._observations.measured_ns(contest, candidates, index)
+        predicted_ns = self._observations.predicted_ns(candidate)
         return Tried(
             name=candidate.name,
             segments=len(candidate.graph.groups),
@@ -227,9 +227,9 @@ class Tuner(Generic[C]):
         """Plans not tried yet that are predicted to gain, several kinds of them."""
         now = self._clock()
         deadline = now + round(max(0, self._end_ns - now) * _THINKING)
-        goal_ns = self._lessons.makespan_goal_ns(self._goal_ns(best))
+        goal_ns = self._observations.makespan_goal_ns(self._goal_ns(best))
         found = self._proposer.promising(
-            best, self._lessons.service, self._tried, goal_ns, deadline
+            best, self._observations.service, self._tried, goal_ns, deadline
         )
         return varied(found, count)
 
@@ -240,7 +240,7 @@ class Tuner(Generic[C]):
         wrong in the round before: a plan may then be better than predicted.
         """
         gain = self._params.contest.min_gain - self._doubt
-        return self._lessons.predicted_ns(best) * (1 - gain)
+        return self._observations.predicted_ns(best) * (1 - gain)
 
     def _affordable(self, turns: Sequence[Turn]) -> int:
         """How many plans the next round may build; none if no comparison would fit."""

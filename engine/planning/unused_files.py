@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.busy_plan import whole_segment
 from surplus.engine.runtime.lowering import segment_file_name
+from surplus.engine.runtime.throughput_switch import whole_segment
 from surplus.engine.segmentation.plan import Segment
 from surplus.engine.store.folder_lock import alone_in
 
@@ -45,7 +45,7 @@ def remove_unused(graph: Graph, named: Callable[[], Iterable[Segment]]) -> int:
         if not alone:
             return 0
         kept = {segment_file_name(segment).removesuffix(".onnx") for segment in named()}
-        # Which busy_plan.py may run without any plan that says so.
+        # Which throughput_switch.py may run without any plan that says so.
         kept.add(segment_file_name(whole_segment(graph)).removesuffix(".onnx"))
         unused = [*_segments(graph.folder, kept), *_half_written(graph.folder)]
         removed = sum(map(_removed, unused))
@@ -65,7 +65,7 @@ def _half_written(folder: Path) -> Iterator[Path]:
 
 
 def _weights(folder: Path) -> list[Path]:
-    """Files of weights that no laid-out segment mentions."""
+    """Files of weights that no prepacked segment mentions."""
     used = {
         name
         for file in folder.glob("*.laid.onnx")

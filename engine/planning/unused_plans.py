@@ -12,9 +12,9 @@ from surplus.engine.planning.stored_plan import (
     EARLIER,
     FORMAT,
     DamagedError,
-    companion_in,
     judgement_in,
     read_document,
+    throughput_plan_in,
 )
 from surplus.engine.planning.unused_files import remove_unused
 from surplus.engine.segmentation.plan import Plan, Segment
@@ -72,9 +72,9 @@ def _segments_of(path: Path) -> tuple[Segment, ...]:
     if raw.get("format") != FORMAT:
         raise PlacementError(f"{path.name} is of another format")
     plans = [Plan.from_json(json.dumps(raw.get("plan")))]
-    companion, judgement = companion_in(raw), judgement_in(raw)
-    if companion is not None:
-        plans.append(companion.plan)
+    throughput_plan, judgement = throughput_plan_in(raw), judgement_in(raw)
+    if throughput_plan is not None:
+        plans.append(throughput_plan.plan)
     if judgement is not None:
         plans += [runner_up.read() for runner_up in judgement.runners_up]
     return tuple(segment for plan in plans for segment in plan.segments)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.explain.breakdown import Blame, Part, median_of
+from surplus.engine.explain.breakdown import Breakdown, Part, median_of
 from surplus.engine.explain.categories import Category
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
@@ -23,24 +23,24 @@ _WORK = (Category.SERVICE, Category.COPY)
 
 @dataclass(frozen=True)
 class Explanation:
-    """Blame of several runs of one plan.
+    """Breakdown of several runs of one plan.
 
     Parameters
     ----------
-    runs : tuple of Blame
+    runs : tuple of Breakdown
         Traced runs, at least one.
-    predicted : Blame
+    predicted : Breakdown
         Of the plan's prediction.
     operators : mapping of int to mapping of str to int
         How many operators of each type a segment has, the most frequent first.
     """
 
-    runs: tuple[Blame, ...]
-    predicted: Blame
+    runs: tuple[Breakdown, ...]
+    predicted: Breakdown
     operators: Mapping[int, Mapping[str, int]]
 
     @property
-    def median(self) -> Blame:
+    def median(self) -> Breakdown:
         """The run with the median total: its parts add up, as those of no average would."""
         return median_of(self.runs)
 
@@ -99,7 +99,7 @@ class Explanation:
         }
 
     def _keys(self) -> list[Part]:
-        seen = {part for blame in (*self.runs, self.predicted) for part in blame.parts}
+        seen = {part for breakdown in (*self.runs, self.predicted) for part in breakdown.parts}
         order = list(Category)
         return sorted(seen, key=lambda part: (order.index(part[0]), part[1]))
 
@@ -117,7 +117,7 @@ class Explanation:
         }
 
 
-def explain(model: Model, runs: Sequence[Blame]) -> Explanation:
+def explain(model: Model, runs: Sequence[Breakdown]) -> Explanation:
     """Put traced runs of a model beside what its plan predicts.
 
     Raises
@@ -128,7 +128,7 @@ def explain(model: Model, runs: Sequence[Blame]) -> Explanation:
     if not runs:
         raise ValueError("nothing to explain: no traced run is given")
     operators = dict(_operators(model.graph, model.plan))
-    return Explanation(tuple(runs), model.predicted_blame(), operators)
+    return Explanation(tuple(runs), model.predicted_breakdown(), operators)
 
 
 def _operators(graph: Graph, plan: Plan) -> Iterator[tuple[int, Mapping[str, int]]]:

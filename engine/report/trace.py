@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
-from surplus.engine.explain.breakdown import Blame, Piece
+from surplus.engine.explain.breakdown import Breakdown, Piece
 from surplus.engine.report.tracks import heading, label_of, tracks
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
@@ -23,39 +23,41 @@ _Event = dict[str, Any]
 
 
 def write_trace(
-    path: Path, timelines: Mapping[str, Timeline], blames: Mapping[str, Blame] | None = None
+    path: Path, timelines: Mapping[str, Timeline], breakdowns: Mapping[str, Breakdown] | None = None
 ) -> None:
     """Write timelines, each as a process of its own under its key, into one file."""
-    trace = to_trace(timelines, blames)
+    trace = to_trace(timelines, breakdowns)
     write_atomic(Path(path), json.dumps(trace, separators=(",", ":")).encode())
 
 
 def to_trace(
-    timelines: Mapping[str, Timeline], blames: Mapping[str, Blame] | None = None
+    timelines: Mapping[str, Timeline], breakdowns: Mapping[str, Breakdown] | None = None
 ) -> dict[str, Any]:
     """Make the trace: a process per timeline, a thread per lane and link; deterministic.
 
     Parameters
     ----------
-    blames : mapping of str to Blame, optional
+    breakdowns : mapping of str to Breakdown, optional
         Of the timelines, by the same keys: adds a thread on which every stretch of the time is
         named after what it went to, and arrows along the critical path. Where the caller's
         side came before the submission, the process begins with it.
     """
     events: list[_Event] = []
     for number, (name, timeline) in enumerate(timelines.items(), 1):
-        blame = (blames or {}).get(name)
-        process = _Process(number, _early_ns(blame))
+        breakdown = (breakdowns or {}).get(name)
+        process = _Process(number, _early_ns(breakdown))
         events.append(_name("process_name", number, 0, f"{name}: {heading(timeline)}"))
         events.append(_order("process_sort_index", number, 0, number))
         events += process.lanes(timeline)
-        if blame is not None:
-            events += process.critical_path(blame)
+        if breakdown is not None:
+            events += process.critical_path(breakdown)
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def _early_ns(blame: Blame | None) -> int:
-    return max(0, -blame.pieces[0].start_ns) if blame is not None and blame.pieces else 0
+def _early_ns(breakdown: Breakdown | None) -> int:
+    return (
+        max(0, -breakdown.pieces[0].start_ns) if breakdown is not None and breakdown.pieces else 0
+    )
 
 
 class _Process:
@@ -77,14 +79,14 @@ class _Process:
                     self._threads, label_of(span), span.category, span, _details(span)
                 )
 
-    def critical_path(self, blame: Blame) -> Iterator[_Event]:
+    def critical_path(self, breakdown: Breakdown) -> Iterator[_Event]:
         """Call after ``lanes`` of the same timeline: arrows lead from span to span."""
         thread = self._threads + 1
         yield from self._thread(thread, "critical path", 0)
-        for piece in blame.pieces:
+        for piece in breakdown.pieces:
             label = piece.category.value.replace("_", " ")
             yield self._complete(thread, label, label, piece, _reason(piece))
-        for step, (before, after) in enumerate(pairwise(blame.path)):
+        for step, (before, after) in enumerate(pairwise(breakdown.path)):
             yield self._arrow("s", step, before)
             yield self._arrow("f", step, after) | {"bp": "e"}
 

@@ -12,7 +12,7 @@ from surplus.engine.runtime.prepared import Prepared
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from surplus.engine.explain.breakdown import Blame
+    from surplus.engine.explain.breakdown import Breakdown
     from surplus.engine.runtime.traced_run import TracedRun
 
 
@@ -58,7 +58,7 @@ class Future:
         """Spans of this query, if it was submitted with ``traced=True`` and is done."""
         return self._traced().timeline
 
-    def blame(self, others: Sequence[Future] = ()) -> Blame:
+    def breakdown(self, others: Sequence[Future] = ()) -> Breakdown:
         """Where this query's time went from its submission to its last segment's end.
 
         Parameters
@@ -71,7 +71,7 @@ class Future:
         EngineError
             If one of them was not submitted with ``traced=True`` or is not done.
         """
-        return self._traced().blame([future._traced() for future in others])
+        return self._traced().breakdown([future._traced() for future in others])
 
     def _traced(self) -> TracedRun:
         from surplus.engine.runtime.traced_run import TracedRun  # with all that reads traces

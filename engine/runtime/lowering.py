@@ -22,7 +22,7 @@ from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_part import PlanPart
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.folder_lock import files_in_use
-from surplus.engine.store.prepacked import LEVEL, laid_out_file, laid_out_path, refuse
+from surplus.engine.store.prepacked import LEVEL, prepacked_file, prepacked_path, refuse
 from surplus.engine.store.segments import stored
 
 _log = logging.getLogger(__name__)
@@ -136,18 +136,18 @@ def allocation(activations: Activations) -> dict[str, str]:
 def _add(
     builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, own_kernels: bool
 ) -> None:
-    """Add a segment's session, from its laid-out file if there is one that loads.
+    """Add a segment's session, from its prepacked file if there is one that loads.
 
-    Files are laid out for the CPU's kernels; an emulated GPU computes with these.
+    Files are prepacked for the CPU's kernels; an emulated GPU computes with these.
     """
-    laid_out = None if own_kernels else laid_out_file(source.file)
-    if laid_out is not None:
+    prepacked = None if own_kernels else prepacked_file(source.file)
+    if prepacked is not None:
         try:
-            ready = replace(source, file=laid_out, level=LEVEL)
+            ready = replace(source, file=prepacked, level=LEVEL)
             return _add_session(builder, slots, segment, ready)
         except RuntimeError as error:
-            _log.warning("%s is not used: %s", laid_out, error)
-            refuse(laid_out)
+            _log.warning("%s is not used: %s", prepacked, error)
+            refuse(prepacked)
     try:
         _add_session(builder, slots, segment, source)
     except RuntimeError as error:
@@ -205,14 +205,14 @@ def _add_compiled(
     )
 
 
-def lay_out_plan(graph: Graph, plan: Plan) -> None:
-    """Make the laid-out files of a plan's segments, for models that are made from now on."""
+def prepack_plan(graph: Graph, plan: Plan) -> None:
+    """Make the prepacked files of a plan's segments, for models that are made from now on."""
     graph = planned_graph(graph, plan)
     if not graph.is_stored:
         return
     with files_in_use(graph.folder):
         for file in _files_on_cpu(graph, plan):
-            _lay_out(graph, file)
+            _prepack(graph, file)
 
 
 def refuse_layout(graph: Graph, plan: Plan) -> None:
@@ -220,7 +220,7 @@ def refuse_layout(graph: Graph, plan: Plan) -> None:
     graph = planned_graph(graph, plan)
     with files_in_use(graph.folder):
         for file in _files_on_cpu(graph, plan):
-            refuse(laid_out_path(file))
+            refuse(prepacked_path(file))
 
 
 def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
@@ -229,12 +229,12 @@ def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
             yield segment_file(graph, segment, whole=len(plan.segments) == 1)
 
 
-def _lay_out(graph: Graph, source: Path) -> None:
-    if is_intact(laid_out_path(source)):
+def _prepack(graph: Graph, source: Path) -> None:
+    if is_intact(prepacked_path(source)):
         return
-    from surplus.engine.store.prepacking import lay_out  # parses what it lays out
+    from surplus.engine.store.prepacking import prepack  # parses what it lays out
 
-    lay_out(graph, source)
+    prepack(graph, source)
 
 
 def _has_own_kernels(plan: Plan, segment: Segment) -> bool:

@@ -14,9 +14,6 @@ from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.busy_choice import BusyChoice
-from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
-from surplus.engine.runtime.companion import Companion
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
@@ -26,6 +23,9 @@ from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.throughput_choice import ThroughputChoice
+from surplus.engine.runtime.throughput_plan import ThroughputPlan
+from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.runtime.urgency import check_urgency
 from surplus.engine.runtime.watcher import WATCHER
 from surplus.engine.segmentation.plan import Plan
@@ -33,7 +33,7 @@ from surplus.engine.trial.empty_inputs import is_empty
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
-    from surplus.engine.explain.breakdown import Blame
+    from surplus.engine.explain.breakdown import Breakdown
     from surplus.engine.runtime.judge import Judge
     from surplus.engine.runtime.judged import Keep
     from surplus.engine.runtime.judgement import Judgement
@@ -45,8 +45,8 @@ class Model:
 
     Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
-    (busy_plan.py), or all run the plan's ``companion``, as far as ``second_plan`` allows
-    (busy_choice.py); traced ones always follow ``plan``.
+    (throughput_switch.py), or all run the ``throughput_plan``, as far as ``departure`` allows
+    (throughput_choice.py); traced ones always follow ``plan``.
     ``judgement`` says on what grounds it runs its plan, if it was compared with others.
     After a device was lost, ``recovery`` says how queries go on (device_loss.py).
     """
@@ -56,9 +56,9 @@ class Model:
         graph: Graph,
         plan: Plan,
         machine: _core.Machine,
-        second_plan: SecondPlan = SecondPlan.SAME_BITS,
+        departure: Departure = Departure.SAME_BITS,
         recovery: Recovery | None = None,
-        companion: Companion | None = None,
+        throughput_plan: ThroughputPlan | None = None,
         judgement: Judgement | None = None,
     ) -> None:
         self.graph = graph
@@ -67,12 +67,12 @@ class Model:
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
-        self._busy_choice = BusyChoice(second_plan, companion)
+        self._overlaps = ThroughputChoice(departure, throughput_plan)
         self._swap = threading.RLock()
         self._trial: PlanTrial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
-        self._busy: BusyPlan | None
+        self._switch: ThroughputSwitch | None
         self._machine: _core.Machine
         self._adopt(plan, machine)
         self._judgement = judgement
@@ -105,8 +105,8 @@ class Model:
             self._direct.answer(prepared, inputs, None, timeout, False)
 
     def _opened(self) -> list[Prepared]:
-        busy = None if self._busy is None else self._busy.prepared
-        return [prepared for prepared in (self._prepared, busy) if prepared is not None]
+        switch = None if self._switch is None else self._switch.prepared
+        return [prepared for prepared in (self._prepared, switch) if prepared is not None]
 
     @property
     def warning(self) -> str:
@@ -130,14 +130,14 @@ class Model:
         lost = "" if self._guard is not None else loss_of(self._machine, names)
         return lost or stall_of(self._machine, names)
 
-    def accompany(self, companion: Companion, second_plan: SecondPlan) -> None:
-        """Have a plan for while queries overlap, as far as ``second_plan`` allows."""
-        self._busy_choice = BusyChoice(second_plan, companion)
+    def accompany(self, throughput_plan: ThroughputPlan, departure: Departure) -> None:
+        """Have a plan for while queries overlap, as far as ``departure`` allows."""
+        self._overlaps = ThroughputChoice(departure, throughput_plan)
 
-    def open_companion(self) -> None:
+    def open_throughput_plan(self) -> None:
         """Run that plan from now on while queries overlap; without one nothing changes."""
-        if self.companion is not None:
-            self._busy = self._busy_plan(self._machine)
+        if self.throughput_plan is not None:
+            self._switch = self._new_switch(self._machine)
 
     @property
     def plan(self) -> Plan:
@@ -163,7 +163,7 @@ class Model:
         with self._swap:
             self._judgement = self._judge = self._trial = None  # all of that was of other devices
             self._prepared = prepared
-            self._busy = self._busy_plan(machine)
+            self._switch = self._new_switch(machine)
             self._machine = machine
 
     def prepare(self, plan: Plan) -> Prepared:
@@ -178,7 +178,7 @@ class Model:
 
     def may_answer(self, plan: Plan) -> bool:
         """Whether another plan may answer its queries: the same bits, unless any will do."""
-        return self._busy_choice.allowed is SecondPlan.ALWAYS or same_bits(plan, self.plan)
+        return self._overlaps.allowed is Departure.ALWAYS or same_bits(plan, self.plan)
 
     def take_over(self, prepared: Prepared) -> bool:
         """Answer with another plan from the next query on; those in flight end with theirs.
@@ -198,8 +198,8 @@ class Model:
             if prepared.machine is not self._machine or not self.may_answer(prepared.plan):
                 return False
             self._prepared = prepared
-            if self.companion is None:  # else it stays as it is, opened
-                self._busy = self._busy_plan(self._machine)
+            if self.throughput_plan is None:  # else it stays as it is, opened
+                self._switch = self._new_switch(self._machine)
             return True
 
     def become(self, other: Model) -> bool:
@@ -220,21 +220,21 @@ class Model:
                 return False
             self.graph = other.graph
             self._ports = other._ports
-            self._busy_choice = other._busy_choice
+            self._overlaps = other._overlaps
             self._prepared = other._prepared
-            self._busy = other._busy
+            self._switch = other._switch
             self._judgement, self._judge, self._trial = other._judgement, other._judge, other._trial
         if self._judge is not None:
             WATCHER.watch(self)
         return True
 
     @property
-    def companion(self) -> Companion | None:
+    def throughput_plan(self) -> ThroughputPlan | None:
         """What it runs while queries overlap on several devices; None if that is its plan."""
-        return self._busy_choice.companion(self.plan)
+        return self._overlaps.throughput_plan(self.plan)
 
-    def _busy_plan(self, machine: _core.Machine) -> BusyPlan | None:
-        return self._busy_choice.busy_plan(self.graph, self._prepared, machine, self._ports)
+    def _new_switch(self, machine: _core.Machine) -> ThroughputSwitch | None:
+        return self._overlaps.switch(self.graph, self._prepared, machine, self._ports)
 
     @property
     def judgement(self) -> Judgement | None:
@@ -279,7 +279,7 @@ class Model:
         """Have another plan answer some of its queries from now on (trial.py)."""
         from surplus.engine.runtime.trial import PlanTrial
 
-        self._trial = PlanTrial(self._prepared, runner_up, self._busy, share, ended, look=look)
+        self._trial = PlanTrial(self._prepared, runner_up, self._switch, share, ended, look=look)
         return self._trial
 
     def go_on(self, trial: PlanTrial) -> bool:
@@ -330,7 +330,7 @@ class Model:
         timeout : float, optional
             Seconds after which the query is cancelled.
         traced : bool
-            Keep its spans for ``timeline()`` and ``blame()``.
+            Keep its spans for ``timeline()`` and ``breakdown()``.
 
         Raises
         ------
@@ -342,19 +342,19 @@ class Model:
             If a segment failed; other queries are not affected.
         """
         self._check_devices()
-        machine, busy, trial = self._machine, self._busy, self._trial
+        machine, switch, trial = self._machine, self._switch, self._trial
         try:
             if trial is not None and not traced:
                 with trial.query() as ask:
                     answer = self._direct.answer(ask.prepared, inputs, outputs, timeout, False)
                 trial.answered(ask)
                 return answer
-            if busy is None or traced:
+            if switch is None or traced:
                 return self._direct.answer(self._prepared, inputs, outputs, timeout, traced)
             began_ns = time.monotonic_ns()
-            prepared = busy.now() or self._prepared
+            prepared = switch.now() or self._prepared
             answer = self._direct.answer(prepared, inputs, outputs, timeout, traced)
-            busy.answered(began_ns)
+            switch.answered(began_ns)
             return answer
         except RuntimeError:
             if not self._has_left(machine):
@@ -469,7 +469,7 @@ class Model:
         """
         return self._direct.last_traced.timeline
 
-    def blame(self) -> Blame:
+    def breakdown(self) -> Breakdown:
         """Where the time of the last ``run(..., traced=True)`` went, the caller's side included.
 
         Raises
@@ -477,14 +477,14 @@ class Model:
         EngineError
             If no run was traced.
         """
-        return self._direct.last_traced.blame()
+        return self._direct.last_traced.breakdown()
 
-    def predicted_blame(self) -> Blame:
+    def predicted_breakdown(self) -> Breakdown:
         """The same for the plan's prediction, which knows of no call and no dispatch."""
-        from surplus.engine.explain.breakdown import blame  # with all that reads traces
+        from surplus.engine.explain.breakdown import breakdown  # with all that reads traces
         from surplus.engine.explain.causes import causes_of
 
-        return blame(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
+        return breakdown(self.plan.predicted, lanes=self.lanes, causes=causes_of(self.plan))
 
     def _submit_on_trial(
         self,
@@ -503,5 +503,5 @@ class Model:
 
     def _prepared_now(self) -> Prepared:
         """What the next untraced query runs: a plan of its own lane while others overlap."""
-        busy = self._busy
-        return (None if busy is None else busy.now()) or self._prepared
+        switch = self._switch
+        return (None if switch is None else switch.now()) or self._prepared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from surplus.engine import _core
-from surplus.engine.explain.breakdown import Blame, blame
+from surplus.engine.explain.breakdown import Breakdown, breakdown
 from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, together, traced_query
 from surplus.engine.segmentation.plan import Plan
@@ -61,7 +61,7 @@ class TracedRun:
         """Its spans, from the submission on; raises as ``traced`` does."""
         return self.traced.timeline
 
-    def blame(self, others: Sequence[TracedRun] = ()) -> Blame:
+    def breakdown(self, others: Sequence[TracedRun] = ()) -> Breakdown:
         """Where its time went, the caller's side included if that was recorded.
 
         Parameters
@@ -77,7 +77,7 @@ class TracedRun:
         spans = self.timeline
         if others:
             spans = together([run.traced for run in (self, *others)])
-        return blame(
+        return breakdown(
             spans,
             lanes=self._lanes,
             causes=causes_of(self._plan),

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from surplus.engine import _core
-from surplus.engine.runtime.busy_plan import BusyPlan
 from surplus.engine.runtime.intervals import Interval, Verdict, median
 from surplus.engine.runtime.paired_turns import PairedTurns, PairParams
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import REGRET, Share
+from surplus.engine.runtime.throughput_switch import ThroughputSwitch
 
 _REMEMBERED = 33
 """Queries of each plan whose median is its time now."""
@@ -53,7 +53,7 @@ class PlanTrial:
     ----------
     plan, runner_up : Prepared
         The model's own, and the other.
-    busy : BusyPlan, optional
+    switch : ThroughputSwitch, optional
         Of the plan: what queries run while they overlap.
     look : int
         Over when so many queries of the plan were noted, if there is no runner-up.
@@ -71,7 +71,7 @@ class PlanTrial:
         self,
         plan: Prepared,
         runner_up: Prepared | None,
-        busy: BusyPlan | None,
+        switch: ThroughputSwitch | None,
         share: Share,
         ended: Callable[[], object],
         *,
@@ -81,7 +81,7 @@ class PlanTrial:
     ) -> None:
         self.plan = plan
         self.runner_up = runner_up
-        self._busy = busy
+        self._switch = switch
         self._share = share
         self._ended = ended
         self._look = look
@@ -101,7 +101,7 @@ class PlanTrial:
         came_ns = self._clock()
         with self._lock:
             self._collect()
-            overlapping = None if self._busy is None else self._busy.now()
+            overlapping = None if self._switch is None else self._switch.now()
             for other in self._open:
                 other.is_alone = False
             is_alone = overlapping is None and not self._open
@@ -132,8 +132,8 @@ class PlanTrial:
     def answered(self, ask: Ask, took_ns: int | None = None) -> None:
         """It has its answer; after how long, where the caller knows better than the clock."""
         now_ns = self._clock()
-        if self._busy is not None:
-            self._busy.answered(ask.began_ns)
+        if self._switch is not None:
+            self._switch.answered(ask.began_ns)
         with self._lock:
             self._open.remove(ask)
             self._note(ask, now_ns - ask.began_ns if took_ns is None else took_ns)

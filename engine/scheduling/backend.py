@@ -282,7 +282,9 @@ class EngineBackend:
         )
 
     def _part(self, step: _Step, place: Place) -> Part:
-        charges = step.model.charges(place, sum(query.items for query in step.queries))
+        items = sum(query.items for query in step.queries)
+        whole = step.model.parts.is_whole(step.start, step.end)
+        charges = step.model.charges(place, items, whole=whole)
         return step.model.parts.part(step.start, step.end, place, charges, step.version)
 
     def _finished(self, run: _core.Run, started: _Started) -> None:

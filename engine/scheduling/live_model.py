@@ -68,7 +68,7 @@ class LiveModel:
     stackable: bool
     example: Arrays
     cache: Path | None = None
-    _charges: dict[tuple[DeviceSpec, int], tuple[Charge, ...]] = field(default_factory=dict)
+    _charges: dict[tuple[DeviceSpec, int, bool], tuple[Charge, ...]] = field(default_factory=dict)
     _profiled: dict[tuple[DeviceSpec, int], ShareTimes] = field(default_factory=dict)
 
     @property
@@ -101,18 +101,19 @@ class LiveModel:
             raise ConfigError(f"model {self.name!r} has no batch axis: queries bring 1 item")
         return repeated(self.example, items)
 
-    def charges(self, place: Place, items: int) -> tuple[Charge, ...] | None:
-        """What an emulated device charges for each group of a batch; None for a CPU.
+    def charges(self, place: Place, items: int, *, whole: bool) -> tuple[Charge, ...] | None:
+        """What an emulated device charges for each segment of a batch; None for a CPU.
 
+        ``whole``: of a query that does not rest between groups, whose segments are uncut.
         Powers of two are derived from the sizes of all tensors; what lies between is interpolated.
         """
         if place.spec.traits.is_host:
             return None
         below = 1 << (items.bit_length() - 1)
-        lower = self._charged(place.spec, below)
+        lower = self._charged(place.spec, below, whole)
         if items == below:
             return lower
-        upper = self._charged(place.spec, 2 * below)
+        upper = self._charged(place.spec, 2 * below, whole)
         weight = (items - below) / below
         return tuple(_between(a, b, weight) for a, b in zip(lower, upper, strict=True))
 
@@ -120,14 +121,16 @@ class LiveModel:
         """Derive now what batches up to so many items will need: it takes seconds."""
         if place.spec.traits.is_emulated:
             for power in range((most_items - 1).bit_length() + 1):
-                self._charged(place.spec, 1 << power)
+                for whole in (True,) if self.operators == 1 else (True, False):
+                    self._charged(place.spec, 1 << power, whole)
 
-    def _charged(self, spec: DeviceSpec, items: int) -> tuple[Charge, ...]:
-        key = (spec, items)
+    def _charged(self, spec: DeviceSpec, items: int, whole: bool) -> tuple[Charge, ...]:
+        key = (spec, items, whole)
         if key not in self._charges:
             times = self._times(replace(spec, share_percent=100), items)
             service = times.on_share(spec.share_percent)
-            self._charges[key] = tuple(_charge(service, c) for c in self.parts.clusters)
+            clusters = self.parts.whole if whole else self.parts.clusters
+            self._charges[key] = tuple(_charge(service, cluster) for cluster in clusters)
         return self._charges[key]
 
     def _times(self, whole: DeviceSpec, items: int) -> ShareTimes:
@@ -172,7 +175,7 @@ def load_live_model(
         except ConfigError as error:
             raise ConfigError(f"model {name!r}: {error}") from error
         groups = tuple(order.cut(first, end) for first, end in places)
-    parts = Parts(graph, groups, compiled, params.query_limit_ns)
+    parts = Parts(graph, groups, order.clusters, compiled, params.query_limit_ns)
     return LiveModel(name, graph, parts, stackable, example, cache)
 
 

@@ -17,7 +17,7 @@ from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
-from surplus.engine.runtime.lowering import lay_out_plan, lower
+from surplus.engine.runtime.lowering import lower, prepack_plan
 from surplus.engine.scheduling.compiled import Compiled
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_making import copies_of
@@ -104,6 +104,8 @@ class Parts:
     graph : Graph
     groups : sequence of sequence of Cluster
         In the order in which they run.
+    whole : sequence of Cluster
+        The segments of the plan that they are cut from: what a query runs that does not rest.
     compiled : Compiled, optional
         Each of its blocks is a group.
     query_limit_ns : int
@@ -112,6 +114,7 @@ class Parts:
 
     graph: Graph
     groups: Sequence[Sequence[Cluster]]
+    whole: Sequence[Cluster]
     compiled: Compiled | None = None
     query_limit_ns: int = 0
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
@@ -120,6 +123,10 @@ class Parts:
     def clusters(self) -> Iterator[Cluster]:
         """Of all groups."""
         return chain.from_iterable(self.groups)
+
+    def is_whole(self, first: int, last: int) -> bool:
+        """Whether these are all groups."""
+        return (first, last) == (0, len(self.groups))
 
     def part(
         self,
@@ -134,7 +141,8 @@ class Parts:
         Parameters
         ----------
         charges : sequence of Charge, optional
-            By cluster of the model, for an emulated device; part of the key.
+            By cluster of all groups, or of ``whole`` if these are all, for an emulated device; part
+            of the key.
         version : int, optional
             Of the groups that have compiled ones; None for sessions only.
 
@@ -159,19 +167,15 @@ class Parts:
     ) -> Part:
         kernels = self._kernels(place, version)
         groups = self.groups
-        if (first, last) == (0, len(groups)) and place.spec.traits.is_host and not kernels:
-            groups = self._as_one()
+        if self.is_whole(first, last) and not kernels:
+            groups = (self.whole,)  # nothing is lost between them
         plan = self._plan(groups, place, charges, kernels)
         stages = [stage for stage, clusters in enumerate(groups) for _ in clusters]
         own = StagedPlan(self.graph.summary, plan, stages).part(first, min(last, len(groups)))
-        lay_out_plan(self.graph, plan)
+        prepack_plan(self.graph, plan)
         native = lower(self.graph, plan, place.machine, own, kernels, _CONFIG)
         native.limit_time(self.query_limit_ns)
         return Part(native, own.reads, own.makes, own.keeps)
-
-    def _as_one(self) -> tuple[tuple[Cluster, ...], ...]:
-        """All groups as one segment: nothing is lost between them."""
-        return ((Cluster(tuple(range(len(self.graph.tasks)))),),)
 
     def _kernels(self, place: Place, version: int | None) -> dict[str, CompiledKernel]:
         """What functions compute, by the name of their segment."""

@@ -19,28 +19,28 @@ LEVEL = "disable_all"
 _SUFFIX = ".laid.onnx"
 
 
-def laid_out_file(source: Path) -> Path | None:
-    """The laid-out form of a segment's file, to be loaded at ``LEVEL``; None if it has none.
+def prepacked_file(source: Path) -> Path | None:
+    """The prepacked form of a segment's file, to be loaded at ``LEVEL``; None if it has none.
 
     It is good for this ONNX Runtime on processors like this one.
     """
-    target = laid_out_path(source)
+    target = prepacked_path(source)
     return target if is_intact(target) and read_sealed(target) else None
 
 
-def refuse(laid_out: Path) -> None:
+def refuse(prepacked: Path) -> None:
     """Note that ONNX Runtime does not load what it saved, so that nobody tries it again.
 
     The note is an empty model.
     """
     try:
-        write_private(laid_out, sealed(b"", laid_out.parent))
+        write_private(prepacked, sealed(b"", prepacked.parent))
     except OSError as error:
-        _log.warning("%s: %s", laid_out.name, error)
+        _log.warning("%s: %s", prepacked.name, error)
 
 
-def laid_out_path(source: Path) -> Path:
-    """Where the laid-out form of a segment's file lies, if there is one."""
+def prepacked_path(source: Path) -> Path:
+    """Where the prepacked form of a segment's file lies, if there is one."""
     return source.with_name(f"{source.stem}-{processor_key()}{_SUFFIX}")
 
 

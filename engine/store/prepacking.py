@@ -1,4 +1,4 @@
-"""Segments as ONNX Runtime executes them: optimised, laid out and packed once, offline.
+"""Segments as ONNX Runtime executes them: optimised, prepacked and packed once, offline.
 
 ONNX Runtime rewrites weights when it makes a session (blocked layouts of convolutions, packed
 right-hand sides of matrix products) and keeps these copies for each session. Here a segment is
@@ -30,7 +30,7 @@ from surplus.engine.dfg.model_file import external_names, parse
 from surplus.engine.dfg.value_types import forget_known_types
 from surplus.engine.errors import ModelError, one_line
 from surplus.engine.native import open_session
-from surplus.engine.store.prepacked import laid_out_path
+from surplus.engine.store.prepacked import prepacked_path
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -51,8 +51,8 @@ _CONFIG = {
 }
 
 
-def lay_out(graph: Graph, source: Path) -> None:
-    """Make the laid-out form of a segment's file, unless it is there.
+def prepack(graph: Graph, source: Path) -> None:
+    """Make the prepacked form of a segment's file, unless it is there.
 
     What ONNX Runtime cannot save, or the folder cannot take, stays as it is.
 
@@ -61,13 +61,13 @@ def lay_out(graph: Graph, source: Path) -> None:
     source : Path
         The segment's file, beside the graph's weights.
     """
-    target = laid_out_path(source)
+    target = prepacked_path(source)
     if is_intact(target):
         return
     try:
         _make(graph, source, target)
     except OSError as error:
-        _log.warning("%s is not laid out: %s", source.name, error)
+        _log.warning("%s is not prepacked: %s", source.name, error)
 
 
 def _make(graph: Graph, source: Path, target: Path) -> None:
@@ -77,7 +77,7 @@ def _make(graph: Graph, source: Path, target: Path) -> None:
         open_session(str(source), level="all", config=_CONFIG, optimized_path=str(saved))
         content, parts = _stored(graph, parse(saved), work, source.parent)
     except (RuntimeError, MemoryError, ModelError, ValueError) as error:
-        _log.info("%s cannot be laid out: %s", source.name, one_line(error))
+        _log.info("%s cannot be prepacked: %s", source.name, one_line(error))
         content, parts = b"", []
     finally:
         shutil.rmtree(work, ignore_errors=True)

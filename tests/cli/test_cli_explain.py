@@ -49,7 +49,7 @@ def test_tables_fit(engine: Command) -> None:
         assert text in called.out
 
 
-def test_the_trace_has_the_blame_of_both(engine: Command, tmp_path: Path) -> None:
+def test_the_trace_has_the_breakdown_of_both(engine: Command, tmp_path: Path) -> None:
     trace = tmp_path / "t.json"
     words = ("--devices", "cpu:2", "--repeat", "2", "--explain", "--trace", trace, "--json")
     found = engine("run", engine.path("fork_join.onnx"), *words).json()["explain"]

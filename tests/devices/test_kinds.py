@@ -16,6 +16,7 @@ from surplus.engine.devices import registry
 from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.inventory import inventory
 from surplus.engine.devices.kinds.grammar import parts
+from surplus.engine.devices.machines import close_machines
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.spec import DeviceSpec, Kind, Traits, kind_named
 from surplus.engine.errors import DeviceError
@@ -63,6 +64,7 @@ TOY = Toy()
 def _toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(registry.KINDS, "toy", f"{__name__}:TOY")
     yield
+    close_machines()  # those with a toy: nobody could name it any more
     kind_named.cache_clear()
 
 

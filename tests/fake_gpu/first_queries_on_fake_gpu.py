@@ -20,9 +20,9 @@ from surplus.engine.devices.machines import _MACHINES, close_machines
 from surplus.engine.errors import DeviceLostError
 from surplus.engine.pipeline.first_queries import ask_once
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.companion import Companion, Grounds
+from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.second_plan import SecondPlan
+from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 
 PARAMETERS = {"tasks": 2, "width": 8}
 DEVICES = "cpu:1,cuda:0:2"
@@ -133,11 +133,11 @@ def test_given_inputs_are_asked_with(
     assert asked == [given]
 
 
-def test_a_companion_has_run_once_too(fake: FakeCuda, file: Path) -> None:
+def test_a_throughput_plan_has_run_once_too(fake: FakeCuda, file: Path) -> None:
     model = load(file)
     before = executed()
-    model.accompany(Companion(model.plan, Grounds(2, "a", 1, "a", 1, 1.0)), SecondPlan.ALWAYS)
-    model.open_companion()
+    model.accompany(ThroughputPlan(model.plan, Grounds(2, "a", 1, "a", 1, 1.0)), Departure.ALWAYS)
+    model.open_throughput_plan()
     ask_once(model, file, LoadParams(DEVICES, "single"), None)
     assert executed() == before + 2 * nodes_on_gpu(model)
 

@@ -71,7 +71,7 @@ def test_a_group_that_does_not_end_is_ended(tmp_path: Path) -> None:
     stage = places("cpu:1", [1])[0]
     graph = read_model(saved(COUNT_TEXT, tmp_path), tmp_path / "cache")
     everything = ((Cluster(tuple(range(len(graph.tasks)))),),)
-    part = Parts(graph, everything, query_limit_ns=50_000_000).part(0, 1, stage)
+    part = Parts(graph, everything, everything[0], query_limit_ns=50_000_000).part(0, 1, stage)
     query = counted(ENDLESS)
     run = part.native.submit([to_value(query[name]) for name, _ in part.reads])
     assert run.wait(WAIT_S)

@@ -57,7 +57,7 @@ def test_a_smaller_share_takes_longer_but_not_for_memory(lenet: Path) -> None:
 
     def total_ns(share: int, items: int) -> int:
         own = replace(place, spec=replace(place.spec, share_percent=share))
-        charges = model.charges(own, items)
+        charges = model.charges(own, items, whole=True)
         assert charges is not None
         return sum(charge.service_ns for charge in charges)
 
@@ -74,7 +74,7 @@ def test_charges_that_are_known_are_not_derived_under_load(
     monkeypatch.setattr("surplus.engine.scheduling.live_model.share_times", None)
     for items in range(1, 7):
         own = replace(place, spec=replace(place.spec, share_percent=10 * items))
-        assert model.charges(own, items) is not None
+        assert model.charges(own, items, whole=True) is not None
 
 
 def test_partitions_of_any_share_answer(tmp_path: Path) -> None:

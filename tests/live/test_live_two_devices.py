@@ -69,6 +69,7 @@ def test_groups_are_of_the_plan_that_was_measured(
     clusters = list(detector.parts.clusters)
     tasks = [task for cluster in clusters for task in cluster.tasks]
     assert tasks == [task for segment in plan for task in segment.tasks]
+    assert [cluster.tasks for cluster in detector.parts.whole] == [s.tasks for s in plan]
     on_host = {task for cluster in clusters if cluster.is_on_host for task in cluster.tasks}
     assert on_host == {t for segment in plan if segment.device == HOST for t in segment.tasks}
 
@@ -83,12 +84,17 @@ def test_answers_are_those_of_the_plan_alone(
         spec = policy_spec(policy)
         service = PolicyService(prepared.demand, spec, prepared.models, prepared.places)
         try:
-            answers = [
-                service.submit(index, model.example).answer
+            # One at a time of each: a batch of several rounds otherwise, as anywhere.
+            return [
+                answer
                 for _ in range(4)
-                for index, model in enumerate(prepared.models)
+                for answer in await asyncio.gather(
+                    *(
+                        service.submit(index, model.example).answer
+                        for index, model in enumerate(prepared.models)
+                    )
+                )
             ]
-            return await asyncio.gather(*answers)
         finally:
             service.close()
 

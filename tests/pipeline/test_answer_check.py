@@ -24,8 +24,8 @@ from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.companion import Companion, Grounds
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.placement.placement import Placement
 
 SPECS = parse_devices("cpu:2")
@@ -173,17 +173,17 @@ def test_a_stored_plan_that_is_wrong_here_is_made_anew(
     assert planted
 
 
-def test_a_companion_is_compared_too(
+def test_a_throughput_plan_is_compared_too(
     graph: Graph, subject: Subject, planted: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
     (path,) = subject.plans()
     cut = sliced_plan(graph, constant_problem(graph, SPECS), 3)
-    companion = Companion(cut, Grounds(2, "cpu", 1, "cpu", 2, 0.5)).to_dict()
-    _change(path, lambda raw: raw.update(companion=companion, checked=None))
+    throughput_plan = ThroughputPlan(cut, Grounds(2, "cpu", 1, "cpu", 2, 0.5)).to_dict()
+    _change(path, lambda raw: raw.update(throughput_plan=throughput_plan, checked=None))
     load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
     assert "'3 slices' answers wrongly and is dropped" in caplog.text
-    assert _document(path)["companion"] is None
+    assert _document(path)["throughput_plan"] is None
 
 
 def test_what_has_no_right_answer_is_not_compared(

@@ -18,7 +18,7 @@ from pipeline_subject import Subject
 from surplus.engine.errors import ConfigError, InputError, ModelError
 from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.learner import learnt
-from surplus.engine.pipeline.learning import Learning, Lesson, opened_plan
+from surplus.engine.pipeline.learning import Learning, LearningJob, opened_plan
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
@@ -31,13 +31,13 @@ SAYS = "import sys; sys.stdin.buffer.peek(1); print(SAID)"
 
 
 @pytest.fixture
-def lessons(monkeypatch: pytest.MonkeyPatch) -> list[Lesson]:
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[LearningJob]:
     """What was to be learnt, and was not."""
-    kept: list[Lesson] = []
+    kept: list[LearningJob] = []
 
     class Kept(Learning):
-        def add(self, lesson: Lesson) -> None:
-            kept.append(lesson)
+        def add(self, job: LearningJob) -> None:
+            kept.append(job)
 
     monkeypatch.setattr(learning, "_LEARNING", Kept())
     return kept
@@ -49,16 +49,16 @@ def _first(subject: Subject, **options: Any) -> Model:
     return load(subject.path, cache=subject.cache, **options)
 
 
-def _taught(lesson: Lesson, said: str) -> None:
-    """Have a child say that of the lesson, and wait until that is dealt with."""
+def _taught(job: LearningJob, said: str) -> None:
+    """Have a child say that of the job, and wait until that is dealt with."""
     course = Learning(grace_s=0, start=SAYS.replace("SAID", repr(said)))
-    course.add(lesson)
-    assert lesson.over.wait(60)
+    course.add(job)
+    assert job.over.wait(60)
     course.end()
 
 
 def test_it_answers_before_its_graph_is_read(
-    subject: Subject, lessons: list[Lesson], monkeypatch: pytest.MonkeyPatch
+    subject: Subject, jobs: list[LearningJob], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.dfg.onnx_reader.parse", None)
     model = _first(subject)
@@ -73,16 +73,16 @@ def test_it_answers_before_its_graph_is_read(
     assert model.submit(subject.inputs).result(60).keys() == want.keys()
     assert len(model.graph.tasks) == len(measured.graph.tasks), "read when somebody looks"
     assert not list(subject.path.parent.glob("*.laid.onnx")), "nothing beside the user's file"
-    assert len(lessons) == 1
+    assert len(jobs) == 1
 
 
 def test_the_measured_plan_takes_over_between_two_queries(
-    subject: Subject, lessons: list[Lesson]
+    subject: Subject, jobs: list[LearningJob]
 ) -> None:
     model = _first(subject)
     params = LoadParams(**QUICK, cache=subject.cache, tune="now")
     assert "error" not in learnt(subject.path, params, subject.inputs)
-    _taught(lessons[0], '{"same_bits": true}')
+    _taught(jobs[0], '{"same_bits": true}')
     assert model.plan.predicted.origin != ORIGIN
     assert model.graph.source_hash
     want = load(subject.path, cache=subject.cache, **QUICK).run(subject.inputs)
@@ -92,19 +92,19 @@ def test_the_measured_plan_takes_over_between_two_queries(
 
 @pytest.mark.parametrize("said", ['{"same_bits": false}', '{"error": "no"}', "", "nonsense"])
 def test_other_bits_and_failures_leave_it_as_it_is(
-    subject: Subject, lessons: list[Lesson], said: str
+    subject: Subject, jobs: list[LearningJob], said: str
 ) -> None:
     model = _first(subject)
     load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
-    _taught(lessons[0], said)
+    _taught(jobs[0], said)
     assert model.plan.predicted.origin == ORIGIN
     assert model.run(subject.inputs)
 
 
-def test_any_bits_take_over(subject: Subject, lessons: list[Lesson]) -> None:
+def test_any_bits_take_over(subject: Subject, jobs: list[LearningJob]) -> None:
     model = _first(subject, same_bits=False)
     load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
-    _taught(lessons[0], '{"same_bits": false}')
+    _taught(jobs[0], '{"same_bits": false}')
     assert model.plan.predicted.origin != ORIGIN
 
 
@@ -117,27 +117,27 @@ def test_whether_bits_are_the_same_is_found_by_running(subject: Subject) -> None
     assert "not an ONNX model" in learnt(subject.path, one, None)["error"]
 
 
-def test_a_model_that_is_gone_is_not_measured(subject: Subject, lessons: list[Lesson]) -> None:
+def test_a_model_that_is_gone_is_not_measured(subject: Subject, jobs: list[LearningJob]) -> None:
     model = _first(subject)
-    lesson = lessons[0]
+    job = jobs[0]
     del model
     gc.collect()
-    assert lesson.over.is_set()
-    assert not lesson.is_wanted
+    assert job.over.is_set()
+    assert not job.is_wanted
 
 
 def test_inputs_that_do_not_fit_are_refused_at_once(
-    subject: Subject, lessons: list[Lesson]
+    subject: Subject, jobs: list[LearningJob]
 ) -> None:
     with pytest.raises(InputError, match="unknown input 'nothing'"):
         _first(subject, inputs={"nothing": 1})
     subject.path.write_bytes(b"no model")
     with pytest.raises(ModelError, match="not an ONNX model"):
         _first(subject, inputs=None)
-    assert not lessons
+    assert not jobs
 
 
-def test_inputs_with_defaults_are_read_first(tmp_path: Path, lessons: list[Lesson]) -> None:
+def test_inputs_with_defaults_are_read_first(tmp_path: Path, jobs: list[LearningJob]) -> None:
     helper = onnx.helper
     ends = [helper.make_tensor_value_info(name, 1, [3]) for name in ("x", "shift", "y")]
     shift = onnx.numpy_helper.from_array(np.ones(3, np.float32), "shift")
@@ -149,7 +149,7 @@ def test_inputs_with_defaults_are_read_first(tmp_path: Path, lessons: list[Lesso
     model = load(path, cache=tmp_path / "cache", tune="background", **QUICK)
     assert model.plan.predicted.origin != ORIGIN
     assert model.run({"x": np.zeros(3, np.float32)})["y"].tolist() == [1, 1, 1]
-    assert not lessons
+    assert not jobs
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_process_that_ends_takes_its_child_along(subject: Subject, then: str) 
 
 @pytest.mark.parametrize("known", [False, True])
 def test_a_large_file_answers_before_it_is_hashed(
-    subject: Subject, lessons: list[Lesson], monkeypatch: pytest.MonkeyPatch, known: bool
+    subject: Subject, jobs: list[LearningJob], monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
     if known:
         load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
@@ -229,6 +229,6 @@ def test_a_large_file_answers_before_it_is_hashed(
         patched.setattr("surplus.engine.dfg.file_hashes._hash", None)
         model = _first(subject)
     assert model.plan.predicted.origin == ORIGIN
-    (lesson,) = (lesson for lesson in lessons if lesson.tune == "now")
-    stored = opened_plan(lesson.path, lesson.params, lesson.inputs)
+    (job,) = (job for job in jobs if job.tune == "now")
+    stored = opened_plan(job.path, job.params, job.inputs)
     assert (stored is not None) is known, "what is stored is found beside the first queries"

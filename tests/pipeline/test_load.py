@@ -26,8 +26,8 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.report.explanation import explain
-from surplus.engine.runtime.busy_plan import SecondPlan
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.throughput_switch import Departure
 
 QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}
 
@@ -51,9 +51,9 @@ def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.Monk
 
 
 def test_what_may_run_while_queries_overlap() -> None:
-    assert LoadParams().second_plan() is SecondPlan.SAME_BITS
-    assert LoadParams(same_bits=False).second_plan() is SecondPlan.ALWAYS
-    assert LoadParams(same_bits=False, slice_ms=2).second_plan() is SecondPlan.SAME_CUTS
+    assert LoadParams().departure() is Departure.SAME_BITS
+    assert LoadParams(same_bits=False).departure() is Departure.ALWAYS
+    assert LoadParams(same_bits=False, slice_ms=2).departure() is Departure.SAME_CUTS
 
 
 def test_a_loaded_model_holds_no_graph(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_who_explains_a_loaded_model_reads_its_graph(subject: Subject) -> None:
     model.run(subject.inputs, traced=True)
     assert model.timeline().makespan_ns > 0
     assert model.graph._content is None
-    assert explain(model, [model.blame()]).operators
+    assert explain(model, [model.breakdown()]).operators
 
 
 def test_slices_answer_the_same_and_are_stored(

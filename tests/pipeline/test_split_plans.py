@@ -21,7 +21,7 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import Costs, candidates, plan_of, read_model
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
 from surplus.engine.report.explanation import explain
-from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, split_batches
@@ -99,7 +99,7 @@ def test_a_split_plan_is_read_again(graph: Graph, dlrm: Subject) -> None:
     stored = read_plan(path, graph, question)
     assert stored is not None
     assert stored.plan == plan
-    lay_out_plan(graph, stored.plan)
+    prepack_plan(graph, stored.plan)
     right = answer(graph, plan, dlrm.inputs)
     for name, array in answer(graph, stored.plan, dlrm.inputs).items():
         np.testing.assert_array_equal(array, right[name])
@@ -136,10 +136,10 @@ def test_segments_of_one_plan_are_of_one_graph(graph: Graph) -> None:
 
 
 def test_weights_are_shared_by_shards(graph: Graph) -> None:
-    lay_out_plan(graph, split_plan(graph))
+    prepack_plan(graph, split_plan(graph))
     files = {file.name for file in graph.folder.glob("weight-*.bin")}
     uneven = split_plan(graph, 3)
-    lay_out_plan(graph, uneven)
+    prepack_plan(graph, uneven)
     assert {file.name for file in graph.folder.glob("weight-*.bin")} == files
 
 
@@ -151,7 +151,7 @@ def test_timelines_show_shards(graph: Graph, dlrm: Subject) -> None:
         names = {span.name for span in timeline if span.kind is not SpanKind.COPY}
         assert sum("[1/2]" in name for name in names) == 1
         assert sum("[2/2]" in name for name in names) == 1
-    operators = explain(model, [model.blame()]).operators
+    operators = explain(model, [model.breakdown()]).operators
     assert sum(row["Concat"] for row in operators.values() if set(row) == {"Concat"}) == 1
 
 

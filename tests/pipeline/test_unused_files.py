@@ -20,7 +20,7 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, write_plan
 from surplus.engine.planning.unused_plans import remove_unused_files
-from surplus.engine.runtime.lowering import lay_out_plan, segment_file_name
+from surplus.engine.runtime.lowering import prepack_plan, segment_file_name
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_lock import files_in_use
@@ -44,7 +44,7 @@ def _store(graph: Graph, plan: Plan, number: int = 0) -> Path:
 
 
 def _built(graph: Graph, plan: Plan) -> Model:
-    lay_out_plan(graph, plan)
+    prepack_plan(graph, plan)
     return Model(graph, plan, machine_for(SPECS))
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from surplus.engine.explain.breakdown import blame
+from surplus.engine.explain.breakdown import breakdown
 from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.report.explanation import Explanation, explain
 from surplus.placement.timeline import Timeline
@@ -18,7 +18,7 @@ def _run(make_span, end, origin="measured", call_ns=0):
     call = CallTimes(-call_ns, 0, end, end)
     causes = {0: [], ("t", "host->gpu"): [0], 1: [("t", "host->gpu")]}
     timeline = Timeline.of(spans, origin)
-    return blame(timeline, lanes={"cpu": 2, "gpu": 1}, causes=causes, call=call)
+    return breakdown(timeline, lanes={"cpu": 2, "gpu": 1}, causes=causes, call=call)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from surplus.engine.atomic_file import write_atomic
-from surplus.engine.explain.breakdown import blame
+from surplus.engine.explain.breakdown import breakdown
 from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.report.trace import to_trace, write_trace
 from surplus.placement.timeline import Timeline
@@ -78,7 +78,7 @@ def test_events_of_one_thread_never_overlap(make_span):
         assert all(a[1] <= b[0] + 1e-9 for a, b in itertools.pairwise(rows))
 
 
-def _with_blame(make_span):
+def _with_breakdown(make_span):
     spans = [
         make_span("a", 2000, 5000, lanes=(0, 1), ready_ns=0),
         make_span("t", 5000, 7000, "gpu->host"),
@@ -86,12 +86,12 @@ def _with_blame(make_span):
         make_span("b", 7500, 9000, ready_ns=7000, index=1),
     ]
     timeline = Timeline.of(spans, "measured")
-    found = blame(timeline, call=CallTimes(-1000, 0, 9500, 9500))
+    found = breakdown(timeline, call=CallTimes(-1000, 0, 9500, 9500))
     return to_trace({"predicted": timeline, "measured": timeline}, {"measured": found})
 
 
-def test_blame_is_a_thread_above_the_others_that_leaves_no_gap(make_span):
-    trace = _with_blame(make_span)
+def test_breakdown_is_a_thread_above_the_others_that_leaves_no_gap(make_span):
+    trace = _with_breakdown(make_span)
     threads = _named(trace, "thread_name")
     assert [where for where, name in threads.items() if name == "critical path"] == [(2, 4)]
     order = {
@@ -113,13 +113,13 @@ def test_blame_is_a_thread_above_the_others_that_leaves_no_gap(make_span):
 
 
 def test_spans_move_with_the_call_that_came_before_them(make_span):
-    trace = _with_blame(make_span)
+    trace = _with_breakdown(make_span)
     starts = {(e["pid"], e["name"]): e["ts"] for e in _complete(trace) if e["tid"] != 4}
     assert (starts[1, "a"], starts[2, "a"]) == (2.0, 3.0)
 
 
 def test_arrows_lead_along_the_critical_path(make_span):
-    trace = _with_blame(make_span)
+    trace = _with_breakdown(make_span)
     arrows = [e for e in trace["traceEvents"] if e["ph"] in "sf"]
     assert [(e["ph"], e["id"], e["pid"], e["tid"], e["ts"]) for e in arrows] == [
         ("s", "2.0", 2, 1, 3.0),

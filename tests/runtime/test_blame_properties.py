@@ -1,4 +1,4 @@
-"""Whatever a timeline says, blame adds up; and the simulator idles for known reasons only."""
+"""Whatever a timeline says, breakdown adds up; and the simulator idles for known reasons only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from surplus.engine.explain.breakdown import Blame, blame
+from surplus.engine.explain.breakdown import Breakdown, breakdown
 from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.explain.categories import Category
 from surplus.engine.explain.causes import SpanKey
@@ -39,7 +39,7 @@ def calls(draw: st.DrawFn) -> CallTimes:
     return CallTimes(*sorted(draw(st.tuples(moments, moments, moments, moments))))
 
 
-def _adds_up(found: Blame, start_ns: int, end_ns: int) -> bool:
+def _adds_up(found: Breakdown, start_ns: int, end_ns: int) -> bool:
     ends = [start_ns, *(piece.end_ns for piece in found.pieces)]
     contiguous = [piece.start_ns for piece in found.pieces] == ends[:-1]
     whole = sum(found.parts.values()) == found.total_ns == end_ns - start_ns
@@ -73,10 +73,10 @@ def test_any_spans_add_up(
     lanes: dict[str, int],
 ) -> None:
     timeline = Timeline.of(rows, "measured")
-    found = blame(timeline, lanes=lanes, causes=causes, call=call, query=query)
+    found = breakdown(timeline, lanes=lanes, causes=causes, call=call, query=query)
     assert _adds_up(found, call.entered_ns, call.left_ns)
     assert all(span.query == query for span in found.path)
-    around = blame(timeline, query=query)
+    around = breakdown(timeline, query=query)
     end_ns = max((span.end_ns for span in rows if span.query == query), default=0)
     assert _adds_up(around, min(0, end_ns), end_ns)
 
@@ -116,7 +116,7 @@ def test_simulated_time_is_service_copies_and_waiting_for_lanes(
     placement = make_policy("heft").place(problem)
     timeline = simulate(problem, placement, SimulatorParams(order))  # type: ignore[arg-type]
     lanes = {device.name: device.lanes for device in problem.devices}
-    found = blame(timeline, lanes=lanes, causes=_causes(problem, placement))
+    found = breakdown(timeline, lanes=lanes, causes=_causes(problem, placement))
     assert _adds_up(found, 0, timeline.makespan_ns)
     # A list scheduler never leaves a ready task alone beside a free lane.
     explained = ("service", "copy", "queueing", "seats", "gate")

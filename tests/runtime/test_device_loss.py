@@ -133,7 +133,7 @@ def test_what_was_traced_before_the_loss_is_told_by_its_own_plan(
     for told in (model, future):
         resources = {span.resource for span in told.timeline()}
         assert {"cpu", "emulated:gpu", "host->emulated:gpu"} <= resources
-        assert told.blame().total_ns > 0
+        assert told.breakdown().total_ns > 0
 
 
 def test_all_models_of_a_lost_machine_go_on(graph: Graph, right: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Segments that are optimised, laid out and packed offline: same answers, weights mapped once."""
+"""Segments that are optimised, prepacked and packed offline: same answers, weights mapped once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.lowering import lay_out_plan, lower
+from surplus.engine.runtime.lowering import lower, prepack_plan
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
-from surplus.engine.store.prepacked import laid_out_file
-from surplus.engine.store.prepacking import lay_out
+from surplus.engine.store.prepacked import prepacked_file
+from surplus.engine.store.prepacking import prepack
 
 SPECS = parse_devices("cpu:2")
 
@@ -62,28 +62,28 @@ def plan_of(graph: Graph, width: int = 1) -> Plan:
     return replace(plan, segments=(replace(plan.segments[0], width=width),))
 
 
-def test_a_segment_of_a_cuda_device_is_not_laid_out_for_the_cpu(
+def test_a_segment_of_a_cuda_device_is_not_prepacked_for_the_cpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = graph_of(tmp_path)
     plan = plan_of(graph)
     on_cuda = replace(plan, devices=("cuda:0",))
-    lay_out_plan(graph, on_cuda)
-    assert laid_out_file(graph.model_path) is None
-    lay_out_plan(graph, plan)
+    prepack_plan(graph, on_cuda)
+    assert prepacked_file(graph.model_path) is None
+    prepack_plan(graph, plan)
     asked: list[Path] = []
-    monkeypatch.setattr("surplus.engine.runtime.lowering.laid_out_file", asked.append)
+    monkeypatch.setattr("surplus.engine.runtime.lowering.prepacked_file", asked.append)
     lower(graph, on_cuda, machine_for(SPECS))
     assert asked == []
     lower(graph, plan, machine_for(SPECS))
     assert asked == [graph.model_path]
 
 
-def laid_out_model(graph: Graph, width: int = 1) -> Model:
-    """A model whose weights are mapped from laid-out files."""
+def prepacked_model(graph: Graph, width: int = 1) -> Model:
+    """A model whose weights are mapped from prepacked files."""
     plan = plan_of(graph, width)
-    lay_out_plan(graph, plan)
-    assert laid_out_file(graph.model_path) is not None
+    prepack_plan(graph, plan)
+    assert prepacked_file(graph.model_path) is not None
     return Model(graph, plan, machine_for(SPECS))
 
 
@@ -104,12 +104,12 @@ def mapped_inodes(folder: Path) -> dict[str, set[int]]:
 def test_answers_are_the_same_bits(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
     plain = Model(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"]
-    assert laid_out_model(graph).run(image())["y"].tobytes() == plain.tobytes()
+    assert prepacked_model(graph).run(image())["y"].tobytes() == plain.tobytes()
 
 
 def test_every_weight_is_one_file_for_all_models_and_widths(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
-    models = [laid_out_model(graph, width) for width in (1, 2, 1)]
+    models = [prepacked_model(graph, width) for width in (1, 2, 1)]
     answers = [model.run(image())["y"].tobytes() for model in models]
     assert len(set(answers)) == 1
     weights = {n: i for n, i in mapped_inodes(graph.folder).items() if n.startswith("weight-")}
@@ -120,19 +120,19 @@ def test_every_weight_is_one_file_for_all_models_and_widths(tmp_path: Path) -> N
 def test_a_weight_is_written_once_by_its_content(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
     plan = plan_of(graph)
-    lay_out_plan(graph, plan)
+    prepack_plan(graph, plan)
     before = {p.name: p.stat().st_ino for p in graph.folder.glob("weight-*.bin")}
-    found = laid_out_file(graph.model_path)
+    found = prepacked_file(graph.model_path)
     assert found is not None
     found.unlink()
-    lay_out_plan(graph, plan)
+    prepack_plan(graph, plan)
     assert {p.name: p.stat().st_ino for p in graph.folder.glob("weight-*.bin")} == before
 
 
 def test_packed_weights_start_at_a_page(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
-    lay_out_plan(graph, plan_of(graph))
-    found = laid_out_file(graph.model_path)
+    prepack_plan(graph, plan_of(graph))
+    found = prepacked_file(graph.model_path)
     assert found is not None
     model = onnx.load(found, load_external_data=False)
     entries = [{e.key: e.value for e in t.external_data} for t in model.graph.initializer]
@@ -148,21 +148,21 @@ def test_weights_that_nothing_rewrites_stay_in_the_graphs_file(tmp_path: Path) -
     model.graph.initializer.append(numpy_helper.from_array(shift, "shift"))
     onnx.save(model, tmp_path / "add.onnx")
     graph = read_model(tmp_path / "add.onnx", tmp_path / "cache")
-    laid_out = laid_out_model(graph)
+    prepacked = prepacked_model(graph)
     assert not list(graph.folder.glob("weight-*.bin"))
-    answer = laid_out.run({"x": np.zeros((4, 2000), np.float32)})["y"]
+    answer = prepacked.run({"x": np.zeros((4, 2000), np.float32)})["y"]
     assert np.array_equal(answer, np.broadcast_to(shift, (4, 2000)))
 
 
 def test_a_damaged_file_gives_way_to_the_segment_itself(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
-    lay_out_plan(graph, plan_of(graph))
-    found = laid_out_file(graph.model_path)
+    prepack_plan(graph, plan_of(graph))
+    found = prepacked_file(graph.model_path)
     assert found is not None
     found.write_bytes(b"no model")
     model = Model(graph, plan_of(graph), machine_for(SPECS))
     assert model.run(image())["y"].shape == (1, 32, 8, 48)
-    assert laid_out_file(graph.model_path) is None, "tried once, not at every start"
+    assert prepacked_file(graph.model_path) is None, "tried once, not at every start"
 
 
 def test_a_full_disk_costs_the_layout_and_nothing_else(
@@ -174,8 +174,8 @@ def test_a_full_disk_costs_the_layout_and_nothing_else(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(tempfile, "mkdtemp", full)
-    lay_out(graph, graph.model_path)
-    assert laid_out_file(graph.model_path) is None
+    prepack(graph, graph.model_path)
+    assert prepacked_file(graph.model_path) is None
     assert Model(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"].size
 
 
@@ -190,10 +190,10 @@ def test_what_onnx_runtime_cannot_save_is_tried_once(
         raise RuntimeError("cannot be saved")
 
     monkeypatch.setattr(surplus.engine.store.prepacking, "open_session", refused)
-    lay_out(graph, graph.model_path)
-    lay_out(graph, graph.model_path)
+    prepack(graph, graph.model_path)
+    prepack(graph, graph.model_path)
     assert calls == [str(graph.model_path)]
-    assert laid_out_file(graph.model_path) is None
+    assert prepacked_file(graph.model_path) is None
 
 
 def test_types_that_inference_finds_are_not_stored(tmp_path: Path) -> None:
@@ -216,8 +216,8 @@ def test_types_that_inference_finds_are_not_stored(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "reshaped.onnx")
     read = read_model(tmp_path / "reshaped.onnx", tmp_path / "cache")
     assert [v.name for v in read.model.graph.value_info] == ["a", "b", "c"]
-    lay_out_plan(read, plan_of(read))
-    file = laid_out_file(read.model_path)
+    prepack_plan(read, plan_of(read))
+    file = prepacked_file(read.model_path)
     assert file is not None
     assert [v.name for v in onnx.load(file).graph.value_info] == ["b", "c"]
     inputs = {"x": np.ones((4, 6), np.float32), "shape": np.array([8, 3])}

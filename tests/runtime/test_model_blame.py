@@ -1,4 +1,4 @@
-"""Blame of real runs: measured, predicted, beside each other, with wide segments and copies."""
+"""Breakdown of real runs: measured, predicted, beside each other, with wide segments and copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
-from surplus.engine.explain.breakdown import Blame
+from surplus.engine.explain.breakdown import Breakdown
 from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, measured_timeline, together
 from surplus.engine.runtime.model import Model
@@ -44,23 +44,23 @@ def _wide(graph: Graph, widths: tuple[int, ...], lanes: int) -> Model:
     return Model(graph, replace(plan, segments=wide), machine_for(specs))
 
 
-def _traced(model: Model, **inputs: Any) -> Blame:
+def _traced(model: Model, **inputs: Any) -> Breakdown:
     model.run(inputs, traced=True)
-    return model.blame()
+    return model.breakdown()
 
 
-def _categories(blame: Blame) -> set[str]:
-    return {category.value for category, _ in blame.parts}
+def _categories(breakdown: Breakdown) -> set[str]:
+    return {category.value for category, _ in breakdown.parts}
 
 
 def test_nothing_traced(add: Graph) -> None:
     model = model_of(add)
     with pytest.raises(EngineError, match=r"no traced run yet: call run\(\.\.\., traced=True\)"):
-        model.blame()
+        model.breakdown()
     future = model.submit(INPUTS)
     future.result()
     with pytest.raises(EngineError, match="traced=True"):
-        future.blame()
+        future.breakdown()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_lanes_are_the_devices(add: Graph) -> None:
 
 def test_the_prediction_has_the_same_form(add: Graph) -> None:
     model = model_of(add, "cpu:1,emulated:gpu")
-    found = model.predicted_blame()
+    found = model.predicted_breakdown()
     assert found.total_ns == model.plan.predicted.makespan_ns == sum(found.parts.values())
     assert _categories(found) == {"service", "copy"}
     assert found.path[-1].resource == _traced(model, **INPUTS).path[-1].resource
@@ -146,17 +146,17 @@ def test_a_wide_segment_shares_a_lane_rather_than_to_look_narrow(fork: Graph) ->
     assert {span.index: span.lanes for span in timeline} == {1: (1,), 2: (0, 1), 3: (2,)}
 
 
-def test_queries_in_flight_are_blamed_on_each_other(fork: Graph) -> None:
+def test_queries_in_flight_are_broken_down_on_each_other(fork: Graph) -> None:
     model = model_of(fork, "cpu:2")
     futures = [model.submit({"x": INPUTS["x"]}, traced=True) for _ in range(6)]
     for future in futures:
         future.result()
     for number, future in enumerate(futures):
         others = futures[:number] + futures[number + 1 :]
-        found = future.blame(others)
+        found = future.breakdown(others)
         assert sum(found.parts.values()) == found.total_ns == future.timeline().makespan_ns
         assert {span.query for span in found.timeline} == set(range(6))
-        assert "queueing_others" not in _categories(future.blame())
+        assert "queueing_others" not in _categories(future.breakdown())
 
 
 def test_together_puts_queries_on_the_clock_of_the_first() -> None:

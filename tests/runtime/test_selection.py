@@ -162,7 +162,7 @@ def test_one_model_alone_is_run_so_many_times(host: tuple[GroupGraph, Plan]) -> 
         plan=plan,
         run=run,
         timeline=lambda: spans_of([model.last, 0, 0]),
-        blame=lambda: SimpleNamespace(total_ns=model.last + 1_000),
+        breakdown=lambda: SimpleNamespace(total_ns=model.last + 1_000),
     )
     fitted = refit(model, groups, ServiceTimes.of(groups.problem), {}, runs=5, clock=clock)
     assert fitted.segments[0].service_ns == 40_000_000

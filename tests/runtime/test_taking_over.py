@@ -12,10 +12,10 @@ from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.busy_plan import SecondPlan
 from surplus.engine.runtime.judgement import Judgement, RunnerUp
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.plan import Plan
 
 
@@ -44,19 +44,19 @@ def test_what_follows_while_queries_overlap_is_of_the_new_plan(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
     model = Model(graph, narrow, machine)
-    assert model._busy is None
+    assert model._switch is None
     assert model.take_over(model.prepare(wide))
-    assert model._busy is not None
+    assert model._switch is not None
     assert model.take_over(model.prepare(narrow))
-    assert model._busy is None
+    assert model._switch is None
 
 
-@pytest.mark.parametrize("allowed", SecondPlan)
+@pytest.mark.parametrize("allowed", Departure)
 def test_other_bits_only_where_any_will_do(
-    graph: Graph, narrow: Plan, cut: Plan, machine: _core.Machine, allowed: SecondPlan
+    graph: Graph, narrow: Plan, cut: Plan, machine: _core.Machine, allowed: Departure
 ) -> None:
     model = Model(graph, narrow, machine, allowed)
-    any_bits = allowed is SecondPlan.ALWAYS
+    any_bits = allowed is Departure.ALWAYS
     assert model.may_answer(cut) is any_bits
     assert model.take_over(model.prepare(cut)) is any_bits
     assert model.plan is (cut if any_bits else narrow)

@@ -28,7 +28,7 @@ BUSY: Any = SimpleNamespace(name="busy")
 
 
 class Overlaps:
-    """A busy plan that is used when it is told."""
+    """A throughput plan that is used when it is told."""
 
     def __init__(self) -> None:
         self.is_used = False

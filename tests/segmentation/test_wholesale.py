@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from surplus.engine.segmentation.cluster_placement import cluster_problem, labels, placed
 from surplus.engine.segmentation.clusters import clusters
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.service import ServiceTimes
-from surplus.engine.segmentation.wholesale import cluster_problem, labels, placed
 from surplus.placement.policy import make_policy
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 from surplus.placement.simulator import simulate

@@ -6,8 +6,8 @@ with a query of its own: the whole model as one segment of one lane, or the slic
 into for the sake of other models, a lane each. A slice of all lanes would keep the lanes that it
 has waiting for those that another model's slice still has.
 
-On several devices it is the plan's companion, chosen for the least work on the busiest of them
-(companion.py, engine/planning/throughput_search.py).
+On several devices it is the throughput plan, chosen for the least work on the busiest of them
+(throughput_plan.py, engine/planning/throughput_search.py).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from surplus.engine import _core
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
-from surplus.engine.runtime.lowering import lay_out_plan
+from surplus.engine.runtime.departure import Departure as Departure
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
-from surplus.engine.runtime.second_plan import SecondPlan as SecondPlan
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.placement.timeline import Timeline
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 def narrow_plan(
-    graph: Graph, plan: Plan, lanes: int, allowed: SecondPlan = SecondPlan.ALWAYS
+    graph: Graph, plan: Plan, lanes: int, allowed: Departure = Departure.ALWAYS
 ) -> Plan | None:
     """The model with one lane of the plan's CPU for each segment: for one that is all of it, or,
     with ``SAME_CUTS``, for those of the plan.
@@ -43,9 +43,9 @@ def narrow_plan(
     used = {segment.device for segment in plan.segments}
     if lanes < 2 or used != {0} or not traits_of(plan.devices[0]).is_host:
         return None
-    if allowed is SecondPlan.NEVER or (allowed is SecondPlan.SAME_BITS and len(plan.segments) > 1):
+    if allowed is Departure.NEVER or (allowed is Departure.SAME_BITS and len(plan.segments) > 1):
         return None
-    if allowed is SecondPlan.SAME_CUTS:
+    if allowed is Departure.SAME_CUTS:
         segments = tuple(_on_one_lane(segment) for segment in plan.segments)
     else:
         segments = (_whole(graph, plan),)
@@ -95,7 +95,7 @@ _RULE = 0.75
 """Overlapping is the rule where that share of the callers waits on the mean."""
 
 
-class BusyPlan:
+class ThroughputSwitch:
     """Says when the second plan is to be used, and prepares it when that is first so.
 
     That is where a query finds so many in flight. And it is where about so many callers wait for
@@ -166,7 +166,7 @@ class BusyPlan:
         """Open its sessions; takes as long as loading the model."""
         self._started = True
         try:
-            lay_out_plan(self._graph, self._plan)
+            prepack_plan(self._graph, self._plan)
             self._prepared = prepare(self._graph, self._plan, self._machine, self._ports)
         except EngineError as error:
             _log.warning("no second plan for overlapping queries: %s", error)
@@ -177,4 +177,4 @@ class BusyPlan:
             if self._started:
                 return
             self._started = True
-        threading.Thread(target=self.prepare, name="busy plan").start()
+        threading.Thread(target=self.prepare, name="throughput plan").start()

@@ -1,4 +1,4 @@
-"""Which plan a model runs while its queries overlap: a companion, a lane a query, or its own."""
+"""Which plan a model runs while queries overlap: a throughput plan, a lane a query, its own."""
 
 from __future__ import annotations
 
@@ -6,54 +6,56 @@ from dataclasses import dataclass
 
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan, narrow_plan
-from surplus.engine.runtime.companion import Companion
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.throughput_plan import ThroughputPlan
+from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch, narrow_plan
 from surplus.engine.segmentation.plan import Plan
 
 
 @dataclass(frozen=True)
-class BusyChoice:
+class ThroughputChoice:
     """What a model was given for while queries overlap.
 
     Parameters
     ----------
-    allowed : SecondPlan
+    allowed : Departure
         Whether it may have a second plan.
-    given : Companion, optional
+    given : Throughput plan, optional
         One that was chosen for that, where there are several devices.
     """
 
-    allowed: SecondPlan
-    given: Companion | None
+    allowed: Departure
+    given: ThroughputPlan | None
 
-    def companion(self, plan: Plan) -> Companion | None:
+    def throughput_plan(self, plan: Plan) -> ThroughputPlan | None:
         """The one given, if it is allowed and on the devices that the model's plan has now.
 
         A device that is lost for good takes it along.
         """
-        if self.given is None or self.allowed is not SecondPlan.ALWAYS:
+        if self.given is None or self.allowed is not Departure.ALWAYS:
             return None
         return self.given if self.given.plan.devices == plan.devices else None
 
-    def busy_plan(
+    def switch(
         self, graph: Graph, prepared: Prepared, machine: _core.Machine, ports: Ports
-    ) -> BusyPlan | None:
+    ) -> ThroughputSwitch | None:
         """The second plan of a model that runs ``prepared``; None if it does best without.
 
-        Takes as long as loading the companion, if there is one.
+        Takes as long as loading the throughput plan, if there is one.
         """
         plan = prepared.plan
-        companion = self.companion(plan)
-        if companion is not None:
-            crowd = companion.grounds.queries
+        throughput_plan = self.throughput_plan(plan)
+        if throughput_plan is not None:
+            crowd = throughput_plan.grounds.queries
             found = max(2, crowd - 1)  # a run counts for moments after its answer was taken
-            busy = BusyPlan(graph, companion.plan, machine, ports, found=found, callers=crowd)
-            busy.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
-            return busy
+            switch = ThroughputSwitch(
+                graph, throughput_plan.plan, machine, ports, found=found, callers=crowd
+            )
+            switch.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
+            return switch
         lanes = prepared.lanes[plan.devices[0]]
         narrow = narrow_plan(graph, plan, lanes, self.allowed)
         if narrow is None:
             return None
-        return BusyPlan(graph, narrow, machine, ports, found=lanes, callers=lanes)
+        return ThroughputSwitch(graph, narrow, machine, ports, found=lanes, callers=lanes)

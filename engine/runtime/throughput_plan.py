@@ -1,4 +1,4 @@
-"""A plan's companion: the plan for while queries overlap, chosen for how many it lets through."""
+"""The plan for while queries overlap, chosen for how many it lets through."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surplus.placement.json_records import read_record
 
 @dataclass(frozen=True)
 class Grounds:
-    """Why a companion was taken, and from when on it is used.
+    """Why a throughput plan was taken, and from when on it is used.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Grounds:
 
 
 @dataclass(frozen=True)
-class Companion:
+class ThroughputPlan:
     """A plan of the same model on the same devices, and its grounds."""
 
     plan: Plan
@@ -63,7 +63,7 @@ class Companion:
         return {"plan": json.loads(self.plan.to_json()), "grounds": asdict(self.grounds)}
 
     @staticmethod
-    def from_dict(raw: Mapping[str, Any]) -> Companion:
+    def from_dict(raw: Mapping[str, Any]) -> ThroughputPlan:
         """Read it.
 
         Raises
@@ -72,7 +72,7 @@ class Companion:
             Naming the field that is missing, unknown or of a wrong type.
         """
         try:
-            grounds = read_record(Grounds, raw["grounds"], "companion.grounds")
-            return Companion(Plan.from_json(json.dumps(raw["plan"])), grounds)
+            grounds = read_record(Grounds, raw["grounds"], "throughput_plan.grounds")
+            return ThroughputPlan(Plan.from_json(json.dumps(raw["plan"])), grounds)
         except (KeyError, TypeError, ValueError) as error:
-            raise PlacementError(f"companion: {error}") from error
+            raise PlacementError(f"throughput_plan: {error}") from error

@@ -1,11 +1,11 @@
-"""Whether a model may run another plan while its queries overlap (busy_plan.py)."""
+"""Whether a model may run another plan while its queries overlap (throughput_switch.py)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 
-class SecondPlan(StrEnum):
+class Departure(StrEnum):
     """Whether a model may have one.
 
     A model as one segment gives the same bits on one lane as on all, and so does each of its

@@ -18,9 +18,9 @@ from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError
-from surplus.engine.runtime.busy_plan import SecondPlan, narrow_plan
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
@@ -67,12 +67,12 @@ def disperse(queries: list[Future]) -> None:
 
 
 def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
-    assert model._busy is not None
-    assert model._busy.now() is None
+    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    assert model._switch is not None
+    assert model._switch.now() is None
     others = crowd(graph, machine, 2)
-    model._busy._started = True  # prepared here instead of beside the queries
-    model._busy.prepare()
+    model._switch._started = True  # prepared here instead of beside the queries
+    model._switch.prepare()
 
     def executed_by(ask) -> int:
         before = machine.stats()["devices"][0]["executed"]
@@ -93,26 +93,26 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
 
 
 def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
+    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     others = crowd(graph, machine, 2)
-    assert model._busy is not None
-    while model._busy.now() is None:
+    assert model._switch is not None
+    while model._switch.now() is None:
         np.testing.assert_array_equal(model.run(INPUTS)["y"], WANT)
     disperse(others)
 
 
 def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
+    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     others = crowd(graph, machine, 1)
-    assert model._busy is not None
-    model._busy.prepare()
-    assert model._busy.now() is None
+    assert model._switch is not None
+    model._switch.prepare()
+    assert model._switch.now() is None
     disperse(others)
 
 
 def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
-    busy = model._busy
+    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    busy = model._switch
     assert busy is not None
     busy.prepare()
     busy._started = True
@@ -127,14 +127,14 @@ def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) 
 
 
 def test_every_answer_of_run_counts(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, SecondPlan.ALWAYS)
-    assert model._busy is not None
+    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    assert model._switch is not None
     model.run(INPUTS)
     model.run(INPUTS, timeout=60)
-    assert model._busy._answers == 2
+    assert model._switch._answers == 2
 
 
-def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
+def test_where_there_is_no_departure(graph: Graph, tmp_path: Path) -> None:
     assert narrow_plan(graph, plan_on(graph, (0, 0)), lanes=1) is None
     assert narrow_plan(graph, plan_on(graph, (0, 1)), lanes=2) is None
     assert narrow_plan(graph, plan_on(graph, (1, 1)), lanes=2) is None
@@ -143,20 +143,20 @@ def test_where_there_is_no_second_plan(graph: Graph, tmp_path: Path) -> None:
     assert [(s.width, s.tasks) for s in narrow.segments] == [(1, (0, 1))]
     assert narrow_plan(graph, narrow, lanes=2) is None
     cut = plan_on(graph, (0, 0))
-    assert narrow_plan(graph, cut, 2, SecondPlan.SAME_BITS) is None
-    assert narrow_plan(graph, cut, 2, SecondPlan.NEVER) is None
+    assert narrow_plan(graph, cut, 2, Departure.SAME_BITS) is None
+    assert narrow_plan(graph, cut, 2, Departure.NEVER) is None
     wide = replace(narrow, segments=(replace(narrow.segments[0], width=2),))
-    assert narrow_plan(graph, wide, 2, SecondPlan.SAME_BITS) is not None
-    assert narrow_plan(graph, wide, 2, SecondPlan.NEVER) is None
+    assert narrow_plan(graph, wide, 2, Departure.SAME_BITS) is not None
+    assert narrow_plan(graph, wide, 2, Departure.NEVER) is None
 
 
 def test_slices_stay_and_get_a_lane_each(graph: Graph) -> None:
     cut = plan_on(graph, (0, 0))
     assert len(cut.segments) == 2
-    assert narrow_plan(graph, cut, 2, SecondPlan.SAME_CUTS) is None
+    assert narrow_plan(graph, cut, 2, Departure.SAME_CUTS) is None
     first, second = cut.segments
     wide = replace(cut, segments=(replace(first, width=2), second))
-    narrow = narrow_plan(graph, wide, 2, SecondPlan.SAME_CUTS)
+    narrow = narrow_plan(graph, wide, 2, Departure.SAME_CUTS)
     assert narrow is not None
     assert [(s.tasks, s.width) for s in narrow.segments] == [(first.tasks, 1), (second.tasks, 1)]
     assert narrow.segments[0].service_ns == 2 * first.service_ns

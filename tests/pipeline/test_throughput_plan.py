@@ -1,4 +1,4 @@
-"""A companion answers while queries overlap, is stored with its plan and goes with its devices."""
+"""It answers while queries overlap, is stored with the latency plan and goes with its devices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
-from surplus.engine.planning.throughput_search import CompanionSearch
-from surplus.engine.runtime.busy_plan import BusyPlan, SecondPlan
-from surplus.engine.runtime.companion import Companion, Grounds
+from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
+from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.plan import Plan
 
@@ -58,10 +58,10 @@ def right(shared: Subject) -> dict[str, Any]:
     return plain.run(shared.inputs)
 
 
-def pair(graph: Graph) -> tuple[Plan, Companion]:
+def pair(graph: Graph) -> tuple[Plan, ThroughputPlan]:
     return (
         plan_in(graph, DEVICES, 6, "for one"),
-        Companion(plan_in(graph, DEVICES, 2, "for many"), GROUNDS),
+        ThroughputPlan(plan_in(graph, DEVICES, 2, "for many"), GROUNDS),
     )
 
 
@@ -88,23 +88,23 @@ def overlapped(model: Model, inputs: Any, right: dict[str, Any]) -> None:
 
 
 def test_queries_that_overlap_are_answered_by_it(graph: Graph, shared: Subject, right) -> None:
-    plan, companion = pair(graph)
+    plan, throughput_plan = pair(graph)
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    model = Model(graph, plan, machine, SecondPlan.ALWAYS, companion=companion)
-    assert model.companion is companion
+    model = Model(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
+    assert model.throughput_plan is throughput_plan
     alone = executed(model, lambda: check(model.run(shared.inputs), right))
     many = executed(model, lambda: overlapped(model, shared.inputs, right))
-    plain = Model(graph, plan, machine, SecondPlan.SAME_BITS, companion=companion)
-    assert plain.companion is None
+    plain = Model(graph, plan, machine, Departure.SAME_BITS, throughput_plan=throughput_plan)
+    assert plain.throughput_plan is None
     of_plan = executed(plain, lambda: overlapped(plain, shared.inputs, right))
     assert of_plan == IN_FLIGHT * alone
     assert many < of_plan / 2
 
 
 def test_one_caller_after_the_other_never_meets_it(graph: Graph, shared: Subject, right) -> None:
-    plan, companion = pair(graph)
+    plan, throughput_plan = pair(graph)
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    model = Model(graph, plan, machine, SecondPlan.ALWAYS, companion=companion)
+    model = Model(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
     once = executed(model, lambda: check(model.run(shared.inputs), right))
 
     def again() -> None:
@@ -118,19 +118,19 @@ def test_one_caller_after_the_other_never_meets_it(graph: Graph, shared: Subject
 def test_a_load_that_finds_one_opens_it_once(
     graph: Graph, shared: Subject, right, reuse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    companion = pair(graph)[1]
+    throughput_plan = pair(graph)[1]
     opened: list[str] = []
-    prepare = BusyPlan.prepare
+    prepare = ThroughputSwitch.prepare
 
-    def counted(self: BusyPlan) -> None:
-        opened.append("companion")
+    def counted(self: ThroughputSwitch) -> None:
+        opened.append("throughput_plan")
         prepare(self)
 
-    monkeypatch.setattr(BusyPlan, "prepare", counted)
-    monkeypatch.setattr(CompanionSearch, "best", lambda *_: companion)
+    monkeypatch.setattr(ThroughputSwitch, "prepare", counted)
+    monkeypatch.setattr(ThroughputSearch, "best", lambda *_: throughput_plan)
     params = LoadParams(DEVICES, cache=shared.cache, same_bits=False, reuse=reuse)
     model = load_with(shared.path, params, shared.inputs)
-    assert model.companion is not None
+    assert model.throughput_plan is not None
     assert len(opened) == 1
     overlapped(model, shared.inputs, right)
 
@@ -141,13 +141,15 @@ def test_it_stays_as_long_as_its_devices_do(
 ) -> None:
     emulation = EmulationParams(lose_at=lose_at)  # in its second query, on a machine of its own
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
-    plan, companion = pair(graph)
-    model = Model(graph, plan, params.machine(), SecondPlan.ALWAYS, params.recovery(), companion)
+    plan, throughput_plan = pair(graph)
+    model = Model(
+        graph, plan, params.machine(), Departure.ALWAYS, params.recovery(), throughput_plan
+    )
     check(model.run(shared.inputs), right)
     with pytest.raises(ExecutionError, match="is lost"):
         model.run(shared.inputs)
     check(model.run(shared.inputs), right)
-    assert (model.companion is companion) == stays
+    assert (model.throughput_plan is throughput_plan) == stays
 
 
 PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_ns": 0, "same_bits": False}
@@ -164,10 +166,10 @@ def stored(shared: Subject, graph: Graph, kept: StoredPlan) -> LoadParams:
 
 
 def test_it_is_stored_and_read_back(graph: Graph, shared: Subject, right) -> None:
-    plan, companion = pair(graph)
-    params = stored(shared, graph, StoredPlan(plan, None, companion))
+    plan, throughput_plan = pair(graph)
+    params = stored(shared, graph, StoredPlan(plan, None, throughput_plan))
     model = load_with(shared.path, params)
-    assert model.companion == companion
+    assert model.throughput_plan == throughput_plan
     overlapped(model, shared.inputs, right)
 
 
@@ -175,33 +177,36 @@ def test_plans_that_were_stored_before_there_were_any_still_load(
     graph: Graph, shared: Subject
 ) -> None:
     plan, _ = pair(graph)
-    raw = {"plan": plan, "companion": None}
+    raw = {"plan": plan, "throughput_plan": None}
     params = stored(shared, graph, StoredPlan(**raw))
-    assert load_with(shared.path, params).companion is None
+    assert load_with(shared.path, params).throughput_plan is None
 
 
 def test_a_plan_that_may_have_none_is_another_plan() -> None:
     may = LoadParams(**PARAMS).plan_options()
-    assert may == {"companion": True}
+    assert may == {"throughput_plan": True}
     for other in ({"same_bits": True}, {"slice_ms": 1.0}, {"devices": "cpu:2"}):
-        assert "companion" not in LoadParams(**{**PARAMS, **other}).plan_options()
+        assert "throughput_plan" not in LoadParams(**{**PARAMS, **other}).plan_options()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda raw: raw.pop("grounds"), "companion: 'grounds'"),
-        (lambda raw: raw["grounds"].pop("queries"), "companion.grounds: field 'queries' is miss"),
+        (lambda raw: raw.pop("grounds"), "throughput_plan: 'grounds'"),
+        (
+            lambda raw: raw["grounds"].pop("queries"),
+            "throughput_plan.grounds: field 'queries' is miss",
+        ),
         (lambda raw: raw["grounds"].update(queries="2"), "grounds.queries must be a whole number"),
         (lambda raw: raw.update(plan=3), "plan: field .format. must be"),
     ],
 )
-def test_malformed_companions_name_the_field(graph: Graph, change, message: str) -> None:
+def test_malformed_throughput_plans_name_the_field(graph: Graph, change, message: str) -> None:
     raw = json.loads(json.dumps(pair(graph)[1].to_dict()))
-    assert Companion.from_dict(raw) == pair(graph)[1]
+    assert ThroughputPlan.from_dict(raw) == pair(graph)[1]
     change(raw)
     with pytest.raises(PlacementError, match=message):
-        Companion.from_dict(raw)
+        ThroughputPlan.from_dict(raw)
 
 
 def test_people_read_why(graph: Graph) -> None:

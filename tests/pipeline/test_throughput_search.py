@@ -1,4 +1,4 @@
-"""Which plan becomes the companion of another, and that it must be shown to be better."""
+"""Which plan becomes the throughput plan of another, and that it must be shown to be better."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from surplus.engine.planning.first_plans import whole_models
 from surplus.engine.planning.proposals import key_of
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.throughput_search import (
-    CompanionSearch,
     Judged,
+    ThroughputSearch,
     balanced,
     crowd,
     judge,
@@ -98,7 +98,7 @@ def test_placing_for_throughput_finds_a_lesser_bottleneck_than_one_query_wants()
     assert {group.device for group in best.candidate.graph.groups} == {CPU, GPU}
 
 
-def test_a_companion_holds_no_constants_in_a_limited_memory_that_the_plan_does_not() -> None:
+def test_a_throughput_plan_holds_no_constants_in_a_limited_memory_that_the_plan_does_not() -> None:
     costs = costs_of(3_000)
     own = candidate("own", range(1, 25), costs)
     more = candidate("more", range(1, 13), costs)
@@ -151,11 +151,13 @@ class FailingModel(FakeModel):
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_a_query_that_fails_costs_the_companion_and_a_lost_device_everything(is_lost: bool) -> None:
+def test_a_failing_query_costs_the_throughput_plan_and_a_lost_device_everything(
+    is_lost: bool,
+) -> None:
     def build(c: Candidate) -> Any:
         return FakeContender(FailingModel(Clock(), MS, "plan"))
 
-    search: Any = CompanionSearch(COSTS, build, {}, 2_000 * MS, Clock(), lambda: is_lost)
+    search: Any = ThroughputSearch(COSTS, build, {}, 2_000 * MS, Clock(), lambda: is_lost)
     own = Entrant(WHOLE, build(WHOLE))
     if is_lost:
         with pytest.raises(ExecutionError, match="a query failed"):
@@ -165,7 +167,7 @@ def test_a_query_that_fails_costs_the_companion_and_a_lost_device_everything(is_
 
 
 def searched(true_ms: dict[str, float], known: list[Candidate], own: Candidate = WHOLE) -> Any:
-    """The companion that is found where overlapping queries take so long each, by name."""
+    """The throughput plan that is found where overlapping queries take so long each, by name."""
     clock = Clock()
     names = {key_of(c): c.name for c in [own, *known]}
 
@@ -176,7 +178,7 @@ def searched(true_ms: dict[str, float], known: list[Candidate], own: Candidate =
             None if takes_ms is None else FakeContender(FakeModel(clock, int(takes_ms * MS), name))
         )
 
-    search: Any = CompanionSearch(COSTS, build, {}, 2_000 * MS, clock)
+    search: Any = ThroughputSearch(COSTS, build, {}, 2_000 * MS, clock)
     return search.best(Entrant(own, build(own)), known)
 
 
@@ -209,11 +211,11 @@ def test_of_two_that_are_better_the_promised_one_unless_the_other_is_shown_to_be
     assert found.plan == (second if takes_second else first)
 
 
-def test_what_no_device_takes_is_no_companion() -> None:
+def test_what_no_device_takes_is_no_throughput_plan() -> None:
     assert searched({"whole": 28}, [EVEN, LESS]) is None
 
 
 def test_long_queries_are_not_compared() -> None:
     clock = Clock()
-    search: Any = CompanionSearch(COSTS, lambda c: pytest.fail("built"), {}, MS, clock)
+    search: Any = ThroughputSearch(COSTS, lambda c: pytest.fail("built"), {}, MS, clock)
     assert search.best(Entrant(WHOLE, None), [EVEN]) is None
