@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
-NATIVE := CMakeLists.txt $(wildcard engine/core/*.cpp engine/core/*.hpp engine/include/*.h engine/core/CMakeLists.txt)
+CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt $(wildcard engine/include/*.h) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev
@@ -93,7 +94,7 @@ lint: install  ## ruff, mypy, import floors, clang-format, the native module's s
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(wildcard engine/core/*.cpp engine/core/*.hpp engine/include/*.h engine/core/tests/*.cpp engine/core/tests/*.hpp)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(wildcard engine/include/*.h)
 	$(call STUB,build/_core.pyi)
 	diff -u engine/_core.pyi build/_core.pyi
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
     ("file", "tests"),
     [
         ("engine/runtime/model.py", "tests/runtime"),
-        ("engine/core/plan.cpp", "tests/core"),
+        ("engine/core/scheduler/plan.cpp", "tests/core"),
         ("placement/simulator.py", "tests/placement"),
         ("tests/dfg/test_summary.py", "tests/dfg/test_summary.py"),
         ("tests/live/live_stage.py", "tests/live"),

@@ -1,7 +1,7 @@
 """Lanes that a model lacks: operators go on although their queries were ended 30 s ago.
 
 ONNX Runtime ends between operators only, so one that never returns keeps its lane until the process
-ends (``engine/core/held_lanes.hpp``).
+ends (``engine/core/scheduler/held_lanes.hpp``).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-// What cuda_api.hpp and cuda_driver.hpp say of CUDA's functions, against NVIDIA's own headers.
+// What cuda/api.hpp and cuda/driver.hpp say of CUDA's functions, against NVIDIA's own headers.
 // Compiled, not run: test_cuda_headers.py.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <type_traits>
 
-#include "cuda_api.hpp"
-#include "cuda_driver.hpp"
+#include "devices/cuda/api.hpp"
+#include "devices/cuda/driver.hpp"
 
 namespace {
 

@@ -26,7 +26,13 @@ def find_tool(name: str) -> str:
 
 def installed() -> str:
     """The folder of the installed core's libraries; empty where a source is newer than they."""
-    newest = max(path.stat().st_mtime_ns for path in SOURCE.glob("*.[ch]pp"))
+    sources = (
+        p
+        for room in SOURCE.iterdir()
+        if room.name not in ("tests", "bench")
+        for p in room.rglob("*.[ch]pp")
+    )
+    newest = max(path.stat().st_mtime_ns for path in sources)
     for written in (ROOT / "build").glob("cp*/install_manifest.txt"):
         if written.stat().st_mtime_ns > newest:
             return str(written.parent / "engine" / "core")

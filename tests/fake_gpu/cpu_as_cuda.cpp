@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "ort_api.hpp"
+#include "ort/api.hpp"
 
 struct OrtCUDAProviderOptionsV2 {
   void* stream = nullptr;

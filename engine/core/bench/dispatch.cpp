@@ -5,10 +5,10 @@
 #include <string>
 
 #include "graphs.hpp"
-#include "machine.hpp"
 #include "peer.hpp"
-#include "plan_builder.hpp"
-#include "run.hpp"
+#include "scheduler/machine.hpp"
+#include "scheduler/plan_builder.hpp"
+#include "scheduler/run.hpp"
 #include "series.hpp"
 
 namespace {

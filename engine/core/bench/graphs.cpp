@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "clock.hpp"
+#include "scheduler/clock.hpp"
 
 namespace engine::bench {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "machine.hpp"
-#include "plan_builder.hpp"
-#include "run.hpp"
+#include "scheduler/machine.hpp"
+#include "scheduler/plan_builder.hpp"
+#include "scheduler/run.hpp"
 #include "series.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "clock.hpp"
+#include "scheduler/clock.hpp"
 
 namespace engine::bench {
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "cuda_captures.hpp"
-#include "cuda_device.hpp"
-#include "cuda_graph.hpp"
-#include "cuda_host_kernel.hpp"
-#include "cuda_kernel.hpp"
+#include "devices/cuda/captures.hpp"
+#include "devices/cuda/cuda_device.hpp"
+#include "devices/cuda/graph.hpp"
+#include "devices/cuda/host_kernel.hpp"
+#include "devices/cuda/kernel.hpp"
 #include "fake_cuda.hpp"
 #include "fixtures.hpp"
 #include "test.hpp"

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "../ort_api.hpp"
+#include "../ort/api.hpp"
 #include "fake_cuda.hpp"
 
 namespace {

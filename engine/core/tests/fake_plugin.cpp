@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "ort_api.hpp"
+#include "ort/api.hpp"
 
 struct OrtEp;
 struct OrtEpFactory;

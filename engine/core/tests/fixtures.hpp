@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernel.hpp"
-#include "machine.hpp"
-#include "plan_builder.hpp"
-#include "run.hpp"
+#include "devices/kernel.hpp"
+#include "scheduler/machine.hpp"
+#include "scheduler/plan_builder.hpp"
+#include "scheduler/run.hpp"
 
 namespace engine::test {
 

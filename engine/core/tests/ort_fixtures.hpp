@@ -14,11 +14,11 @@
 
 #include "cuda_fixtures.hpp"
 #include "fake_ort.hpp"
-#include "ort_cuda.hpp"
-#include "ort_runtime.hpp"
-#include "ort_source.hpp"
-#include "ort_types.hpp"
-#include "ort_value.hpp"
+#include "ort/cuda.hpp"
+#include "ort/runtime.hpp"
+#include "ort/source.hpp"
+#include "ort/types.hpp"
+#include "ort/value.hpp"
 
 namespace engine::test {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "checksum.hpp"
+#include "files/checksum.hpp"
 #include "test.hpp"
 
 using namespace engine;

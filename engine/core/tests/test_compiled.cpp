@@ -1,6 +1,6 @@
-#include "compiled_kernel.hpp"
+#include "compiled/compiled_kernel.hpp"
+#include "ort/kernel.hpp"
 #include "ort_fixtures.hpp"
-#include "ort_kernel.hpp"
 #include "test.hpp"
 
 using namespace engine;

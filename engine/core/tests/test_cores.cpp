@@ -7,9 +7,9 @@
 #include <fstream>
 #include <string>
 
-#include "cgroup_quota.hpp"
-#include "cores.hpp"
 #include "fixtures.hpp"
+#include "scheduler/cgroup_quota.hpp"
+#include "scheduler/cores.hpp"
 #include "test.hpp"
 
 using namespace engine;

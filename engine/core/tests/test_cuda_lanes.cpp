@@ -4,8 +4,8 @@
 #include <iterator>
 #include <set>
 
-#include "clock.hpp"
 #include "ort_fixtures.hpp"
+#include "scheduler/clock.hpp"
 
 using namespace engine;
 using namespace engine::test;

@@ -1,7 +1,7 @@
 // Sessions on a GPU's lanes, against a fake ONNX Runtime on the fake CUDA library.
 #include <cstdlib>
 
-#include "ort_cuda_session.hpp"
+#include "ort/cuda_session.hpp"
 #include "ort_fixtures.hpp"
 
 using namespace engine;

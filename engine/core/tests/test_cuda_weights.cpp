@@ -1,5 +1,5 @@
 // Weights on a GPU: read from the ONNX file, uploaded once, shared by lanes and plans.
-#include "onnx_weights.hpp"
+#include "files/onnx_weights.hpp"
 #include "ort_fixtures.hpp"
 
 using namespace engine;

@@ -1,5 +1,5 @@
 // Which models would answer otherwise in TF32, and that their sessions are told not to.
-#include "onnx_float32.hpp"
+#include "files/onnx_float32.hpp"
 #include "ort_fixtures.hpp"
 
 using namespace engine;

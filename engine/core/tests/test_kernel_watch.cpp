@@ -1,4 +1,4 @@
-#include "kernel_watch.hpp"
+#include "scheduler/kernel_watch.hpp"
 
 #include <thread>
 

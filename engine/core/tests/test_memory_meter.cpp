@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "fixtures.hpp"
-#include "memory_meter.hpp"
+#include "scheduler/memory_meter.hpp"
+#include "scheduler/thread_counts.hpp"
 #include "test.hpp"
-#include "thread_counts.hpp"
 
 using namespace engine;
 using namespace engine::test;

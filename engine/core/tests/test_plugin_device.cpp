@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "devices/submitting_thread.hpp"
 #include "fixtures.hpp"
-#include "submitting_thread.hpp"
 #include "test.hpp"
 
 using namespace engine;

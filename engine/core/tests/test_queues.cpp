@@ -10,10 +10,10 @@
 #include <tuple>
 
 #include "fixtures.hpp"
-#include "mpmc_ring.hpp"
-#include "ready_queue.hpp"
-#include "ready_set.hpp"
-#include "spin_lock.hpp"
+#include "scheduler/mpmc_ring.hpp"
+#include "scheduler/ready_queue.hpp"
+#include "scheduler/ready_set.hpp"
+#include "scheduler/spin_lock.hpp"
 #include "test.hpp"
 
 using namespace engine;

@@ -3,8 +3,8 @@
 #include <random>
 #include <thread>
 
-#include "completion_queue.hpp"
 #include "fixtures.hpp"
+#include "scheduler/completion_queue.hpp"
 #include "test.hpp"
 
 using namespace engine;

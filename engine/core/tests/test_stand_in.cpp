@@ -1,4 +1,4 @@
-#include "ort_stand_in.hpp"
+#include "ort/stand_in.hpp"
 
 #include <sys/socket.h>
 
@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "ort/wire.hpp"
 #include "ort_fixtures.hpp"
-#include "ort_wire.hpp"
 #include "test.hpp"
 
 using namespace engine;

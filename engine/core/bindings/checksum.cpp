@@ -1,0 +1,50 @@
+// Python's view of checksums.
+#include <nanobind/nanobind.h>
+
+#include <system_error>
+
+#include "bindings/released_gil.hpp"
+#include "bindings/value.hpp"
+#include "files/checksum.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+std::uint64_t checksum(const nb::bytes& data) {
+  Checksum sum;
+  sum.add(data.data(), data.size());
+  return sum.value();
+}
+
+nb::tuple file_checksum(int descriptor) {
+  FileSum sum;
+  try {
+    const ReleasedGil released;
+    sum = sum_of_file(descriptor);
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+    PyErr_SetFromErrno(PyExc_OSError);
+    throw nb::python_error();
+  }
+  return nb::make_tuple(sum.bytes, sum.checksum);
+}
+
+}  // namespace
+
+void bind_checksum(nb::module_& m) {
+  m.def("checksum", &checksum, "data"_a, "XXH64 of some bytes: finds damage, not malice.");
+  m.def("file_checksum", &file_checksum, "descriptor"_a,
+        nb::sig("def file_checksum(descriptor: int) -> tuple[int, int]"),
+        R"(Bytes and XXH64 of an open file from its start on, read without the GIL.
+
+Raises
+------
+OSError
+    If it cannot be read.)");
+}
+
+}  // namespace engine

@@ -1,0 +1,171 @@
+// A machine and its devices' parameters, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/plan.hpp"
+#include "ort/cuda.hpp"
+#include "ort/plugin.hpp"
+#include "scheduler/cores.hpp"
+#include "scheduler/kernel_watch.hpp"
+#include "scheduler/machine.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+nb::dict stats(const PyMachine& self) {
+  const Machine::Stats stats = self.owner->get()->stats();
+  nb::list devices;
+  for (std::size_t i = 0; i < stats.devices.size(); ++i) {
+    nb::dict row;
+    const Device& device = self.owner->get()->device(static_cast<int>(i));
+    row["name"] = device.name();
+    row["lanes"] = device.lanes();
+    row["executed"] = stats.devices[i].executed;
+    row["queued"] = stats.devices[i].queued;
+    row["held"] = stats.devices[i].held;
+    if (device.has_own_memory()) {
+      row["replayed"] = stats.devices[i].replayed;
+      row["opened"] = stats.devices[i].opened;
+      row["refused"] = stats.devices[i].refused;
+      row["memory_bytes"] = stats.devices[i].memory_bytes;
+      row["used_bytes"] = stats.devices[i].used_bytes;
+    }
+    if (std::string what = device.warning(); !what.empty()) row["warning"] = std::move(what);
+    if (std::string why = device.failure(); !why.empty()) row["failure"] = std::move(why);
+    devices.append(row);
+  }
+  nb::dict result;
+  result["devices"] = devices;
+  result["live_values"] = stats.live_values;
+  result["live_bytes"] = stats.live_bytes;
+  result["runs_in_flight"] = stats.runs_in_flight;
+  return result;
+}
+
+}  // namespace
+
+void bind_machine(nb::module_& m) {
+  m.attr("has_cuda_sessions") = true;
+  nb::class_<CudaParams>(m, "CudaOptions", "What only a device of kind \"cuda\" has.")
+      .def(nb::init<>())
+      .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
+      .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
+      .def_rw("allows_tf32", &CudaParams::allows_tf32,
+              "Whether float32 may be multiplied in TF32, faster and less exact.")
+      .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
+      .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
+      .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
+              "Device memory that is taken at the start.")
+      .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
+      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.")
+      .def_rw(
+          "lanes_at_once", &CudaParams::lanes_at_once,
+          "On how many lanes a segment is opened with its plan; on others when queries overlap.")
+      .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
+              "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
+  nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
+      .def(
+          "__init__",
+          [](DeviceParams* self, std::string kind, std::string name, int lanes) {
+            new (self)
+                DeviceParams{.kind = std::move(kind), .name = std::move(name), .lanes = lanes};
+          },
+          "kind"_a = "cpu", "name"_a = "cpu", "lanes"_a = 1)
+      .def_rw("kind", &DeviceParams::kind)
+      .def_rw("name", &DeviceParams::name)
+      .def_rw("lanes", &DeviceParams::lanes)
+      .def_rw("replay", &DeviceParams::replay)
+      .def_rw("submit_ns", &DeviceParams::submit_ns)
+      .def_rw("slowdown", &DeviceParams::slowdown)
+      .def_rw("memory_bytes", &DeviceParams::memory_bytes)
+      .def_rw("first_run_ns", &DeviceParams::first_run_ns)
+      .def_rw("fail_prepare", &DeviceParams::fail_prepare)
+      .def_rw("fail_every", &DeviceParams::fail_every)
+      .def_rw("lose_at", &DeviceParams::lose_at)
+      .def_rw("capture_ns", &DeviceParams::capture_ns)
+      .def_rw("fail_capture", &DeviceParams::fail_capture)
+      .def_rw("h2d_occupancy_ns", &DeviceParams::h2d_occupancy_ns)
+      .def_rw("d2h_occupancy_ns", &DeviceParams::d2h_occupancy_ns)
+      .def_rw("staging_bytes", &DeviceParams::staging_bytes)
+      .def_rw("pageable", &DeviceParams::pageable)
+      .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
+      .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
+      .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
+      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s)
+      .def_rw("cuda", &DeviceParams::cuda)
+      .def_prop_rw(
+          "provider", [](const DeviceParams& self) { return self.plugin.provider; },
+          [](DeviceParams& self, const std::string& name) {
+            self.plugin = {name, ort::Plugin::get(name).thread()};
+          },
+          "The provider of a device of kind \"plugin\", as named to open_plugin().");
+  nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
+      .def(
+          "__init__",
+          [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
+             int thread_budget) {
+            for (DeviceParams& device : devices)
+              if (device.kind == "cuda")
+                device.cuda.backend =
+                    make_ort_cuda_backend(device.cuda.ordinal, device.cuda.allows_tf32);
+            const MachineParams params{std::move(devices), spin_ns, thread_budget};
+            new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
+          },
+          "devices"_a, "spin_ns"_a = 200'000, "thread_budget"_a = 0)
+      .def(
+          "close",
+          [](const PyMachine& self, bool drains, std::int64_t limit_ns) {
+            if (drains) self.owner->get()->drain();
+            return self.owner->get()->close(limit_ns);
+          },
+          "drains"_a = false, "limit_ns"_a = 0, nb::call_guard<ReleasedGil>(),
+          R"(Cancels the runs in flight, or first lets them end, and joins all threads.
+
+Gives up where runs have not ended so long after their cancel (0: never) and returns False.
+Such a machine must never be destroyed.)")
+      .def_prop_ro(
+          "runs_in_flight",
+          [](const PyMachine& self) { return self.owner->get()->runs_in_flight(); },
+          "Runs that were started and have not ended, of all plans.")
+      .def_prop_ro(
+          "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
+          "Whether it is closed or has lost a device.")
+      .def_prop_ro(
+          "is_stalled", [](const PyMachine& self) { return self.owner->get()->is_stalled(); },
+          "Whether all lanes of a device are held: queries ended, and their operators go on.")
+      .def("stats", &stats);
+  m.def(
+      "look_at_lanes", [](std::int64_t now_ns) { return KernelWatch::get().look(now_ns); },
+      "now_ns"_a,
+      R"(What a thread of ours does every 20 ms, at any time on the monotonic clock; for tests.
+
+Ends what is due; returns whether anything was being computed, and nobody else was looking.)");
+  m.def("available_cores", &available_cores,
+        R"(Cores that this process may use: affinity, and the container's quota rounded up.
+
+The tightest quota of the process's control group and of all above it counts.)");
+  m.def("refuse_calls", &ReleasedGil::refuse_calls,
+        R"(End every other thread that calls something that computes, from now on, by SystemExit.
+
+At the end of the process: daemon threads that go on would abort it.)");
+  m.def(
+      "await_calls",
+      [](double limit_s) {
+        return ReleasedGil::await_calls(static_cast<std::int64_t>(limit_s * 1e9));
+      },
+      "limit_s"_a,
+      R"(Wait until no thread computes; whether all ended in time. The others never return.)");
+}
+
+}  // namespace engine

@@ -1,0 +1,20 @@
+// The Python module surplus.engine._core.
+#include <nanobind/nanobind.h>
+
+#include "bindings/limits.hpp"
+#include "bindings/plan.hpp"
+#include "bindings/value.hpp"
+
+NB_MODULE(_core, m) {
+  // Python does not promise to free what modules still hold at exit; that is no leak to warn of.
+  nanobind::set_leak_warnings(false);
+  m.doc() = "The native core: ONNX Runtime behind typed values, and the concurrent scheduler.";
+  engine::bind_value(m);
+  engine::bind_ort(m);
+  engine::bind_checksum(m);
+  engine::bind_machine(m);
+  engine::bind_builder(m);
+  engine::bind_run(m);
+  engine::bind_query(m);
+  engine::bind_limits(m);
+}

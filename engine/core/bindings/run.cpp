@@ -1,0 +1,150 @@
+// Plans, their runs and what waits for these, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/limits.hpp"
+#include "bindings/plan.hpp"
+#include "bindings/value.hpp"
+#include "scheduler/completion_queue.hpp"
+#include "scheduler/machine.hpp"
+#include "scheduler/run.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+struct PyCompletionQueue {
+  std::shared_ptr<CompletionQueue> queue;
+};
+
+std::vector<ValuePtr> to_values(const nb::sequence& inputs) {
+  std::vector<ValuePtr> values;
+  for (const nb::handle item : inputs)
+    values.push_back(item.is_none() ? nullptr : nb::cast<const PyValue&>(item).value);
+  return values;
+}
+
+nb::list to_list(const std::vector<ValuePtr>& values) {
+  nb::list list;
+  for (const ValuePtr& value : values) list.append(value ? nb::cast(PyValue{value}) : nb::none());
+  return list;
+}
+
+PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns, int priority,
+             bool traced, const PyCompletionQueue* completions, std::int64_t tag) {
+  release_deferred_buffers();
+  RunOptions options{.deadline_ns = limited(deadline_ns),
+                     .priority = priority,
+                     .traced = traced,
+                     .completions = completions != nullptr ? completions->queue : nullptr,
+                     .tag = tag};
+  return {self.owner,
+          self.plan->machine().submit(*self.plan, to_values(inputs), std::move(options))};
+}
+
+nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
+  const PyRun done = execute(self, to_values(inputs), timeout_s, false);
+  const Outcome outcome = done.run->outcome();
+  if (outcome != Outcome::ok)
+    throw std::runtime_error(outcome == Outcome::failed ? done.run->error() : to_string(outcome));
+  return to_list(done.run->outputs());
+}
+
+SpanRows spans(const PyRun& self) {
+  if (!self.run->done()) throw std::runtime_error("spans are there once the run is done");
+  return span_rows(self.run->spans(), self.run->submitted_ns());
+}
+
+}  // namespace
+
+void bind_run(nb::module_& m) {
+  nb::class_<PyCompletionQueue>(m, "CompletionQueue", "Finished runs for an event loop.")
+      .def("__init__",
+           [](PyCompletionQueue* self) {
+             new (self) PyCompletionQueue{std::make_shared<CompletionQueue>()};
+           })
+      .def_prop_ro("fd", [](const PyCompletionQueue& self) { return self.queue->fd(); })
+      .def("drain", [](const PyCompletionQueue& self) {
+        release_deferred_buffers();
+        nb::list runs;
+        for (RunPtr& run : self.queue->drain())
+          runs.append(nb::cast(PyRun{nullptr, std::move(run)}));
+        return runs;
+      });
+  nb::class_<PyRun>(m, "Run", "One execution of a plan.")
+      .def_prop_ro("done", [](const PyRun& self) { return self.run->done(); })
+      .def_prop_ro("status", [](const PyRun& self) { return to_string(self.run->outcome()); })
+      .def_prop_ro("error", [](const PyRun& self) { return self.run->error(); })
+      .def_prop_ro("error_node", [](const PyRun& self) { return self.run->error_node(); })
+      .def_prop_ro("tag", [](const PyRun& self) { return self.run->tag(); })
+      .def(
+          "wait",
+          [](const PyRun& self, double timeout_s, bool help) {
+            return wait_for(*self.run, until_ns(timeout_s), help);
+          },
+          "timeout_s"_a = -1.0, "help"_a = true)
+      .def("cancel", [](const PyRun& self) { self.run->cancel(); })
+      .def("outputs", [](const PyRun& self) { return to_list(self.run->outputs()); })
+      .def("spans", &spans)
+      .def_prop_ro(
+          "submitted_ns", [](const PyRun& self) { return self.run->submitted_ns(); },
+          "When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced.");
+  nb::class_<PyPlan>(m, "Plan", "Immutable; many runs at once.")
+      .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
+      .def_prop_ro(
+          "captured_nodes",
+          [](const PyPlan& self) {
+            std::vector<std::uint32_t> captured;
+            for (std::uint32_t i = 0; i < self.plan->node_count(); ++i)
+              if (self.plan->node(i).is_captured) captured.push_back(i);
+            return captured;
+          },
+          "Nodes that their device takes as one captured graph.")
+      .def_prop_ro(
+          "uncaptured",
+          [](const PyPlan& self) {
+            std::map<std::uint32_t, std::string> reasons;
+            for (const auto& [node, why] : self.plan->uncaptured()) reasons[node] = why;
+            return reasons;
+          },
+          "Nodes that were to be captured and could not, and why.")
+      .def_prop_ro(
+          "held_nodes",
+          [](const PyPlan& self) { return self.plan->machine().held_lanes().nodes(*self.plan); },
+          "Names of those that still hold their lanes 30 s after their queries ended.")
+      .def(
+          "limit_time",
+          [](const PyPlan& self, std::int64_t limit_ns) { self.plan->limit_time(limit_ns); },
+          "limit_ns"_a,
+          R"(End runs whose kernels take longer, between the first and the last; 0 is no limit.
+
+Their status is then "deadline". An operator that does not end by itself cannot be ended.)")
+      .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
+           "completions"_a.none() = nb::none(), "tag"_a = 0)
+      .def(
+          "execute",
+          [](const PyPlan& self, const nb::sequence& inputs, double timeout_s, bool traced) {
+            return execute(self, to_values(inputs), timeout_s, traced);
+          },
+          "inputs"_a, "timeout_s"_a = -1.0, "traced"_a = false,
+          nb::sig("def execute(self, inputs: Sequence[Value | None], timeout_s: float = -1.0, "
+                  "traced: bool = False) -> Run"),
+          "Runs in the calling thread and on idle lanes; the run that it returns is done.")
+      .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
+}
+
+}  // namespace engine

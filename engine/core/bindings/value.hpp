@@ -1,0 +1,40 @@
+// How the Python bindings see a Value, shared by all bind_*.cpp.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "devices/kernel.hpp"
+
+namespace engine {
+
+/// What Python's `surplus.engine._core.Value` holds. Bound instead of Value itself: nanobind would
+/// otherwise hand out shared_ptrs whose deleter takes the GIL, in whatever lane drops the last
+/// one. Take `const PyValue&` (or `PyValue*` with .none()) as argument and copy `.value`.
+struct PyValue {
+  ValuePtr value;
+};
+
+/// Frees Python buffers whose last Value died on a thread without the GIL. Call with the GIL
+/// held, at the start of functions that Python calls often. A relaxed load when nothing waits.
+void release_deferred_buffers() noexcept;
+
+class PyBuffer;
+
+/// Whether the buffer's items may be read as the ONNX element type.
+[[nodiscard]] bool buffer_holds(const PyBuffer& buffer, int elem_type);
+
+/// Whether a value is a tensor.
+[[nodiscard]] bool is_tensor(const PyValue& value);
+
+/// A tensor of the str and bytes in a buffer of Python objects, copied; throws
+/// nanobind::value_error for anything else.
+[[nodiscard]] ValuePtr strings_of(const PyBuffer& buffer);
+
+/// A tensor as a numpy array over its memory; `self` is the Python object of a PyValue.
+[[nodiscard]] nanobind::object value_to_numpy(nanobind::handle self);
+
+void bind_value(nanobind::module_& m);
+void bind_ort(nanobind::module_& m);
+void bind_checksum(nanobind::module_& m);
+
+}  // namespace engine

@@ -1,0 +1,135 @@
+// How a CUDA device copies: through pinned memory, on a stream for each direction.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "devices/cuda/cuda_device.hpp"
+
+namespace engine::cuda {
+
+bool CudaDevice::submit_copy(Backlog::Queue queue) {
+  std::optional<Held>& held = held_[queue];
+  if (!held) {
+    if (backlog_.empty(queue)) return false;
+    const Task task = backlog_.first(queue);
+    if (task.run->should_skip()) {
+      skip(backlog_.pop(queue));
+      return true;
+    }
+    if (!has_room(queue == Backlog::copies_in ? in_stream_ : out_stream_)) return false;
+    held.emplace(Held{.task = backlog_.pop(queue), .values = {}});
+    task.run->take_inputs(task.run->plan().node(task.node), held->values);
+    held->values.outputs.resize(1);
+  }
+  const bool is_done = queue == Backlog::copies_in ? copy_in(*held) : copy_out(*held);
+  if (is_done) held.reset();
+  return is_done;
+}
+
+/// False: there is not enough pinned memory now, but a copy in flight will give some back.
+bool CudaDevice::copy_in(Held& held) {
+  const Task task = held.task;
+  const PlanNode& node = task.run->plan().node(task.node);
+  Submitted copy{.task = task, .start_ns = now_ns()};
+  const ValuePtr source = held.values.inputs[0];
+  try {
+    if (const auto* value = dynamic_cast<const CudaValue*>(source.get())) {
+      streams_->wait(in_stream_, value->written());  // passed on within the device
+      held.values.outputs[0] = source;
+    } else if (source) {
+      const Backend::HostTensor host = params_.cuda.backend->read(*source);
+      const void* staged = host.data;
+      if (pinned_->holds(host.data)) {
+        copy.kept = source;
+      } else {
+        const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
+        copy.pinned = pinned_->allocate(host.info.bytes, must, Backlog::copies_in);
+        if (copy.pinned == nullptr) return false;
+        if (host.info.bytes > 0) std::memcpy(copy.pinned.get(), host.data, host.info.bytes);
+        staged = copy.pinned.get();
+      }
+      held.values.outputs[0] = send(host.info, staged);
+    }
+  } catch (const std::exception& error) {
+    fail(task, error);
+  }
+  if (!record(copy, in_stream_)) return give_up(held);
+  if (const auto* made = dynamic_cast<const CudaValue*>(held.values.outputs[0].get()))
+    if (held.values.outputs[0] != source) made->set_written(copy.stamp);
+  if (task.run->stopped()) held.values.outputs.clear();
+  task.run->publish(task.node, node, held.values);
+  submitted(std::move(copy));
+  pass_on(task, node);
+  return true;
+}
+
+ValuePtr CudaDevice::send(const TensorInfo& info, const void* source) {
+  Memory memory = memory_->allocate(in_stream_, info.bytes);
+  if (info.bytes > 0)
+    api_->copy_async(memory.get(), source, info.bytes, host_to_device,
+                     streams_->handle(in_stream_));
+  return std::make_shared<CudaValue>(std::move(memory), info);
+}
+
+/// A copy that the device did not live to submit.
+bool CudaDevice::give_up(Held& held) {
+  Held mine = std::move(held);
+  held_[backlog_.queue_of(mine.task.run->plan().node(mine.task.node))].reset();
+  abandon(mine.task, mine.values);
+  return true;
+}
+
+bool CudaDevice::copy_out(Held& held) {
+  const Task task = held.task;
+  Submitted copy{.task = task, .start_ns = now_ns()};
+  const ValuePtr source = held.values.inputs[0];
+  try {
+    const auto* value = dynamic_cast<const CudaValue*>(source.get());
+    if (source && value == nullptr)
+      throw std::runtime_error("a value to copy is not in the GPU's memory");
+    if (value != nullptr) {
+      const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
+      copy.pinned = pinned_->allocate(value->bytes(), must, Backlog::copies_out);
+      if (copy.pinned == nullptr) return false;
+      streams_->wait(out_stream_, value->written());
+      if (value->bytes() > 0)
+        api_->copy_async(copy.pinned.get(), value->data(), value->bytes(), device_to_host,
+                         streams_->handle(out_stream_));
+    }
+  } catch (const std::exception& error) {
+    fail(task, error);
+  }
+  if (!record(copy, out_stream_)) return give_up(held);
+  if (const auto* value = dynamic_cast<const CudaValue*>(source.get()))
+    memory_->note_use(value->data(), copy.stamp);
+  copy.values = std::move(held.values);
+  submitted(std::move(copy));
+  return true;
+}
+
+/// The content of a copy to the host is there: makes the value and publishes it.
+void CudaDevice::receive(Submitted& entry) {
+  Run& run = *entry.task.run;
+  const PlanNode& node = run.plan().node(entry.task.node);
+  const auto* source = dynamic_cast<const CudaValue*>(entry.values.inputs[0].get());
+  try {
+    if (source != nullptr && entry.pinned != nullptr && !run.stopped()) {
+      const std::size_t bytes = source->bytes();
+      Memory memory;
+      if (!params_.cuda.resets_when_lost && pinned_->may_lend(bytes)) {
+        memory = pinned_->lend(std::move(entry.pinned), bytes);
+      } else {
+        memory = Memory(::operator new(std::max<std::size_t>(bytes, 1)),
+                        [](void* block) { ::operator delete(block); });
+        std::memcpy(memory.get(), entry.pinned.get(), bytes);
+      }
+      entry.values.outputs[0] = params_.cuda.backend->make_host(std::move(memory), source->info());
+    }
+  } catch (const std::exception& error) {
+    run.fail(entry.task.node, error.what());
+  }
+  if (run.stopped()) entry.values.outputs.clear();
+  run.publish(entry.task.node, node, entry.values);
+}
+
+}  // namespace engine::cuda

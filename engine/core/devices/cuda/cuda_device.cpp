@@ -1,0 +1,230 @@
+#include "devices/cuda/cuda_device.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace engine::cuda {
+
+namespace {
+
+constexpr std::int64_t poll_interval_ns = 20'000;     ///< when nothing has happened for a while
+constexpr std::int64_t spin_after_ns = 200'000;       ///< how long polling goes without a pause
+constexpr std::int64_t scan_interval_ns = 1'000'000;  ///< for deadlines that have passed
+
+bool is_cuda(const DeviceParams& params) { return params.kind == "cuda"; }
+
+const DeviceParams& first_of(const std::vector<DeviceParams>& devices) {
+  return *std::ranges::find_if(devices, is_cuda);
+}
+
+std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
+  std::uint32_t lanes = 0;
+  for (const DeviceParams& device : devices)
+    if (is_cuda(device)) lanes += static_cast<std::uint32_t>(device.lanes);
+  return lanes;
+}
+
+std::vector<std::uint32_t> executors_of(const std::vector<DeviceParams>& devices) {
+  std::vector<std::uint32_t> executors;
+  for (std::uint32_t i = 0; i < devices.size(); ++i)
+    if (is_cuda(devices[i])) executors.push_back(i);
+  return executors;
+}
+
+}  // namespace
+
+void CudaKernel::execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelToken*) const {
+  throw std::logic_error("a GPU's kernel cannot be executed by the host");
+}
+
+CudaDevice::CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine)
+    : Device(first_of(devices).name, first_of(devices).lanes),
+      params_(first_of(devices)),
+      in_stream_(lanes_of(devices)),
+      out_stream_(in_stream_ + 1),
+      machine_(machine),
+      backlog_(executors_of(devices)),
+      in_flight_(out_stream_ + 1),
+      busy_until_ns_(out_stream_ + 1, 0) {
+  std::uint32_t first_lane = 0;
+  for (const DeviceParams& device : devices) {
+    if (!is_cuda(device)) continue;
+    const auto lanes = static_cast<std::uint32_t>(device.lanes);
+    partitions_.emplace_back(device, first_lane, lanes);
+    first_lane += lanes;
+  }
+}
+
+bool CudaDevice::shares_memory_with(const Device& other) const noexcept {
+  const auto* partition = dynamic_cast<const CudaPartition*>(&other);
+  return this == &other || (partition != nullptr && &partition->gpu() == this);
+}
+
+void CudaDevice::start() {
+  std::promise<void> opened;
+  thread_ = std::thread([this, &opened] { work(opened); });
+  opened.get_future().get();
+}
+
+void CudaDevice::stop() noexcept {
+  stopping_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
+  calls_->sleeper().notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void CudaDevice::push(const Task& task) { push_all({&task, 1}); }
+
+void CudaDevice::push_all(std::span<const Task> tasks) {
+  inbox_.push_all(tasks);
+  calls_->sleeper().notify(1);
+}
+
+void CudaDevice::kick() noexcept {
+  kicked_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
+  calls_->sleeper().notify(1);
+}
+
+DeviceStats CudaDevice::stats_of(std::size_t partition) const {
+  const DevicePool::Stats memory = memory_->stats();
+  // relaxed, all: statistics
+  return {.executed = partitions_[partition].executed.load(std::memory_order_relaxed),
+          .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
+          .replayed = partitions_[partition].replayed.load(std::memory_order_relaxed),
+          .opened = partitions_[partition].opened.load(std::memory_order_relaxed),
+          .refused = partitions_[partition].refused.load(std::memory_order_relaxed),
+          .memory_bytes = memory.device_bytes,
+          .used_bytes = memory.used_bytes};
+}
+
+std::string CudaDevice::failure() const {
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+void CudaDevice::work(std::promise<void>& opened) {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
+  try {
+    open();
+  } catch (const Error& error) {
+    const std::string advice =
+        error.is_fatal() ? "; if CUDA lost the GPU before, the process must be restarted" : "";
+    opened.set_exception(std::make_exception_ptr(
+        std::runtime_error("device '" + name() + "': " + error.what() + advice)));
+    return calls_->close();
+  } catch (...) {
+    opened.set_exception(std::current_exception());
+    return calls_->close();
+  }
+  opened.set_value();
+  machine_.budget().add_running(1);
+  while (!stopping_.load(std::memory_order_seq_cst)) {  // seq_cst: tested before parking
+    if (!step()) park();
+  }
+  machine_.budget().remove_running(1);
+  close();
+}
+
+/// One round; false if nothing happened.
+bool CudaDevice::step() {
+  const bool called = calls_->run_all();
+  drain();
+  if (!lost_.empty()) {
+    // Each node that ends may make others ready, of any queue.
+    for (auto task = backlog_.pop_any(); task; task = backlog_.pop_any()) {
+      task->run->fail(task->node, lost_);
+      skip(*task);
+    }
+    return called;
+  }
+  bool moved = called;
+  try {
+    moved |= end_passed();
+    moved |= submit_next();
+    if (returns_memory_ && runs_in_flight_.empty() && streams_->is_idle()) {
+      memory_->give_back_idle();
+      returns_memory_ = false;
+    }
+    moved |= open_further(moved);
+  } catch (const std::exception& error) {
+    lose(error.what());
+    moved = true;
+  }
+  if (moved) last_progress_ns_ = now_ns();
+  return moved;
+}
+
+void CudaDevice::drain() {
+  inbox_.take_all(arrivals_);
+  for (const Task& task : arrivals_) backlog_.push(task);
+  const bool kicked = kicked_.exchange(false, std::memory_order_seq_cst);  // seq_cst: see kick()
+  if (const std::int64_t now = now_ns(); kicked || now >= next_scan_ns_) {
+    next_scan_ns_ = now + scan_interval_ns;
+    for (const Task& task : backlog_.take_stopped()) skip(task);
+  }
+  backlog_size_.store(backlog_.size(), std::memory_order_relaxed);  // relaxed: a statistic
+}
+
+/// Polls all streams once; whether one has come further. A failure is kept in fatal_.
+bool CudaDevice::look() noexcept {
+  try {
+    return streams_->poll();
+  } catch (const std::exception& error) {
+    fatal_ = error.what();
+    return false;
+  }
+}
+
+bool CudaDevice::end_passed() {
+  // Until a look finds nothing new: then with each node all that it came after has passed too.
+  while (look()) {
+  }
+  if (!fatal_.empty()) {
+    lose(std::exchange(fatal_, {}));
+    return true;
+  }
+  std::vector<Submitted> passed;
+  for (std::uint32_t stream = 0; stream < in_flight_.size(); ++stream) {
+    auto& queue = in_flight_[stream];
+    for (; !queue.empty() && queue.front().stamp.position <= streams_->passed(stream);
+         queue.pop_front())
+      passed.push_back(std::move(queue.front()));
+  }
+  std::ranges::sort(passed, {}, &Submitted::number);
+  for (Submitted& entry : passed) end(entry);
+  return !passed.empty();
+}
+
+void CudaDevice::park() {
+  const bool busy =
+      !runs_in_flight_.empty() || ((returns_memory_ || !wishes_.empty()) && lost_.empty());
+  const auto has_news = [this] {
+    return !inbox_.empty() || !calls_->empty() ||
+           kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking
+           stopping_.load(std::memory_order_seq_cst);
+  };
+  if (busy && poll_until([&] { return has_news() || look() || !fatal_.empty(); })) return;
+  const EventCount::Key key = calls_->sleeper().prepare();
+  if (has_news()) return calls_->sleeper().cancel();
+  machine_.budget().remove_running(1);
+  calls_->sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
+  machine_.budget().add_running(1);
+}
+
+/// Polls as long as something has happened lately and threads that burn a core, this one counted,
+/// have one each: it has its own where lanes leave one (devices.py), and all others who only spin
+/// make room. Whether the condition held.
+template <typename Condition>
+bool CudaDevice::poll_until(Condition&& condition) {
+  if (!machine_.spins()) return false;
+  const std::int64_t end_ns = last_progress_ns_ + spin_after_ns;
+  while (now_ns() < end_ns && !machine_.budget().exceeded())
+    for (int i = 0; i < 64; ++i) {
+      if (condition()) return true;
+      cpu_relax();
+    }
+  return false;
+}
+
+}  // namespace engine::cuda

@@ -1,0 +1,93 @@
+// One ONNX Runtime session: creation, what the model takes and gives, running it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ort/runtime.hpp"
+#include "ort/workers.hpp"
+
+namespace engine::ort {
+
+class Plugin;
+
+struct SessionParams {
+  std::string model = {};  ///< a path, or the model itself
+  bool is_bytes = false;
+  int width = 1;              ///< threads inside an operator; 1 creates no thread pool
+  bool shared_pool = false;   ///< on the env's pool (ort/pool.hpp), whatever the width
+  std::string level = "all";  ///< optimisation: disable_all, basic, extended, all
+  std::map<std::string, std::string> config = {};  ///< session configuration entries
+  std::string optimized_path = {};                 ///< where to save the optimised model, if set
+  const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort/plugin.hpp)
+  /// Called when the model's file is read, before it is optimised, which runs some of its kernels.
+  /// What it throws ends the opening. Not for bytes.
+  std::function<void()> when_read = {};
+};
+
+/// What a model declares of one input or output.
+struct ValueInfo {
+  struct Dimension {
+    std::int64_t extent;  ///< -1 where unknown
+    std::string symbol;   ///< its name, if it has one
+  };
+  std::string name;
+  std::string kind;   ///< "tensor", "sequence", "map" or "optional"
+  int elem_type = 0;  ///< of the innermost tensor; 0 where there is none
+  std::optional<std::vector<Dimension>> shape = {};  ///< none: unknown rank
+};
+
+/// Immutable after construction. run() may be called from many threads at once and blocks.
+class InferenceSession {
+ public:
+  /// Reads and optimises the model; takes milliseconds to seconds. Throws std::runtime_error
+  /// with ONNX Runtime's message, std::invalid_argument for a bad width or level. `extend` adds to
+  /// the options what `params` has no word for: providers, initializers.
+  explicit InferenceSession(const SessionParams& params,
+                            const std::function<void(OrtSessionOptions*)>& extend = {});
+
+  /// What every run must be given (optional types aside).
+  [[nodiscard]] const std::vector<ValueInfo>& inputs() const noexcept { return inputs_; }
+  [[nodiscard]] const std::vector<ValueInfo>& outputs() const noexcept { return outputs_; }
+  /// Initializers that a run may be given another value for.
+  [[nodiscard]] const std::vector<ValueInfo>& overridable() const noexcept { return overridable_; }
+
+  /// The output of that name. Throws std::runtime_error naming it and what the model has.
+  [[nodiscard]] const ValueInfo& output(const std::string& name) const;
+  /// The same of an input, or of an initializer that an input may override.
+  [[nodiscard]] const ValueInfo& input(const std::string& name) const;
+
+  /// For bindings and their runs.
+  [[nodiscard]] OrtSession* get() const noexcept { return session_.get(); }
+
+  /// Fills `outputs` (null on entry) with values that the caller owns. `options` may be null.
+  [[nodiscard]] OrtStatus* run(std::span<const char* const> input_names,
+                               const OrtValue* const* inputs,
+                               std::span<const char* const> output_names, OrtValue** outputs,
+                               const OrtRunOptions* options) const noexcept {
+    if (workers_) workers_->keep_off_callers_cpu();
+    return api_.run(session_.get(), options, input_names.data(), inputs, input_names.size(),
+                    output_names.data(), output_names.size(), outputs);
+  }
+
+ private:
+  const Api& api_;
+  const std::unique_ptr<Workers> workers_;  // of a pool of its own; outlives the session
+  Handle<OrtSession> session_;
+  std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> overridable_;
+  std::vector<ValueInfo> outputs_;
+};
+
+/// Whether a run failed at the tensors that it was given to write to; only ONNX Runtime's text
+/// says.
+[[nodiscard]] bool blames_output(std::string_view error) noexcept;
+
+}  // namespace engine::ort

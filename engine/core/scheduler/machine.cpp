@@ -1,0 +1,290 @@
+#include "scheduler/machine.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "devices/cpu/cpu_device.hpp"
+#include "devices/cuda/cuda_device.hpp"
+#include "devices/emulated/emulated_device.hpp"
+#include "devices/plugin/plugin_device.hpp"
+#include "scheduler/run.hpp"
+
+namespace engine {
+
+namespace {
+
+constexpr int max_lanes = 1024;
+constexpr std::size_t max_devices = 64;
+constexpr std::int64_t cancel_interval_ns = 10'000'000;
+
+void require(bool holds, const DeviceParams& params, const std::string& what) {
+  if (!holds) throw std::invalid_argument("device '" + params.name + "': " + what);
+}
+
+void check(const DeviceParams& params) {
+  require(params.kind == "cpu" || params.kind == "emulated" || params.kind == "cuda" ||
+              params.kind == "plugin",
+          params, "kind '" + params.kind + "' is unknown, must be cpu, emulated, cuda or plugin");
+  if (params.kind == "cuda") cuda::check(params);
+  require(params.lanes >= 1 && params.lanes <= max_lanes, params,
+          "lanes must be 1 to 1024, got " + std::to_string(params.lanes));
+  require(params.submit_ns >= 0 && params.first_run_ns >= 0, params,
+          "submit_ns and first_run_ns must be >= 0");
+  require(params.h2d_latency_ns >= 0 && params.d2h_latency_ns >= 0, params,
+          "copy latencies must be >= 0");
+  require(params.h2d_bytes_per_s > 0 && params.d2h_bytes_per_s > 0, params,
+          "copy bandwidths must be > 0");
+  require(params.h2d_occupancy_ns >= 0 && params.d2h_occupancy_ns >= 0, params,
+          "copy occupancies must be >= 0");
+  require(params.capture_ns >= 0, params, "capture_ns must be >= 0");
+  for (const double factor : params.slowdown)
+    require(factor > 0, params, "slowdown factors must be > 0");
+}
+
+bool is_emulated(const DeviceParams& params) { return params.kind == "emulated"; }
+
+LinkParams from_host(const DeviceParams& params) {
+  return {params.h2d_latency_ns, params.h2d_bytes_per_s, params.h2d_occupancy_ns,
+          params.staging_bytes, params.pageable};
+}
+
+LinkParams to_host(const DeviceParams& params) {
+  return {params.d2h_latency_ns, params.d2h_bytes_per_s, params.d2h_occupancy_ns,
+          params.staging_bytes, params.pageable};
+}
+
+/// From one device to another: down, then up.
+LinkParams through_host(const LinkParams& down, const LinkParams& up) {
+  LinkParams both = up;
+  both.latency_ns += down.latency_ns;
+  both.occupancy_ns += down.occupancy_ns;
+  both.bytes_per_s = 1 / (1 / down.bytes_per_s + 1 / up.bytes_per_s);
+  return both;
+}
+
+/// The links whose copies the device runs: from the host, to it, and from each device.
+std::vector<LinkParams> links_of(const std::vector<DeviceParams>& all, const DeviceParams& device) {
+  std::vector<LinkParams> links{from_host(device), to_host(device)};
+  for (const DeviceParams& other : all)
+    links.push_back(is_emulated(other) ? through_host(to_host(other), from_host(device))
+                                       : from_host(device));
+  return links;
+}
+
+}  // namespace
+
+std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
+  if (params.devices.empty()) throw std::invalid_argument("a machine needs at least one device");
+  if (params.spin_ns < 0) throw std::invalid_argument("spin_ns must be >= 0");
+  if (params.thread_budget < 0) throw std::invalid_argument("thread_budget must be >= 0");
+  if (params.devices.size() > max_devices)
+    throw std::invalid_argument("a machine has at most 64 devices");
+  for (const DeviceParams& device : params.devices) check(device);
+  cuda::check_alone(params.devices);
+  std::shared_ptr<Machine> machine(new Machine(params));
+  for (const auto& executor : machine->executors_) executor->start();
+  KernelWatch::get().start();
+  return machine;
+}
+
+Machine::Machine(const MachineParams& params)
+    : spin_ns_(params.spin_ns),
+      budget_holder_(params.thread_budget > 0 ? std::make_shared<ThreadBudget>(params.thread_budget)
+                                              : ThreadBudget::of_process()),
+      budget_(*budget_holder_) {
+  for (std::size_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
+  device_count_ = static_cast<int>(executors_.size());
+  meters_.push_back(std::make_unique<MemoryMeter>());
+}
+
+Machine::~Machine() { close(); }
+
+void Machine::add_device(const MachineParams& machine, std::size_t place) {
+  const DeviceParams& params = machine.devices[place];
+  const auto index = static_cast<std::uint32_t>(place);
+  meters_.push_back(std::make_unique<MemoryMeter>(is_emulated(params) ? params.memory_bytes : 0));
+  if (is_emulated(params)) {
+    auto links = links_of(machine.devices, params);
+    executors_.push_back(std::make_unique<EmulatedDevice>(params, std::move(links), index, *this));
+    timed_.push_back(executors_.back().get());
+    return;
+  }
+  if (params.kind == "cuda") {  // its pool knows the limit of its memory
+    if (gpu_ == nullptr) {
+      auto gpu = std::make_unique<cuda::CudaDevice>(machine.devices, *this);
+      gpu_ = gpu.get();
+      executors_.push_back(std::move(gpu));
+    } else {
+      executors_.push_back(std::make_unique<cuda::CudaPartition>(params, index, *gpu_));
+    }
+    timed_.push_back(executors_.back().get());
+    return;
+  }
+  if (params.kind == "plugin") {
+    executors_.push_back(std::make_unique<PluginDevice>(params, index, *this));
+    return;
+  }
+  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this,
+                                            helper_device_ == nullptr);
+  if (helper_device_ == nullptr) helper_device_ = device.get();
+  executors_.push_back(std::move(device));
+}
+
+RunPtr Machine::submit(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
+  RunPtr run = start(plan, inputs, std::move(options));
+  push_roots(*run, plan, nullptr);
+  return run;
+}
+
+RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
+                    std::int64_t wait_until_ns) {
+  RunPtr run = start(plan, inputs, std::move(options));
+  const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
+  // A limited wait must not begin a kernel that may last longer.
+  const bool here = wait_until_ns == 0 && helper_device_ != nullptr &&
+                    helper_device_->run_here(*run, push_others);
+  if (!here) push_roots(*run, plan, nullptr);
+  run->wait(wait_until_ns, true);
+  return run;
+}
+
+RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
+  if (inputs.size() != plan.graph_inputs().size())
+    throw std::invalid_argument("the plan has " + std::to_string(plan.graph_inputs().size()) +
+                                " inputs, got " + std::to_string(inputs.size()));
+  // seq_cst, both: close() either sees the run in flight or we see it closing
+  in_flight_.fetch_add(1, std::memory_order_seq_cst);
+  if (closing_.load(std::memory_order_seq_cst)) {
+    run_ended();
+    throw std::runtime_error("the machine is closed");
+  }
+  try {
+    Run* run = plan.take_run();
+    // relaxed: only the order of the numbers matters
+    run->begin(inputs, std::move(options), next_arrival_.fetch_add(1, std::memory_order_relaxed));
+    return RunPtr(run);
+  } catch (...) {
+    run_ended();
+    throw;
+  }
+}
+
+void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
+  if (plan.node_count() == 0) return run.finish();
+  // A traced run's first nodes are ready when it was submitted.
+  const std::int64_t ready_ns = timed_.empty() ? 0 : run.traced() ? run.submitted_ns() : now_ns();
+  for (const std::uint32_t index : plan.roots()) {
+    const PlanNode& node = plan.node(index);
+    Device& device = executor(node.executor);
+    if (&device != except && !device.is_timed()) device.push({&run, index, ready_ns});
+  }
+  for (Device* device : timed_) {
+    std::vector<Task> tasks;
+    for (const std::uint32_t index : plan.roots())
+      if (&executor(plan.node(index).executor) == device) tasks.push_back({&run, index, ready_ns});
+    // From the last one on the run may be gone.
+    if (!tasks.empty()) device->push_all(tasks);
+  }
+}
+
+void Machine::drain() noexcept {
+  while (in_flight_.load(std::memory_order_seq_cst) != 0) {  // seq_cst: tested before parking
+    const EventCount::Key key = drained_.prepare();
+    if (in_flight_.load(std::memory_order_seq_cst) == 0)  // seq_cst: tested before parking
+      drained_.cancel();
+    else
+      drained_.wait(key, 0);
+  }
+}
+
+bool Machine::close(std::int64_t limit_ns) noexcept {
+  const std::lock_guard lock(close_mutex_);
+  if (closed_) return true;
+  const std::int64_t until_ns = limit_ns == 0 ? INT64_MAX : now_ns() + limit_ns;
+  closing_.store(true, std::memory_order_seq_cst);  // seq_cst: see start()
+  // Repeated: a run that was being prepared may have missed a cancel.
+  while (in_flight_.load(std::memory_order_seq_cst) != 0) {  // seq_cst: tested before parking
+    if (now_ns() >= until_ns) return false;
+    {
+      const std::lock_guard plans_lock(plans_mutex_);
+      for (const auto& weak : plans_)
+        if (const auto plan = weak.lock()) plan->cancel_runs();
+    }
+    const EventCount::Key key = drained_.prepare();
+    if (in_flight_.load(std::memory_order_seq_cst) == 0)  // seq_cst: tested before parking
+      drained_.cancel();
+    else
+      drained_.wait(key, now_ns() + cancel_interval_ns);
+  }
+  for (const auto& executor : executors_) executor->stop();
+  return closed_ = true;
+}
+
+Machine::Stats Machine::stats() const {
+  Stats stats;
+  for (int i = 0; i < device_count_; ++i)
+    stats.devices.push_back(executors_[static_cast<std::size_t>(i)]->stats());
+  for (std::size_t i = 0; i < stats.devices.size() && !held_lanes_.is_empty(); ++i)
+    stats.devices[i].held = held_lanes_.lanes(static_cast<std::uint32_t>(i));
+  for (const auto& meter : meters_) {
+    stats.live_values += meter->values();
+    stats.live_bytes += meter->bytes();
+  }
+  stats.runs_in_flight = runs_in_flight();
+  return stats;
+}
+
+bool Machine::is_lost() const {
+  return closing() || std::ranges::any_of(executors_, [](const auto& executor) {
+           return !executor->failure().empty();
+         });
+}
+
+bool Machine::is_stalled() const {
+  if (held_lanes_.is_empty()) return false;
+  for (std::uint32_t i = 0; i < executors_.size(); ++i)
+    if (held_lanes_.lanes(i) >= executors_[i]->lanes()) return true;
+  return false;
+}
+
+Machine::CopyRoute Machine::copy_route(int source_device, int target_device) const {
+  const auto source = static_cast<std::uint32_t>(source_device);
+  const auto target = static_cast<std::uint32_t>(target_device);
+  const bool from = executors_[source]->is_timed(), to = executors_[target]->is_timed();
+  // Within one memory a lane passes the value on.
+  if (source == target || !(from || to)) return {.executor = target};
+  if (from && to && executors_[source]->shares_memory_with(*executors_[target]))
+    return {.executor = target, .link = 0, .is_linked = true};  // its device passes the value on
+  if (!from) return {.executor = target, .link = 0, .is_linked = true};
+  if (!to) return {.executor = source, .link = 1, .is_linked = true};
+  return {.executor = target, .link = static_cast<std::uint8_t>(2 + source), .is_linked = true};
+}
+
+void Machine::adopt(const std::shared_ptr<const Plan>& plan) {
+  // relaxed: see forecasts_lanes()
+  if (plan->has_wide_nodes()) wide_plans_.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(plans_mutex_);
+  std::erase_if(plans_, [](const auto& weak) { return weak.expired(); });
+  plans_.push_back(plan);
+}
+
+std::string Machine::memory_name(std::uint32_t meter) const {
+  return "emulated device '" + executors_[meter]->name() + "'";
+}
+
+bool Machine::help(Run& run) {
+  if (helper_device_ == nullptr) return false;
+  helper_device_->help(run);
+  return true;
+}
+
+void Machine::kick_timed() noexcept {
+  for (Device* device : timed_) device->kick();
+}
+
+void Machine::run_ended() noexcept {
+  // seq_cst: before we look for close()
+  if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1) drained_.notify_all();
+}
+
+}  // namespace engine

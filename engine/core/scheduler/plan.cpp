@@ -1,0 +1,54 @@
+#include "scheduler/plan.hpp"
+
+#include <algorithm>
+
+#include "scheduler/machine.hpp"
+#include "scheduler/run.hpp"
+
+namespace engine {
+
+namespace {
+
+/// What the idle runs of a plan may hold together, but for the first few.
+constexpr std::size_t pool_bytes = 4U << 20;
+constexpr std::size_t least_pooled = 4, most_pooled = 256;
+
+}  // namespace
+
+Plan::Plan() = default;
+
+Plan::~Plan() {
+  if (has_wide_nodes_) machine_->forget_wide_plan();
+}
+
+void Plan::make_pool() {
+  pool_.emplace(std::clamp(pool_bytes / Run::bytes_of(*this), least_pooled, most_pooled));
+}
+
+Run* Plan::take_run() const {
+  Run* run = nullptr;
+  if (pool_->try_pop(run)) return run;
+  auto made = std::make_unique<Run>(*this, make_token_ == nullptr ? nullptr : make_token_());
+  run = made.get();
+  const std::lock_guard lock(runs_mutex_);
+  runs_.emplace(run, std::move(made));
+  return run;
+}
+
+void Plan::give_back(Run* run) const {
+  if (pool_->try_push(run)) return;
+  const std::lock_guard lock(runs_mutex_);
+  runs_.erase(run);
+}
+
+void Plan::cancel_runs() const {
+  const std::lock_guard lock(runs_mutex_);
+  for (const auto& [run, _] : runs_) run->cancel();
+}
+
+std::size_t Plan::run_count() const {
+  const std::lock_guard lock(runs_mutex_);
+  return runs_.size();
+}
+
+}  // namespace engine
