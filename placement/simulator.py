@@ -6,8 +6,9 @@ Rules, the same as the runtime's:
   queue per device. A lane that is free takes the head of the queue.
 - A task of width w starts when w lanes are free. While it waits for them at the head, a narrow
   task behind it starts only if it ends before these lanes are free (EASY backfilling, as in
-  engine/core/scheduler/ready_queue.hpp); a more urgent one goes before it. So nothing delays it but what is
-  more urgent, and since running tasks need nothing from waiting ones, it never deadlocks.
+  engine/core/scheduler/ready_queue.hpp); a more urgent one goes before it. So nothing delays it
+  but what is more urgent, and since running tasks need nothing from waiting ones, it never
+  deadlocks.
 - A tensor is copied once to each other memory that needs it, as soon as it is produced (eager
   push). Copies over one link run in the order in which they were asked for, those of one moment
   by the priority of their first reader, outputs last; a copy holds the link for

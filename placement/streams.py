@@ -1,6 +1,7 @@
 """A device of the simulator whose tasks one thread submits: a GPU and its streams.
 
-Rules, the same as those of the core's emulated device (engine/core/devices/emulated/emulated_device.hpp):
+Rules, the same as those of the core's emulated device
+(engine/core/devices/emulated/emulated_device.hpp):
 
 - Submitting a task takes the thread ``Device.submit_ns``; the task can start then, and the thread
   is busy for ``Task.launch_ns`` more.

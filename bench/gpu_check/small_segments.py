@@ -58,9 +58,7 @@ def machine_of(gpu: str, lanes: int) -> _core.Machine:
     load_runtime()
     specs = parse_devices(f"cpu:1,{gpu}:{lanes}")
     every = core_options(specs, EmulationParams(), reopens=False)
-    cuda = every[1].cuda
-    cuda.lanes_at_once = lanes
-    every[1].cuda = cuda
+    every[1].cuda.lanes_at_once = lanes
     return _core.Machine(every)
 
 

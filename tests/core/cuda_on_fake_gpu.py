@@ -29,7 +29,6 @@ def cuda(path, lanes, sms=0, driver=None):
     cuda_options.driver = str(driver or path)
     cuda_options.sms = sms
     cuda_options.reserve_bytes = 1 << 20
-    options.cuda = cuda_options
     return options
 
 

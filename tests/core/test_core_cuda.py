@@ -20,7 +20,6 @@ def cuda(path):
     options = DeviceOptions(kind="cuda", name="cuda:0", lanes=1)
     cuda_options = options.cuda
     cuda_options.library = str(path)
-    options.cuda = cuda_options
     return options
 
 

@@ -20,7 +20,7 @@ def cpu(lanes=1):
 def emulated(lanes=1, **options):
     device = core.DeviceOptions(kind="emulated", name="gpu", lanes=lanes)
     for name, value in options.items():
-        setattr(device, name, value)
+        setattr(device if name == "memory_bytes" else device.emulated, name, value)
     return device
 
 

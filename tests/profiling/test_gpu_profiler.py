@@ -48,12 +48,12 @@ def machine():
     """An emulated GPU that answers from recorded outputs, so that only its clock counts."""
     load_runtime()
     gpu = _core.DeviceOptions(kind="emulated", name="emulated:gpu", lanes=LANES)
-    gpu.replay = True
-    gpu.submit_ns = SUBMIT_NS
-    gpu.slowdown = list(SLOWDOWN)
-    gpu.h2d_latency_ns, gpu.d2h_latency_ns = 80_000, 90_000
-    gpu.h2d_occupancy_ns, gpu.d2h_occupancy_ns = 20_000, 30_000
-    gpu.h2d_bytes_per_s, gpu.d2h_bytes_per_s = 1e9, 4e9
+    gpu.emulated.replay = True
+    gpu.emulated.submit_ns = SUBMIT_NS
+    gpu.emulated.slowdown = list(SLOWDOWN)
+    gpu.emulated.h2d_latency_ns, gpu.emulated.d2h_latency_ns = 80_000, 90_000
+    gpu.emulated.h2d_occupancy_ns, gpu.emulated.d2h_occupancy_ns = 20_000, 30_000
+    gpu.emulated.h2d_bytes_per_s, gpu.emulated.d2h_bytes_per_s = 1e9, 4e9
     made = _core.Machine([_core.DeviceOptions(), gpu])
     yield made
     made.close()
@@ -174,7 +174,7 @@ def test_known_operators_are_not_measured_again(graph: Graph, machine, tmp_path:
 
 def test_what_the_device_refuses_has_no_cost(graph: Graph, tmp_path: Path) -> None:
     gpu = _core.DeviceOptions(kind="emulated", name="emulated:gpu", lanes=2)
-    gpu.fail_prepare = True
+    gpu.emulated.fail_prepare = True
     machine = _core.Machine([_core.DeviceOptions(), gpu])
     for _ in range(2):  # measured, then known
         store = TimingStore(tmp_path)

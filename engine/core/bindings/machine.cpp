@@ -1,4 +1,4 @@
-// A machine and its devices' parameters, for Python.
+// A machine, for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bindings/plan.hpp"
+#include "devices/cuda/params.hpp"
 #include "ort/cuda.hpp"
-#include "ort/plugin.hpp"
 #include "scheduler/cores.hpp"
 #include "scheduler/kernel_watch.hpp"
 #include "scheduler/machine.hpp"
@@ -53,72 +53,23 @@ nb::dict stats(const PyMachine& self) {
   return result;
 }
 
+/// What a GPU's values and kernels are: ONNX Runtime's.
+void give_backend(DeviceParams& device) {
+  if (device.kind != "cuda") return;
+  auto& own = device.of<CudaParams>();
+  own.backend = make_ort_cuda_backend(own.ordinal, own.allows_tf32);
+}
+
 }  // namespace
 
 void bind_machine(nb::module_& m) {
   m.attr("has_cuda_sessions") = true;
-  nb::class_<CudaParams>(m, "CudaOptions", "What only a device of kind \"cuda\" has.")
-      .def(nb::init<>())
-      .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
-      .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
-      .def_rw("allows_tf32", &CudaParams::allows_tf32,
-              "Whether float32 may be multiplied in TF32, faster and less exact.")
-      .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
-      .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
-      .def_rw("reserve_bytes", &CudaParams::reserve_bytes,
-              "Device memory that is taken at the start.")
-      .def_rw("staging_bytes", &CudaParams::staging_bytes, "Pinned host memory for copies.")
-      .def_rw("queue_depth", &CudaParams::queue_depth, "Most submissions in a stream at a time.")
-      .def_rw(
-          "lanes_at_once", &CudaParams::lanes_at_once,
-          "On how many lanes a segment is opened with its plan; on others when queries overlap.")
-      .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
-              "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
-  nb::class_<DeviceParams>(m, "DeviceOptions", "One device of a Machine.")
-      .def(
-          "__init__",
-          [](DeviceParams* self, std::string kind, std::string name, int lanes) {
-            new (self)
-                DeviceParams{.kind = std::move(kind), .name = std::move(name), .lanes = lanes};
-          },
-          "kind"_a = "cpu", "name"_a = "cpu", "lanes"_a = 1)
-      .def_rw("kind", &DeviceParams::kind)
-      .def_rw("name", &DeviceParams::name)
-      .def_rw("lanes", &DeviceParams::lanes)
-      .def_rw("replay", &DeviceParams::replay)
-      .def_rw("submit_ns", &DeviceParams::submit_ns)
-      .def_rw("slowdown", &DeviceParams::slowdown)
-      .def_rw("memory_bytes", &DeviceParams::memory_bytes)
-      .def_rw("first_run_ns", &DeviceParams::first_run_ns)
-      .def_rw("fail_prepare", &DeviceParams::fail_prepare)
-      .def_rw("fail_every", &DeviceParams::fail_every)
-      .def_rw("lose_at", &DeviceParams::lose_at)
-      .def_rw("capture_ns", &DeviceParams::capture_ns)
-      .def_rw("fail_capture", &DeviceParams::fail_capture)
-      .def_rw("h2d_occupancy_ns", &DeviceParams::h2d_occupancy_ns)
-      .def_rw("d2h_occupancy_ns", &DeviceParams::d2h_occupancy_ns)
-      .def_rw("staging_bytes", &DeviceParams::staging_bytes)
-      .def_rw("pageable", &DeviceParams::pageable)
-      .def_rw("h2d_latency_ns", &DeviceParams::h2d_latency_ns)
-      .def_rw("h2d_bytes_per_s", &DeviceParams::h2d_bytes_per_s)
-      .def_rw("d2h_latency_ns", &DeviceParams::d2h_latency_ns)
-      .def_rw("d2h_bytes_per_s", &DeviceParams::d2h_bytes_per_s)
-      .def_rw("cuda", &DeviceParams::cuda)
-      .def_prop_rw(
-          "provider", [](const DeviceParams& self) { return self.plugin.provider; },
-          [](DeviceParams& self, const std::string& name) {
-            self.plugin = {name, ort::Plugin::get(name).thread()};
-          },
-          "The provider of a device of kind \"plugin\", as named to open_plugin().");
   nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
       .def(
           "__init__",
           [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,
              int thread_budget) {
-            for (DeviceParams& device : devices)
-              if (device.kind == "cuda")
-                device.cuda.backend =
-                    make_ort_cuda_backend(device.cuda.ordinal, device.cuda.allows_tf32);
+            for (DeviceParams& device : devices) give_backend(device);
             const MachineParams params{std::move(devices), spin_ns, thread_budget};
             new (self) PyMachine{std::make_shared<PyMachineOwner>(params)};
           },

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   engine::bind_value(m);
   engine::bind_ort(m);
   engine::bind_checksum(m);
+  engine::bind_devices(m);
   engine::bind_machine(m);
   engine::bind_builder(m);
   engine::bind_run(m);

@@ -12,6 +12,8 @@
 
 namespace engine {
 
+class CpuDevice;
+
 /// Counters of one device since its start.
 struct DeviceStats {
   std::uint64_t executed = 0;      ///< nodes whose work was done (skipped ones do not count)
@@ -70,6 +72,11 @@ class Device {
   [[nodiscard]] virtual bool shares_memory_with(const Device& other) const noexcept {
     return this == &other;
   }
+  /// Its lanes, where callers who wait may take them.
+  [[nodiscard]] virtual CpuDevice* helper() noexcept { return nullptr; }
+  /// Bytes of values that it holds at most, where the machine's meter is to watch that; 0: it does
+  /// not.
+  [[nodiscard]] virtual std::size_t metered_bytes() const noexcept { return 0; }
   /// What is not as it was asked for; empty if all is. Thread-safe.
   [[nodiscard]] virtual std::string warning() const { return {}; }
   /// Whether its values lie where the host cannot read them.

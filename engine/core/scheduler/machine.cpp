@@ -4,9 +4,7 @@
 #include <stdexcept>
 
 #include "devices/cpu/cpu_device.hpp"
-#include "devices/cuda/cuda_device.hpp"
-#include "devices/emulated/emulated_device.hpp"
-#include "devices/plugin/plugin_device.hpp"
+#include "devices/kinds.hpp"
 #include "scheduler/run.hpp"
 
 namespace engine {
@@ -17,60 +15,6 @@ constexpr int max_lanes = 1024;
 constexpr std::size_t max_devices = 64;
 constexpr std::int64_t cancel_interval_ns = 10'000'000;
 
-void require(bool holds, const DeviceParams& params, const std::string& what) {
-  if (!holds) throw std::invalid_argument("device '" + params.name + "': " + what);
-}
-
-void check(const DeviceParams& params) {
-  require(params.kind == "cpu" || params.kind == "emulated" || params.kind == "cuda" ||
-              params.kind == "plugin",
-          params, "kind '" + params.kind + "' is unknown, must be cpu, emulated, cuda or plugin");
-  if (params.kind == "cuda") cuda::check(params);
-  require(params.lanes >= 1 && params.lanes <= max_lanes, params,
-          "lanes must be 1 to 1024, got " + std::to_string(params.lanes));
-  require(params.submit_ns >= 0 && params.first_run_ns >= 0, params,
-          "submit_ns and first_run_ns must be >= 0");
-  require(params.h2d_latency_ns >= 0 && params.d2h_latency_ns >= 0, params,
-          "copy latencies must be >= 0");
-  require(params.h2d_bytes_per_s > 0 && params.d2h_bytes_per_s > 0, params,
-          "copy bandwidths must be > 0");
-  require(params.h2d_occupancy_ns >= 0 && params.d2h_occupancy_ns >= 0, params,
-          "copy occupancies must be >= 0");
-  require(params.capture_ns >= 0, params, "capture_ns must be >= 0");
-  for (const double factor : params.slowdown)
-    require(factor > 0, params, "slowdown factors must be > 0");
-}
-
-bool is_emulated(const DeviceParams& params) { return params.kind == "emulated"; }
-
-LinkParams from_host(const DeviceParams& params) {
-  return {params.h2d_latency_ns, params.h2d_bytes_per_s, params.h2d_occupancy_ns,
-          params.staging_bytes, params.pageable};
-}
-
-LinkParams to_host(const DeviceParams& params) {
-  return {params.d2h_latency_ns, params.d2h_bytes_per_s, params.d2h_occupancy_ns,
-          params.staging_bytes, params.pageable};
-}
-
-/// From one device to another: down, then up.
-LinkParams through_host(const LinkParams& down, const LinkParams& up) {
-  LinkParams both = up;
-  both.latency_ns += down.latency_ns;
-  both.occupancy_ns += down.occupancy_ns;
-  both.bytes_per_s = 1 / (1 / down.bytes_per_s + 1 / up.bytes_per_s);
-  return both;
-}
-
-/// The links whose copies the device runs: from the host, to it, and from each device.
-std::vector<LinkParams> links_of(const std::vector<DeviceParams>& all, const DeviceParams& device) {
-  std::vector<LinkParams> links{from_host(device), to_host(device)};
-  for (const DeviceParams& other : all)
-    links.push_back(is_emulated(other) ? through_host(to_host(other), from_host(device))
-                                       : from_host(device));
-  return links;
-}
-
 }  // namespace
 
 std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
@@ -79,8 +23,13 @@ std::shared_ptr<Machine> Machine::create(const MachineParams& params) {
   if (params.thread_budget < 0) throw std::invalid_argument("thread_budget must be >= 0");
   if (params.devices.size() > max_devices)
     throw std::invalid_argument("a machine has at most 64 devices");
-  for (const DeviceParams& device : params.devices) check(device);
-  cuda::check_alone(params.devices);
+  for (const DeviceParams& device : params.devices) {
+    const DeviceKind& kind = kind_of(device);
+    device.require(device.lanes >= 1 && device.lanes <= max_lanes,
+                   "lanes must be 1 to 1024, got " + std::to_string(device.lanes));
+    if (kind.check != nullptr) kind.check(device);
+    if (kind.check_together != nullptr) kind.check_together(params.devices);
+  }
   std::shared_ptr<Machine> machine(new Machine(params));
   for (const auto& executor : machine->executors_) executor->start();
   KernelWatch::get().start();
@@ -92,41 +41,19 @@ Machine::Machine(const MachineParams& params)
       budget_holder_(params.thread_budget > 0 ? std::make_shared<ThreadBudget>(params.thread_budget)
                                               : ThreadBudget::of_process()),
       budget_(*budget_holder_) {
-  for (std::size_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
+  for (std::uint32_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
   meters_.push_back(std::make_unique<MemoryMeter>());
 }
 
 Machine::~Machine() { close(); }
 
-void Machine::add_device(const MachineParams& machine, std::size_t place) {
-  const DeviceParams& params = machine.devices[place];
-  const auto index = static_cast<std::uint32_t>(place);
-  meters_.push_back(std::make_unique<MemoryMeter>(is_emulated(params) ? params.memory_bytes : 0));
-  if (is_emulated(params)) {
-    auto links = links_of(machine.devices, params);
-    executors_.push_back(std::make_unique<EmulatedDevice>(params, std::move(links), index, *this));
-    timed_.push_back(executors_.back().get());
-    return;
-  }
-  if (params.kind == "cuda") {  // its pool knows the limit of its memory
-    if (gpu_ == nullptr) {
-      auto gpu = std::make_unique<cuda::CudaDevice>(machine.devices, *this);
-      gpu_ = gpu.get();
-      executors_.push_back(std::move(gpu));
-    } else {
-      executors_.push_back(std::make_unique<cuda::CudaPartition>(params, index, *gpu_));
-    }
-    timed_.push_back(executors_.back().get());
-    return;
-  }
-  if (params.kind == "plugin") {
-    executors_.push_back(std::make_unique<PluginDevice>(params, index, *this));
-    return;
-  }
-  auto device = std::make_unique<CpuDevice>(params.name, params.lanes, index, *this,
-                                            helper_device_ == nullptr);
-  if (helper_device_ == nullptr) helper_device_ = device.get();
+void Machine::add_device(const MachineParams& machine, std::uint32_t place) {
+  const Opening opening{machine.devices, place, executors_, *this};
+  std::unique_ptr<Device> device = kind_of(opening.params()).open(opening);
+  meters_.push_back(std::make_unique<MemoryMeter>(device->metered_bytes()));
+  if (device->is_timed()) timed_.push_back(device.get());
+  if (helper_device_ == nullptr) helper_device_ = device->helper();
   executors_.push_back(std::move(device));
 }
 

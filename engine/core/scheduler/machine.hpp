@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/device.hpp"
+#include "devices/params.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/held_lanes.hpp"
 #include "scheduler/memory_meter.hpp"
@@ -18,78 +19,11 @@
 
 namespace engine {
 
-namespace cuda {
-class Backend;
-class CudaDevice;
-}  // namespace cuda
-
 class CpuDevice;
 class Plan;
 class Run;
 class RunPtr;
-class SubmittingThread;
 struct RunOptions;
-
-/// What only a CUDA device needs.
-struct CudaParams {
-  int ordinal = 0;                        ///< CUDA's number of the GPU
-  int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
-  bool allows_tf32 = false;               ///< whether float32 may be multiplied in TF32
-  std::string driver = {};                ///< CUDA's driver; empty: the usual name
-  std::string library = {};               ///< CUDA's runtime library; empty: the usual names
-  std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
-  std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
-  int queue_depth = 4;                    ///< most submissions in a stream at a time
-  int lanes_at_once = 1;                  ///< that a kernel is opened on with its plan
-  /// Whether closing a lost device resets CUDA in this process, so that the GPU can perhaps be
-  /// opened again, of which NVIDIA promises nothing; the last machine that has it open does.
-  /// Answers are then copied out of pinned memory, which a reset frees.
-  bool resets_when_lost = false;
-  std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
-};
-
-/// What only a device behind a plugin provider needs.
-struct PluginParams {
-  std::string provider = {};                           ///< the name that it was opened under
-  std::shared_ptr<SubmittingThread> thread = nullptr;  ///< the one that may use it
-};
-
-/// One device of a machine; the fields after `lanes` are the emulated device's, but for
-/// memory_bytes and the last two.
-struct DeviceParams {
-  std::string kind = "cpu";  ///< "cpu", "emulated", "cuda" or "plugin"
-  std::string name = "cpu";
-  int lanes = 1;
-  bool replay = false;                ///< answer from the outputs of the first execution
-  std::int64_t submit_ns = 10'000;    ///< what a submission takes its submitting thread
-  std::vector<double> slowdown = {};  ///< factor on service times with 1, 2, ... busy lanes
-  std::size_t memory_bytes = 0;       ///< 0: unlimited
-  std::int64_t first_run_ns = 0;      ///< extra cost of a node's first execution
-  bool fail_prepare = false;          ///< refuse every kernel
-  std::uint64_t fail_every = 0;       ///< every n-th execution fails; 0: never
-  std::uint64_t lose_at = 0;          ///< the n-th execution loses the device; 0: never
-  std::int64_t capture_ns = 0;        ///< extra cost of a captured node's first execution
-  bool fail_capture = false;          ///< capture no graph: operators are launched one by one
-  std::int64_t h2d_latency_ns = 10'000;
-  double h2d_bytes_per_s = 12e9;
-  std::int64_t h2d_occupancy_ns = 0;
-  std::int64_t d2h_latency_ns = 10'000;
-  double d2h_bytes_per_s = 12e9;
-  std::int64_t d2h_occupancy_ns = 0;
-  std::size_t staging_bytes = 0;  ///< pinned pool of each direction; 0: unlimited
-  bool pageable = false;          ///< copies hold the submitting thread, too
-  CudaParams cuda = {};
-  PluginParams plugin = {};
-};
-
-/// One direction of a link.
-struct LinkParams {
-  std::int64_t latency_ns = 0;
-  double bytes_per_s = 1e9;
-  std::int64_t occupancy_ns = 0;  ///< what a copy holds the link for besides its bytes
-  std::size_t staging_bytes = 0;  ///< 0: unlimited
-  bool pageable = false;
-};
 
 struct MachineParams {
   std::vector<DeviceParams> devices;
@@ -185,7 +119,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
 
  private:
   explicit Machine(const MachineParams& params);
-  void add_device(const MachineParams& machine, std::size_t place);
+  void add_device(const MachineParams& machine, std::uint32_t place);
   [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
                              RunOptions options);
   void push_roots(Run& run, const Plan& plan, const Device* except);
@@ -197,7 +131,6 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::vector<std::unique_ptr<Device>> executors_;    ///< the devices
   std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs
   std::vector<Device*> timed_;
-  cuda::CudaDevice* gpu_ = nullptr;  ///< all partitions of it are devices
   CpuDevice* helper_device_ = nullptr;
   HeldLanes held_lanes_;
 

@@ -208,11 +208,11 @@ class NumbersBackend final : public cuda::Backend {
 /// Kernels are opened on all lanes at once.
 inline DeviceParams gpu(int lanes) {
   DeviceParams params{.kind = "cuda", .name = "cuda:0", .lanes = lanes};
-  params.cuda.library = params.cuda.driver = FAKE_CUDA_LIBRARY;
-  params.cuda.reserve_bytes = std::size_t{lanes + 1U} << 22;
-  params.cuda.staging_bytes = 4U << 20;
-  params.cuda.lanes_at_once = lanes;
-  params.cuda.backend = std::make_shared<NumbersBackend>();
+  params.of<CudaParams>().library = params.of<CudaParams>().driver = FAKE_CUDA_LIBRARY;
+  params.of<CudaParams>().reserve_bytes = std::size_t{lanes + 1U} << 22;
+  params.of<CudaParams>().staging_bytes = 4U << 20;
+  params.of<CudaParams>().lanes_at_once = lanes;
+  params.of<CudaParams>().backend = std::make_shared<NumbersBackend>();
   return params;
 }
 
@@ -220,7 +220,7 @@ inline DeviceParams gpu(int lanes) {
 inline DeviceParams partition(int sms, int lanes) {
   DeviceParams params = gpu(lanes);
   params.name = "cuda:0[" + std::to_string(sms) + "sm]";
-  params.cuda.sms = sms;
+  params.of<CudaParams>().sms = sms;
   return params;
 }
 

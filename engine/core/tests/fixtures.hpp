@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/emulated/params.hpp"
 #include "devices/kernel.hpp"
 #include "scheduler/machine.hpp"
 #include "scheduler/plan_builder.hpp"
@@ -75,10 +76,21 @@ inline std::shared_ptr<const Kernel> call(std::function<void()> function) {
   return std::make_shared<CallKernel>(std::move(function));
 }
 
+/// What a call throws; empty if nothing.
+inline std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
 inline DeviceParams cpu(int lanes) { return {.kind = "cpu", .name = "cpu", .lanes = lanes}; }
 
 inline DeviceParams emulated(int lanes) {
-  return {.kind = "emulated", .name = "gpu", .lanes = lanes, .submit_ns = 1'000};
+  return {
+      .kind = "emulated", .name = "gpu", .lanes = lanes, .own = EmulatedParams{.submit_ns = 1'000}};
 }
 
 inline MachineParams machine_of(std::vector<DeviceParams> devices) {

@@ -54,7 +54,7 @@ class FakeOrt {
 /// A GPU whose nodes are sessions.
 inline DeviceParams gpu_of_sessions(int lanes) {
   DeviceParams params = gpu(lanes);
-  params.cuda.backend = make_ort_cuda_backend(0);
+  params.of<CudaParams>().backend = make_ort_cuda_backend(0);
   return params;
 }
 

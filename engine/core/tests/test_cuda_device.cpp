@@ -177,7 +177,7 @@ TEST(the_same_where_graphs_are_captured_on_further_lanes_meanwhile) {
   const FakeCuda fake(random());
   {
     DeviceParams params = gpu(lanes);
-    params.cuda.lanes_at_once = 1;
+    params.of<CudaParams>().lanes_at_once = 1;
     MachineOwner machine(machine_of({cpu(1 + lanes % 2), params}));
     CHECK(run_plans(machine, random, 40, true) == 0);
     fake.check_clean();
@@ -258,9 +258,9 @@ TEST(a_machine_says_what_it_cannot_have) {
   };
   DeviceParams second = gpu(1), other = partition(8, 1), absent = gpu(1), wide = gpu(17),
                nowhere = gpu(1);
-  absent.cuda.ordinal = 3;
-  other.cuda.ordinal = 1;
-  nowhere.cuda.library = "/nowhere/libcudart.so";
+  absent.of<CudaParams>().ordinal = 3;
+  other.of<CudaParams>().ordinal = 1;
+  nowhere.of<CudaParams>().library = "/nowhere/libcudart.so";
   CHECK(refused({cpu(1), gpu(1), second}).find("a partition of some SMs") != std::string::npos);
   CHECK(refused({cpu(1), partition(8, 1), other}).find("one GPU at most") != std::string::npos);
   CHECK(refused({cpu(1), partition(8, 9), partition(16, 8)}).find("16 lanes") != std::string::npos);

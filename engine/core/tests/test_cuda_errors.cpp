@@ -45,7 +45,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST(out_of_memory_fails_the_run_and_the_device_lives) {
   const FakeCuda fake;
   DeviceParams small = gpu(lanes);
-  small.cuda.reserve_bytes = 0;
+  small.of<CudaParams>().reserve_bytes = 0;
   small.memory_bytes = 16U << 10;
   MachineOwner machine(machine_of({cpu(1), small}));
   const PlanPtr big = branches(machine, 1000), fits = branches(machine, 4);
@@ -124,7 +124,7 @@ TEST(a_lost_gpu_can_be_opened_again_where_closing_it_resets_cuda) {
   for (const bool resets : {true, false}) {
     const FakeCuda fake;
     DeviceParams params = gpu(lanes);
-    params.cuda.resets_when_lost = resets;
+    params.of<CudaParams>().resets_when_lost = resets;
     Inputs kept;
     PlanPtr old;
     {
@@ -153,7 +153,7 @@ TEST(a_lost_gpu_can_be_opened_again_where_closing_it_resets_cuda) {
 TEST(the_last_device_of_a_gpu_that_one_has_lost_resets_cuda) {
   const FakeCuda fake;
   DeviceParams params = gpu(std::min(lanes, 7));  // the fake has streams for two such devices
-  params.cuda.resets_when_lost = true;
+  params.of<CudaParams>().resets_when_lost = true;
   const auto opens = [&params] {
     try {
       MachineOwner machine(machine_of({cpu(1), params}));

@@ -145,7 +145,7 @@ TEST(a_fatal_error_during_a_capture_loses_the_device) {
 TEST(memory_goes_back_to_the_device_with_the_plan) {
   const FakeCuda fake;
   DeviceParams params = gpu(lanes);
-  params.cuda.reserve_bytes = 0;
+  params.of<CudaParams>().reserve_bytes = 0;
   MachineOwner machine(machine_of({cpu(1), params}));
   {
     const PlanPtr plan = chain(machine, 3);

@@ -17,7 +17,7 @@ constexpr std::int64_t limit_ns = 60'000'000'000;  ///< for what is sure to come
 
 DeviceParams lazy_gpu(int lanes) {
   DeviceParams params = gpu_of_sessions(lanes);
-  params.cuda.lanes_at_once = 1;
+  params.of<CudaParams>().lanes_at_once = 1;
   return params;
 }
 
@@ -91,7 +91,7 @@ TEST(queries_one_at_a_time_leave_each_segment_with_one_session) {
     const FakeOrt ort;
     {
       DeviceParams params = lazy_gpu(lanes);
-      params.cuda.queue_depth = 1;  // a chain waits where it is, however full that is
+      params.of<CudaParams>().queue_depth = 1;  // a chain waits where it is, however full that is
       MachineOwner machine(machine_of({cpu(1), params}));
       const int wide = std::min(lanes, 5);
       const PlanPtr chain = sums(machine, 5, true, captured),
@@ -128,7 +128,7 @@ TEST(a_lane_that_is_full_holds_back_no_segment_of_another_one) {
   const FakeCuda fake;
   const FakeOrt ort;
   DeviceParams params = lazy_gpu(2);
-  params.cuda.queue_depth = 1;
+  params.of<CudaParams>().queue_depth = 1;
   MachineOwner machine(machine_of({cpu(1), params}));
   const PlanPtr chain = sums(machine, 10, true, false), fan = sums(machine, 2, false, false);
   const auto turn = cuda::capture_turn();  // no further lane is opened
@@ -199,7 +199,7 @@ TEST(a_lane_that_there_is_no_memory_for_is_done_without) {
   const FakeOrt ort;
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":65536:1", 1);
   DeviceParams params = lazy_gpu(std::min(lanes, 2));
-  params.cuda.reserve_bytes = 0;
+  params.of<CudaParams>().reserve_bytes = 0;
   params.memory_bytes = 100U << 20;  // of 64 MiB one
   MachineOwner machine(machine_of({cpu(1), params}));
   const PlanPtr plan = sums(machine, 1, true, false);

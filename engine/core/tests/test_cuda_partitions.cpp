@@ -125,7 +125,7 @@ TEST(more_sms_than_there_are_cannot_be_had) {
 TEST(a_missing_driver_is_named) {
   const FakeCuda fake;
   DeviceParams params = partition(64, 1);
-  params.cuda.driver = "/nowhere/libcuda.so.1";
+  params.of<CudaParams>().driver = "/nowhere/libcuda.so.1";
   MachineOwner machine(machine_of({cpu(1), params}));
   CHECK(contains(machine->device(1).warning(), "/nowhere/libcuda.so.1"));
 }

@@ -82,7 +82,7 @@ TEST(out_of_memory_within_a_session_fails_its_run_alone) {
   const FakeCuda fake;
   const FakeOrt ort;
   DeviceParams small = gpu_of_sessions(lanes);
-  small.cuda.reserve_bytes = 0;
+  small.of<CudaParams>().reserve_bytes = 0;
   small.memory_bytes = 64U << 10;
   MachineOwner machine(machine_of({cpu(1), small}));
   const PlanPtr plan = sum(machine, "in x ?;out y ?");
@@ -98,7 +98,7 @@ TEST(a_fatal_error_within_a_session_loses_the_device_and_destroys_no_session) {
     const FakeCuda fake;
     const FakeOrt ort;
     DeviceParams params = gpu_of_sessions(lanes);
-    params.cuda.resets_when_lost = resets;
+    params.of<CudaParams>().resets_when_lost = resets;
     {
       MachineOwner machine(machine_of({cpu(1), params}));
       const PlanPtr plan = sum(machine);
@@ -130,7 +130,7 @@ TEST(a_fatal_error_while_a_session_opens_loses_the_device_and_destroys_no_sessio
       const FakeCuda fake;
       const FakeOrt ort;
       DeviceParams params = gpu_of_sessions(lanes);
-      params.cuda.resets_when_lost = resets;
+      params.of<CudaParams>().resets_when_lost = resets;
       {
         MachineOwner machine(machine_of({cpu(1), params}));
         const PlanPtr plan = sum(machine);
@@ -156,7 +156,7 @@ TEST(what_one_lanes_session_frees_while_opening_goes_to_the_next_ones_behind_an_
   const FakeOrt ort;
   {
     DeviceParams tight = gpu_of_sessions(lanes);
-    tight.cuda.reserve_bytes = 0;
+    tight.of<CudaParams>().reserve_bytes = 0;
     // Of each lane a workspace of 256 bytes, beside it what one session at a time tries things in.
     tight.memory_bytes = 4096 + 256 * static_cast<std::size_t>(lanes);
     MachineOwner machine(machine_of({cpu(1), tight}));

@@ -183,7 +183,7 @@ TEST(partitions_of_a_gpu_share_what_a_session_needs) {
   const FakeOrt ort;
   DeviceParams first = partition(64, lanes), second = partition(32, 1);
   first.lanes = std::min(lanes, 15);
-  first.cuda.backend = make_ort_cuda_backend(0);
+  first.of<CudaParams>().backend = make_ort_cuda_backend(0);
   MachineOwner machine(machine_of({cpu(1), first, second}));
   PlanBuilder builder(machine.get());
   const int input = builder.add_value("input"), there = builder.add_value("there"),
@@ -219,7 +219,7 @@ TEST(cublas_workspaces_of_sessions_count_as_memory_of_the_device) {
   constexpr std::size_t workspace = 128U << 10;
   const auto fits = [&](std::size_t limit) {
     DeviceParams params = gpu_of_sessions(lanes);
-    params.cuda.reserve_bytes = 0;
+    params.of<CudaParams>().reserve_bytes = 0;
     params.memory_bytes = limit;
     MachineOwner machine(machine_of({cpu(1), params}));
     try {

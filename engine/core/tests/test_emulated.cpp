@@ -58,8 +58,8 @@ TEST(dependent_nodes_lose_no_time_to_late_wake_ups) {
 
 TEST(busy_lanes_slow_each_other) {
   DeviceParams gpu = emulated(lanes);
-  gpu.submit_ns = 0;
-  gpu.slowdown = {1.0, 1.5};
+  gpu.of<EmulatedParams>().submit_ns = 0;
+  gpu.of<EmulatedParams>().slowdown = {1.0, 1.5};
   MachineOwner machine(machine_of({cpu(1), gpu}));
   PlanBuilder builder(machine.get());
   const int first = builder.add_node(charged("first", 1'000));
@@ -72,7 +72,7 @@ TEST(busy_lanes_slow_each_other) {
 
 TEST(one_thread_submits_to_all_lanes) {
   DeviceParams gpu = emulated(lanes);
-  gpu.submit_ns = 300'000;
+  gpu.of<EmulatedParams>().submit_ns = 300'000;
   MachineOwner machine(machine_of({cpu(1), gpu}));
   PlanBuilder builder(machine.get());
   for (int i = 0; i < lanes; ++i) builder.add_node(charged("n", 20'000'000));
@@ -97,12 +97,12 @@ TEST(operators_launched_one_by_one_hold_the_submitting_thread) {
 
 TEST(a_captured_node_is_launched_at_once) {
   DeviceParams gpu = emulated(2), refusing = emulated(2);
-  refusing.fail_capture = true;
-  gpu.capture_ns = 200'000;
+  refusing.of<EmulatedParams>().fail_capture = true;
+  gpu.of<EmulatedParams>().capture_ns = 200'000;
   for (const DeviceParams& params : {gpu, refusing}) {
     MachineOwner machine(machine_of({cpu(1), params}));
     PlanBuilder builder(machine.get());
-    const bool is_captured = !params.fail_capture;
+    const bool is_captured = !params.get<EmulatedParams>().fail_capture;
     // A machine that is busy elsewhere takes milliseconds, never an hour.
     const std::int64_t uncaptured_ns = is_captured ? 3'600'000'000'000 : 5'000'000;
     NodeSpec spec = charged("first", uncaptured_ns);
@@ -157,8 +157,8 @@ TEST(branches_on_two_devices_overlap) {
 
 TEST(copies_over_one_link_queue_up_and_both_directions_overlap) {
   DeviceParams gpu = emulated(lanes);
-  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 1'000;
-  gpu.h2d_bytes_per_s = gpu.d2h_bytes_per_s = 1e9;
+  gpu.of<EmulatedParams>().h2d_latency_ns = gpu.of<EmulatedParams>().d2h_latency_ns = 1'000;
+  gpu.of<EmulatedParams>().h2d_bytes_per_s = gpu.of<EmulatedParams>().d2h_bytes_per_s = 1e9;
   MachineOwner machine(machine_of({cpu(lanes), gpu}));
   PlanBuilder builder(machine.get());
   const int in = builder.add_value("in");
@@ -184,8 +184,8 @@ namespace {
 
 /// Copies of a megabyte to the device, all at once.
 std::vector<NodeSpan> copies_up(DeviceParams gpu, int count, std::int64_t beside_ns = 0) {
-  gpu.h2d_latency_ns = 2'000;
-  gpu.h2d_bytes_per_s = 1e9;
+  gpu.of<EmulatedParams>().h2d_latency_ns = 2'000;
+  gpu.of<EmulatedParams>().h2d_bytes_per_s = 1e9;
   MachineOwner machine(machine_of({cpu(1), gpu}));
   PlanBuilder builder(machine.get());
   const int in = builder.add_value("in");
@@ -205,7 +205,7 @@ std::vector<NodeSpan> copies_up(DeviceParams gpu, int count, std::int64_t beside
 
 TEST(copies_hold_their_link_for_its_occupancy) {
   DeviceParams gpu = emulated(lanes);
-  gpu.h2d_occupancy_ns = 30'000;
+  gpu.of<EmulatedParams>().h2d_occupancy_ns = 30'000;
   const auto spans = copies_up(gpu, 3);
   for (const NodeSpan& span : spans) CHECK(duration(span) == 1'032'000);
   CHECK(spans[1].start_ns == spans[0].start_ns + 1'030'000);
@@ -214,11 +214,13 @@ TEST(copies_hold_their_link_for_its_occupancy) {
 
 TEST(a_full_staging_pool_holds_copies_back) {
   DeviceParams gpu = emulated(lanes);
-  gpu.staging_bytes = 1'500'000;  // one copy at a time, until its data is there
+  gpu.of<EmulatedParams>().staging_bytes =
+      1'500'000;  // one copy at a time, until its data is there
   const auto spans = copies_up(gpu, 3);
   CHECK(spans[1].start_ns == spans[0].end_ns);
   CHECK(spans[2].start_ns == spans[1].end_ns);
-  gpu.staging_bytes = 100'000;  // smaller than a copy: the same, not a deadlock
+  gpu.of<EmulatedParams>().staging_bytes =
+      100'000;  // smaller than a copy: the same, not a deadlock
   const auto large = copies_up(gpu, 2);
   CHECK(large[1].start_ns == large[0].end_ns);
 }
@@ -227,16 +229,16 @@ TEST(pageable_copies_hold_the_submitting_thread) {
   DeviceParams gpu = emulated(lanes);
   const auto pinned = copies_up(gpu, 1, 100'000);
   CHECK(pinned[1].start_ns == pinned[1].ready_ns + 1'000);
-  gpu.pageable = true;
+  gpu.of<EmulatedParams>().pageable = true;
   const auto pageable = copies_up(gpu, 1, 100'000);
   CHECK(pageable[1].start_ns == pageable[0].start_ns + 1'000'000 + 1'000);
 }
 
 TEST(copies_between_two_emulated_devices_go_through_the_host) {
   DeviceParams gpu = emulated(1);
-  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 2'000;
-  gpu.h2d_bytes_per_s = gpu.d2h_bytes_per_s = 1e9;
-  gpu.h2d_occupancy_ns = gpu.d2h_occupancy_ns = 500;
+  gpu.of<EmulatedParams>().h2d_latency_ns = gpu.of<EmulatedParams>().d2h_latency_ns = 2'000;
+  gpu.of<EmulatedParams>().h2d_bytes_per_s = gpu.of<EmulatedParams>().d2h_bytes_per_s = 1e9;
+  gpu.of<EmulatedParams>().h2d_occupancy_ns = gpu.of<EmulatedParams>().d2h_occupancy_ns = 500;
   MachineOwner machine(machine_of({cpu(1), gpu, gpu}));
   PlanBuilder builder(machine.get());
   const int in = builder.add_value("in"), out = builder.add_value("out");
@@ -269,7 +271,7 @@ TEST(memory_exhaustion_fails_the_run_that_asked) {
 
 TEST(every_nth_execution_fails_if_told_to) {
   DeviceParams gpu = emulated(lanes);
-  gpu.fail_every = 3;
+  gpu.of<EmulatedParams>().fail_every = 3;
   MachineOwner machine(machine_of({cpu(lanes), gpu}));
   PlanBuilder builder(machine.get());
   builder.add_node({.name = "n", .device = 1, .kernel = std::make_shared<SumKernel>()});
@@ -282,7 +284,7 @@ TEST(every_nth_execution_fails_if_told_to) {
 
 TEST(refused_kernels_fail_at_plan_time) {
   DeviceParams gpu = emulated(lanes);
-  gpu.fail_prepare = true;
+  gpu.of<EmulatedParams>().fail_prepare = true;
   MachineOwner machine(machine_of({cpu(lanes), gpu}));
   bool refused = false;
   try {
@@ -296,8 +298,8 @@ TEST(refused_kernels_fail_at_plan_time) {
 
 TEST(replay_computes_once_and_the_first_run_costs_more) {
   DeviceParams gpu = emulated(lanes);
-  gpu.replay = true;
-  gpu.first_run_ns = 50'000;
+  gpu.of<EmulatedParams>().replay = true;
+  gpu.of<EmulatedParams>().first_run_ns = 50'000;
   MachineOwner machine(machine_of({cpu(lanes), gpu}));
   PlanBuilder builder(machine.get());
   const int in = builder.add_value("in"), out = builder.add_value("out");
@@ -333,8 +335,8 @@ TEST(cancel_does_not_wait_for_the_clock) {
 
 TEST(work_flows_between_all_devices) {
   DeviceParams gpu = emulated(lanes);
-  gpu.h2d_latency_ns = gpu.d2h_latency_ns = 100;
-  gpu.submit_ns = 100;
+  gpu.of<EmulatedParams>().h2d_latency_ns = gpu.of<EmulatedParams>().d2h_latency_ns = 100;
+  gpu.of<EmulatedParams>().submit_ns = 100;
   MachineOwner machine(machine_of({cpu(lanes), gpu, gpu}));
   PlanBuilder builder(machine.get());
   const auto sum = std::make_shared<SumKernel>();

@@ -76,7 +76,7 @@ TEST(sessions_use_tensor_cores_unless_they_would_round_float32) {
     const FakeCuda fake;
     const FakeOrt ort;
     DeviceParams params = gpu(1);
-    params.cuda.backend = make_ort_cuda_backend(0, allows);
+    params.of<CudaParams>().backend = make_ort_cuda_backend(0, allows);
     MachineOwner machine(machine_of({cpu(1), params}));
     const PlanPtr plan = plan_of(
         machine, source({.model = both({product}, type), .is_bytes = true}, {"x"}, {"y"}), 1, 1);
@@ -87,7 +87,7 @@ TEST(sessions_use_tensor_cores_unless_they_would_round_float32) {
 
 TEST(partitions_agree_on_tf32) {
   DeviceParams one = partition(64, 1), other = partition(32, 1);
-  other.cuda.allows_tf32 = true;
+  other.of<CudaParams>().allows_tf32 = true;
   std::string why;
   try {
     MachineOwner machine(machine_of({cpu(1), one, other}));

@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "devices/plugin/params.hpp"
 #include "devices/submitting_thread.hpp"
 #include "fixtures.hpp"
 #include "test.hpp"
@@ -18,8 +19,9 @@ namespace {
 using ThreadPtr = std::shared_ptr<SubmittingThread>;
 
 DeviceParams plugin(const ThreadPtr& thread) {
-  return {
-      .kind = "plugin", .name = "plugin:fake", .plugin = {.provider = "fake", .thread = thread}};
+  return {.kind = "plugin",
+          .name = "plugin:fake",
+          .own = PluginParams{.provider = "fake", .thread = thread}};
 }
 
 std::thread::id id_of(SubmittingThread& thread) {
@@ -44,15 +46,6 @@ class ConfinedKernel final : public Kernel {
   std::atomic<int>& strays_;
   SumKernel sum_;
 };
-
-std::string failure_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
-}
 
 }  // namespace
 

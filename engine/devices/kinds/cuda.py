@@ -89,7 +89,6 @@ class Cuda(Kind):
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
         cuda.resets_when_lost = reopens
-        found.cuda = cuda
         return found
 
     def inventory(self) -> Iterator[dict[str, Any]]:

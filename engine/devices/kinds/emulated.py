@@ -55,23 +55,24 @@ class Emulated(Kind):
     ) -> _core.DeviceOptions:
         """As of ``Kind``; what ``emulation`` leaves open is the preset's."""
         found = super().options(spec, emulation, reopens=reopens)
-        found.replay = spec.replay
-        submit_ns, slowdown = GPUS[spec.preset].submit_ns, SLOWDOWN if spec.lanes > 1 else ()
-        found.submit_ns = submit_ns if emulation.submit_ns is None else emulation.submit_ns
-        found.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
-        found.capture_ns = emulation.capture_ns
-        found.fail_capture = emulation.fail_capture
-        found.first_run_ns = emulation.first_run_ns
         found.memory_bytes = emulation.memory_bytes
-        found.fail_every = emulation.fail_every
-        found.lose_at = emulation.lose_at
-        found.fail_prepare = emulation.fail_prepare
+        gpu, slowdown = GPUS[spec.preset], SLOWDOWN if spec.lanes > 1 else ()
+        own = found.emulated
+        own.replay = spec.replay
+        own.submit_ns = gpu.submit_ns if emulation.submit_ns is None else emulation.submit_ns
+        own.slowdown = slowdown if emulation.slowdown is None else emulation.slowdown
+        own.capture_ns = emulation.capture_ns
+        own.fail_capture = emulation.fail_capture
+        own.first_run_ns = emulation.first_run_ns
+        own.fail_every = emulation.fail_every
+        own.lose_at = emulation.lose_at
+        own.fail_prepare = emulation.fail_prepare
         link, _ = host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
-        found.h2d_latency_ns = found.d2h_latency_ns = link.latency_ns
-        found.h2d_bytes_per_s = found.d2h_bytes_per_s = link.bytes_per_s
-        found.h2d_occupancy_ns = found.d2h_occupancy_ns = link.occupancy_ns
-        found.staging_bytes = link.staging_bytes or 0
-        found.pageable = link.pageable
+        own.h2d_latency_ns = own.d2h_latency_ns = link.latency_ns
+        own.h2d_bytes_per_s = own.d2h_bytes_per_s = link.bytes_per_s
+        own.h2d_occupancy_ns = own.d2h_occupancy_ns = link.occupancy_ns
+        own.staging_bytes = link.staging_bytes or 0
+        own.pageable = link.pageable
         return found
 
     def inventory(self) -> Iterator[dict[str, Any]]:

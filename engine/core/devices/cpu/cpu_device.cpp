@@ -315,13 +315,11 @@ void CpuDevice::complete(Lane& lane, Run& run, const PlanNode& node, std::int64_
   run.complete(node, [&](std::uint32_t index, const PlanNode& next) {
     if (traced) run.trace_ready(index, end_ns);
     if (next.executor != executor_)
-      lane.elsewhere.emplace_back(next.executor, Task{&run, index, traced ? end_ns : now_ns()});
+      lane.elsewhere.note(next.executor, {&run, index, traced ? end_ns : now_ns()});
     else
       keep(lane, next.position);
   });
-  // Most urgent first; and after the loop, since the run may end with the last push.
-  for (; !lane.elsewhere.empty(); lane.elsewhere.pop_back())
-    machine_.executor(lane.elsewhere.back().first).push(lane.elsewhere.back().second);
+  lane.elsewhere.hand_on(machine_);
 }
 
 void CpuDevice::flush(Lane& lane, Run& run) {

@@ -8,6 +8,7 @@
 #include "devices/cpu/cpu_spread.hpp"
 #include "devices/device.hpp"
 #include "scheduler/parker.hpp"
+#include "scheduler/ready_nodes.hpp"
 #include "scheduler/ready_queue.hpp"
 #include "scheduler/ready_set.hpp"
 #include "scheduler/run.hpp"
@@ -44,6 +45,7 @@ class CpuDevice final : public Device {
   void stop() noexcept override;
   void push(const Task& task) override;
   [[nodiscard]] DeviceStats stats() const override;
+  [[nodiscard]] CpuDevice* helper() noexcept override { return has_helpers_ ? this : nullptr; }
 
   /// Runs nodes until `run` is done.
   void help(Run& run);
@@ -60,7 +62,7 @@ class CpuDevice final : public Device {
     std::vector<std::uint32_t> fresh;  ///< positions made ready by the last node, not yet shared
     ReadySet kept;  ///< of the run in hand, on a device of one lane, which need not share
     NodeValues values;
-    std::vector<std::pair<std::uint32_t, Task>> elsewhere;  ///< made ready for other executors
+    ReadyNodes elsewhere;  ///< made ready for other executors
     std::atomic<std::uint64_t> executed{0};
   };
 

@@ -37,7 +37,7 @@ bool CudaDevice::copy_in(Held& held) {
       streams_->wait(in_stream_, value->written());  // passed on within the device
       held.values.outputs[0] = source;
     } else if (source) {
-      const Backend::HostTensor host = params_.cuda.backend->read(*source);
+      const Backend::HostTensor host = params_.backend->read(*source);
       const void* staged = host.data;
       if (pinned_->holds(host.data)) {
         copy.kept = source;
@@ -116,14 +116,14 @@ void CudaDevice::receive(Submitted& entry) {
     if (source != nullptr && entry.pinned != nullptr && !run.stopped()) {
       const std::size_t bytes = source->bytes();
       Memory memory;
-      if (!params_.cuda.resets_when_lost && pinned_->may_lend(bytes)) {
+      if (!params_.resets_when_lost && pinned_->may_lend(bytes)) {
         memory = pinned_->lend(std::move(entry.pinned), bytes);
       } else {
         memory = Memory(::operator new(std::max<std::size_t>(bytes, 1)),
                         [](void* block) { ::operator delete(block); });
         std::memcpy(memory.get(), entry.pinned.get(), bytes);
       }
-      entry.values.outputs[0] = params_.cuda.backend->make_host(std::move(memory), source->info());
+      entry.values.outputs[0] = params_.backend->make_host(std::move(memory), source->info());
     }
   } catch (const std::exception& error) {
     run.fail(entry.task.node, error.what());

@@ -41,7 +41,8 @@ void CudaKernel::execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelT
 
 CudaDevice::CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine)
     : Device(first_of(devices).name, first_of(devices).lanes),
-      params_(first_of(devices)),
+      params_(first_of(devices).get<CudaParams>()),
+      memory_bytes_(first_of(devices).memory_bytes),
       in_stream_(lanes_of(devices)),
       out_stream_(in_stream_ + 1),
       machine_(machine),

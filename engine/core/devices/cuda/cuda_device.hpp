@@ -13,17 +13,17 @@
 #include "devices/cuda/backlog.hpp"
 #include "devices/cuda/driver.hpp"
 #include "devices/cuda/kernel.hpp"
+#include "devices/cuda/params.hpp"
 #include "devices/device.hpp"
 #include "scheduler/inbox.hpp"
 #include "scheduler/machine.hpp"
 #include "scheduler/parker.hpp"
+#include "scheduler/ready_nodes.hpp"
 
 namespace engine::cuda {
 
-/// Throws std::invalid_argument naming the device and the bad field.
-void check(const DeviceParams& params);
-/// The same for what a GPU may stand beside: partitions of it, and CPU devices.
-void check_alone(const std::vector<DeviceParams>& devices);
+/// Streams of kernels that all partitions of a GPU have together, at most.
+inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 
 /// What a plan holds of a kernel: the device itself owns it, and destroys it when the plan goes, or
 /// else before its streams, whatever plans there still are.
@@ -212,7 +212,8 @@ class CudaDevice final : public Device {
   template <typename Condition>
   [[nodiscard]] bool poll_until(Condition&& condition);
 
-  const DeviceParams params_;  ///< the first partition's: what they share
+  const CudaParams params_;  ///< the first partition's: what they share
+  const std::size_t memory_bytes_;
   std::deque<Partition> partitions_;
   const std::uint32_t in_stream_, out_stream_;
   Machine& machine_;
@@ -242,7 +243,7 @@ class CudaDevice final : public Device {
   std::unordered_map<const Run*, InFlight> runs_in_flight_;
   std::vector<Task> skipped_;  ///< behind submissions of their run
   std::array<std::optional<Held>, Backlog::kernels> held_;
-  std::vector<std::pair<std::uint32_t, Task>> made_ready_;
+  ReadyNodes made_ready_;
   std::vector<std::int64_t> busy_until_ns_;  ///< per stream: when its last node ended
   NodeValues scratch_;
   std::string fatal_;  ///< an error that was seen, and not yet acted on

@@ -24,8 +24,7 @@ std::shared_ptr<const Kernel> CudaDevice::prepare_on(std::size_t partition,
   if (auto made = std::dynamic_pointer_cast<const CudaKernel>(kernel))
     return make([&] { return made; });
   return make_when_idle([&] {
-    return opened(params_.cuda.backend->adapt(std::move(kernel), parts(partition)), partition,
-                  lane);
+    return opened(params_.backend->adapt(std::move(kernel), parts(partition)), partition, lane);
   });
 }
 
@@ -44,7 +43,7 @@ std::shared_ptr<const Kernel> CudaDevice::capture_on(std::size_t partition,
 std::shared_ptr<const CudaKernel> CudaDevice::opened(std::shared_ptr<const CudaKernel> kernel,
                                                      std::size_t partition, std::uint32_t lane) {
   const DeviceParts device = parts(partition);
-  const auto count = static_cast<std::uint32_t>(params_.cuda.lanes_at_once);
+  const auto count = static_cast<std::uint32_t>(params_.lanes_at_once);
   try {
     for (std::uint32_t i = 0; i < std::min(count, device.lanes); ++i) {
       const std::uint32_t next = device.first_lane + (lane + i) % device.lanes;

@@ -27,7 +27,7 @@ bool CudaDevice::submit_next() {
 }
 
 bool CudaDevice::has_room(std::uint32_t stream) const {
-  const auto depth = static_cast<std::size_t>(params_.cuda.queue_depth);
+  const auto depth = static_cast<std::size_t>(params_.queue_depth);
   return in_flight_[stream].size() < (stream < in_stream_ ? depth : copies_at_once);
 }
 
@@ -209,10 +209,7 @@ bool CudaDevice::has_rest(const Task& task, const PlanNode& node) const {
 void CudaDevice::complete_rest(const Task& task, const PlanNode& node, bool is_copy_out) {
   Run& run = *task.run;
   const std::int64_t now = now_ns();
-  const auto ready = [&](std::uint32_t index, const PlanNode& next) {
-    if (run.traced()) run.trace_ready(index, now);
-    made_ready_.emplace_back(next.executor, Task{&run, index, now});
-  };
+  const auto ready = made_ready_.noting(run, now);
   if (is_copy_out || node.first_successor == node.end_successor)
     run.complete(node, ready);
   else
@@ -222,14 +219,11 @@ void CudaDevice::complete_rest(const Task& task, const PlanNode& node, bool is_c
 }
 
 void CudaDevice::hand_over() {
-  // Most urgent first; and after all was counted, since the run may end with the last push.
-  for (; !made_ready_.empty(); made_ready_.pop_back()) {
-    const auto& [executor, task] = made_ready_.back();
-    if (backlog_.is_here(executor))
-      backlog_.push(task);
-    else
-      machine_.executor(executor).push(task);
-  }
+  made_ready_.hand_on(machine_, [this](std::uint32_t executor, const Task& task) {
+    if (!backlog_.is_here(executor)) return false;
+    backlog_.push(task);
+    return true;
+  });
 }
 
 /// A node of a stopped run. It counts as done behind all that the run has submitted, so that the
@@ -248,10 +242,7 @@ void CudaDevice::complete_skipped(const Task& task) {
   Run& run = *task.run;
   const std::int64_t now = now_ns();
   if (run.traced()) run.trace(task.node, -1, now, now);
-  run.complete(run.plan().node(task.node), [&](std::uint32_t index, const PlanNode& next) {
-    if (run.traced()) run.trace_ready(index, now);
-    made_ready_.emplace_back(next.executor, Task{&run, index, now});
-  });
+  made_ready_.complete(run, run.plan().node(task.node), now);
   hand_over();
 }
 
@@ -268,7 +259,7 @@ void CudaDevice::end_skipped(const Run* run) {
 void CudaDevice::lose(const std::string& why) {
   lost_ = "device '" + name() + "' is lost: " + why;
   wishes_.clear();
-  if (!params_.cuda.resets_when_lost) lost_ += "; only a new process can use it again";
+  if (!params_.resets_when_lost) lost_ += "; only a new process can use it again";
   {
     const std::lock_guard lock(failure_mutex_);
     failure_ = lost_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "devices/emulated/params.hpp"
 #include "devices/emulated/timed_work.hpp"
 #include "scheduler/machine.hpp"
 

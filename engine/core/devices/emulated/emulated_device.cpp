@@ -11,7 +11,8 @@ namespace engine {
 EmulatedDevice::EmulatedDevice(const DeviceParams& params, std::vector<LinkParams> links,
                                std::uint32_t executor, Machine& machine)
     : TimedDevice(params.name, params.lanes, executor, machine),
-      params_(params),
+      params_(params.get<EmulatedParams>()),
+      memory_bytes_(params.memory_bytes),
       links_(links.begin(), links.end()),
       lanes_(static_cast<std::size_t>(params.lanes)) {}
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "devices/emulated/copy_engine.hpp"
+#include "devices/emulated/params.hpp"
 #include "devices/emulated/timed_device.hpp"
 
 namespace engine {
@@ -33,6 +34,7 @@ class EmulatedDevice final : public TimedDevice {
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
                                                       std::uint32_t lane) override;
   [[nodiscard]] std::string failure() const override;
+  [[nodiscard]] std::size_t metered_bytes() const noexcept override { return memory_bytes_; }
   [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
                                                       std::uint32_t lane) override;
 
@@ -83,7 +85,8 @@ class EmulatedDevice final : public TimedDevice {
   void compute(TimedWork& work, const PlanNode& node);
   void release(const SubmittedPtr& submitted);
 
-  const DeviceParams params_;
+  const EmulatedParams params_;
+  const std::size_t memory_bytes_;
   std::vector<CopyEngine> links_;  ///< by PlanNode::link
   std::vector<Lane> lanes_;
   std::set<Waiting> backlog_;  ///< ready segments

@@ -99,20 +99,13 @@ void TimedDevice::end(TimedWork& work, int lane) {
   const PlanNode& node = run.plan().node(index);
   const std::int64_t end_ns = work.end_ns;
   run.publish(index, node, work.values);
-  const bool traced = run.traced();
-  if (traced) run.trace(index, lane, work.start_ns, end_ns);
-  run.complete(node, [&](std::uint32_t next_index, const PlanNode& next) {
-    if (traced) run.trace_ready(next_index, end_ns);
-    made_ready_.emplace_back(next.executor, Task{&run, next_index, end_ns});
+  if (run.traced()) run.trace(index, lane, work.start_ns, end_ns);
+  made_ready_.complete(run, node, end_ns);
+  made_ready_.hand_on(machine_, [this](std::uint32_t executor, const Task& task) {
+    if (executor != executor_) return false;
+    arrivals_.push_back(task);
+    return true;
   });
-  // Most urgent first; and after the loop, since the run may end with the last push.
-  for (; !made_ready_.empty(); made_ready_.pop_back()) {
-    const auto& [executor, task] = made_ready_.back();
-    if (executor == executor_)
-      arrivals_.push_back(task);
-    else
-      machine_.executor(executor).push(task);
-  }
 }
 
 void TimedDevice::watch(const Run& run) noexcept {

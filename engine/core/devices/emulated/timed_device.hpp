@@ -9,6 +9,7 @@
 #include "devices/emulated/timed_work.hpp"
 #include "scheduler/inbox.hpp"
 #include "scheduler/parker.hpp"
+#include "scheduler/ready_nodes.hpp"
 
 namespace engine {
 
@@ -73,7 +74,7 @@ class TimedDevice : public Device {
   std::int64_t next_deadline_ns_ = 0;   ///< of the runs held here, 0: none
   std::int64_t arrived_ns_ = never_ns;  ///< earliest of the inbox's arrivals that nothing was
                                         ///< decided on
-  std::vector<std::pair<std::uint32_t, Task>> made_ready_;  ///< empty between nodes
+  ReadyNodes made_ready_;
   std::atomic<std::uint64_t> executed_{0};
   std::atomic<std::uint64_t> waiting_{0};
   std::atomic<bool> kicked_{false};

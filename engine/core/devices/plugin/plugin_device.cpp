@@ -2,13 +2,14 @@
 
 #include <stdexcept>
 
+#include "devices/kinds.hpp"
 #include "scheduler/clock.hpp"
 
 namespace engine {
 
 PluginDevice::PluginDevice(const DeviceParams& params, std::uint32_t executor, Machine& machine)
     : Device(params.name, params.lanes),
-      params_(params.plugin),
+      params_(params.get<PluginParams>()),
       executor_(executor),
       machine_(machine),
       queue_(executor) {
@@ -50,11 +51,11 @@ void PluginDevice::execute_next() {
   Task task;
   if (!queue_.pop(task)) return;
   const PlanNode& node = task.run->plan().node(task.node);
-  const std::int64_t end_ns = execute(task, node);
-  complete(*task.run, node, end_ns);
+  made_ready_.complete(*task.run, node, execute(task, node));
+  made_ready_.hand_on(machine_);
 }
 
-/// Returns when the node ended, or 0 if the run is not traced.
+/// Returns when the node ended.
 std::int64_t PluginDevice::execute(const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const bool skip = run.should_skip();
@@ -65,21 +66,15 @@ std::int64_t PluginDevice::execute(const Task& task, const PlanNode& node) {
     executed_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   }
   run.publish(task.node, node, values_);
-  if (!run.traced()) return 0;
   const std::int64_t end_ns = now_ns();
-  run.trace(task.node, skip ? -1 : 0, start_ns, end_ns);
+  if (run.traced()) run.trace(task.node, skip ? -1 : 0, start_ns, end_ns);
   return end_ns;
 }
 
-void PluginDevice::complete(Run& run, const PlanNode& node, std::int64_t end_ns) {
-  const bool traced = run.traced();
-  run.complete(node, [&](std::uint32_t index, const PlanNode& next) {
-    if (traced) run.trace_ready(index, end_ns);
-    made_ready_.emplace_back(next.executor, Task{&run, index, traced ? end_ns : now_ns()});
-  });
-  // Most urgent first; and after the loop, since the run may end with the last push.
-  for (; !made_ready_.empty(); made_ready_.pop_back())
-    machine_.executor(made_ready_.back().first).push(made_ready_.back().second);
+DeviceKind plugin_kind() {
+  return {.name = "plugin", .open = [](const Opening& opening) -> std::unique_ptr<Device> {
+            return std::make_unique<PluginDevice>(opening.params(), opening.place, opening.machine);
+          }};
 }
 
 }  // namespace engine

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "devices/device.hpp"
+#include "devices/plugin/params.hpp"
 #include "devices/submitting_thread.hpp"
 #include "scheduler/machine.hpp"
+#include "scheduler/ready_nodes.hpp"
 #include "scheduler/ready_queue.hpp"
 #include "scheduler/run.hpp"
 
@@ -38,14 +40,13 @@ class PluginDevice final : public Device {
  private:
   void execute_next();
   std::int64_t execute(const Task& task, const PlanNode& node);
-  void complete(Run& run, const PlanNode& node, std::int64_t end_ns);
 
   const PluginParams params_;
   const std::uint32_t executor_;
   Machine& machine_;
   ReadyQueue queue_;
   NodeValues values_;
-  std::vector<std::pair<std::uint32_t, Task>> made_ready_;
+  ReadyNodes made_ready_;
   std::atomic<int> jobs_{0};  ///< pushes whose job has not ended
   std::atomic<std::uint64_t> executed_{0};
 };

@@ -1,0 +1,64 @@
+#include "devices/cuda/cuda_device.hpp"
+#include "devices/kinds.hpp"
+
+namespace engine::cuda {
+
+namespace {
+
+constexpr const char* kind_name = "cuda";
+
+void check(const DeviceParams& params) {
+  const auto own = params.get<CudaParams>();
+  params.require(params.lanes <= max_lanes, "lanes of a CUDA device must be 1 to " +
+                                                std::to_string(max_lanes) + ", got " +
+                                                std::to_string(params.lanes));
+  params.require(own.ordinal >= 0, "ordinal must be >= 0");
+  params.require(own.queue_depth >= 1, "queue_depth must be >= 1");
+  params.require(own.lanes_at_once >= 1, "lanes_at_once must be >= 1");
+  params.require(own.backend != nullptr, "a CUDA device needs a backend");
+}
+
+std::vector<DeviceParams> partitions(std::span<const DeviceParams> all) {
+  std::vector<DeviceParams> found;
+  std::ranges::copy_if(all, std::back_inserter(found),
+                       [](const DeviceParams& device) { return device.kind == kind_name; });
+  return found;
+}
+
+/// A machine has one GPU, whole or in partitions.
+void check_together(std::span<const DeviceParams> all) {
+  const std::vector<DeviceParams> parts = partitions(all);
+  const auto first = parts[0].get<CudaParams>();
+  int lanes = 0;
+  for (const DeviceParams& part : parts) lanes += part.lanes;
+  for (const DeviceParams& part : parts) {
+    const auto own = part.get<CudaParams>();
+    part.require(own.ordinal == first.ordinal, "a machine has one GPU at most");
+    part.require(own.allows_tf32 == first.allows_tf32,
+                 "partitions of a GPU all allow TF32, or none");
+    part.require(parts.size() == 1 || own.sms > 0,
+                 "a GPU is one device, or each of its devices a partition of some SMs");
+    part.require(lanes <= max_lanes,
+                 "the partitions of a GPU have at most " + std::to_string(max_lanes) + " lanes");
+  }
+  for (const DeviceParams& device : all)
+    device.require(device.kind != "emulated",
+                   "an emulated device cannot exchange values with a CUDA device");
+}
+
+/// The first of them is the GPU itself, the others stand for a partition each.
+std::unique_ptr<Device> open(const Opening& opening) {
+  for (const auto& device : opening.earlier)
+    if (auto* gpu = dynamic_cast<CudaDevice*>(device.get()))
+      return std::make_unique<CudaPartition>(opening.params(), opening.place, *gpu);
+  const std::vector<DeviceParams> all(opening.all.begin(), opening.all.end());
+  return std::make_unique<CudaDevice>(all, opening.machine);
+}
+
+}  // namespace
+
+DeviceKind cuda_kind() {
+  return {.name = kind_name, .open = open, .check = check, .check_together = check_together};
+}
+
+}  // namespace engine::cuda

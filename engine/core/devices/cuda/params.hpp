@@ -1,0 +1,31 @@
+// What only a CUDA device is opened with.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace engine {
+
+namespace cuda {
+class Backend;
+}  // namespace cuda
+
+struct CudaParams {
+  int ordinal = 0;                        ///< CUDA's number of the GPU
+  int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
+  bool allows_tf32 = false;               ///< whether float32 may be multiplied in TF32
+  std::string driver = {};                ///< CUDA's driver; empty: the usual name
+  std::string library = {};               ///< CUDA's runtime library; empty: the usual names
+  std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start
+  std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
+  int queue_depth = 4;                    ///< most submissions in a stream at a time
+  int lanes_at_once = 1;                  ///< that a kernel is opened on with its plan
+  /// Whether closing a lost device resets CUDA in this process, so that the GPU can perhaps be
+  /// opened again, of which NVIDIA promises nothing; the last machine that has it open does.
+  /// Answers are then copied out of pinned memory, which a reset frees.
+  bool resets_when_lost = false;
+  std::shared_ptr<const cuda::Backend> backend = nullptr;  ///< what its values and kernels are
+};
+
+}  // namespace engine
