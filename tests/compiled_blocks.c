@@ -125,10 +125,10 @@ static const char* too_large(const SurplusTensor* in, SurplusTensor* out, size_t
   return error;
 }
 
-const SurplusSegment gemm_narrow = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_narrow};
-const SurplusSegment gemm_wide = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_wide};
-const SurplusSegment gemm_deaf = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_deaf};
-const SurplusSegment gemm_failing = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_failing};
-const SurplusSegment gemm_inexact = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_inexact};
-const SurplusSegment gemm_too_large = {SURPLUS_SEGMENT_ABI, 3, 1, too_large, run_narrow};
-const SurplusSegment of_tomorrow = {SURPLUS_SEGMENT_ABI + 1, 3, 1, gemm_shapes, run_narrow};
+const SurplusSegment gemm_narrow = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_narrow, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment gemm_wide = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_wide, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment gemm_deaf = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_deaf, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment gemm_failing = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_failing, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment gemm_inexact = {SURPLUS_SEGMENT_ABI, 3, 1, gemm_shapes, run_inexact, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment gemm_too_large = {SURPLUS_SEGMENT_ABI, 3, 1, too_large, run_narrow, sizeof(SurplusSegment), NULL, NULL};
+const SurplusSegment of_tomorrow = {SURPLUS_SEGMENT_ABI + 1, 3, 1, gemm_shapes, run_narrow, sizeof(SurplusSegment), NULL, NULL};

@@ -100,7 +100,7 @@ def test_a_shape_other_than_the_models_is_refused(machine):
     ("symbol", "reason"),
     [
         ("gemm_absent", "symbol 'gemm_absent' is not there"),
-        ("of_tomorrow", "of version 2 of the interface"),
+        ("of_tomorrow", "of version 3 of the interface"),
     ],
 )
 def test_what_is_no_segment_is_refused_when_the_plan_is_built(machine, symbol, reason):

@@ -68,7 +68,7 @@ def test_what_is_compiled_is_compared_with_onnx_runtime(served: Served) -> None:
         (("gemm_inexact",), "'gemm_inexact' of .*libblocks.so differs from ONNX Runtime by"),
         (("gemm_failing",), "'gemm_failing' of .*libblocks.so failed: out of luck"),
         (("gemm_too_large",), "its output 0 has type 1"),
-        (("of_tomorrow",), "of version 2 of the interface"),
+        (("of_tomorrow",), "of version 3 of the interface"),
         (("absent",), "symbol 'absent' is not there"),
         (("gemm_narrow", {"constants": '["w2"]'}), "has 3 inputs, the segment 2"),
         (("gemm_narrow", {"constants": '["b2", "w2"]'}), "wants x"),

@@ -42,30 +42,44 @@ class Workspace {
   std::size_t bytes_ = 0;
 };
 
-/// Workspaces that no run uses now. Thread-safe.
-class Workspaces {
+/// What one run at a time has of a segment.
+struct Instance {
+  Workspace workspace = {};
+  void* state = nullptr;
+};
+
+/// Instances that no run uses now. Thread-safe.
+class Instances {
  public:
-  [[nodiscard]] Workspace take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return {};
-    Workspace taken = std::move(free_.back());
-    free_.pop_back();
-    return taken;
+  /// One of them, or a new one. Throws what `make` throws.
+  template <typename Make>
+  [[nodiscard]] Instance take(Make&& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Instance taken = std::move(free_.back());
+        free_.pop_back();
+        return taken;
+      }
+    }
+    return make();
   }
-  void give_back(Workspace workspace) {
+  void give_back(Instance instance) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(workspace));
+    free_.push_back(std::move(instance));
   }
+  /// Those that are free, which no run may use any more.
+  [[nodiscard]] std::vector<Instance>& all() { return free_; }
 
  private:
   std::mutex mutex_;  // held for nanoseconds
-  std::vector<Workspace> free_;
+  std::vector<Instance> free_;
 };
 
 /// What a function is told of a run.
 struct CompiledRun : SurplusRun {
-  CompiledRun(int lanes_, void* workspace_, const CancelToken* token)
-      : SurplusRun{lanes_, workspace_, token, &asks_token} {}
+  CompiledRun(int lanes_, void* workspace_, const CancelToken* token, void* state_)
+      : SurplusRun{lanes_, workspace_, token, &asks_token, state_} {}
   static std::int32_t asks_token(const SurplusRun* run) {
     const auto* token = static_cast<const CancelToken*>(run->engine);
     return token != nullptr && token->is_cancelled() ? 1 : 0;
@@ -94,7 +108,8 @@ class CompiledKernel final : public Kernel {
  public:
   explicit CompiledKernel(CompiledParams params)
       : params_(std::move(params)),
-        segment_(find_compiled_segment(params_.library_path, params_.symbol)) {
+        found_(find_compiled_segment(params_.library_path, params_.symbol)),
+        segment_(found_.segment) {
     const std::size_t inputs = params_.inputs + params_.constants.size();
     const auto check = [this](const char* what, std::int32_t wanted, std::size_t given) {
       if (static_cast<std::size_t>(wanted) != given)
@@ -105,6 +120,13 @@ class CompiledKernel final : public Kernel {
     check("outputs", segment_.outputs, params_.outputs.size());
     for (std::size_t i = 0; i < params_.constants.size(); ++i)
       constants_.push_back(described(params_.constants[i], params_.inputs + i));
+    instances_.give_back(created());
+  }
+  CompiledKernel(const CompiledKernel&) = delete;
+  CompiledKernel& operator=(const CompiledKernel&) = delete;
+  ~CompiledKernel() override {
+    if (found_.destroy != nullptr)
+      for (const Instance& instance : instances_.all()) found_.destroy(instance.state);
   }
 
   void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
@@ -117,10 +139,17 @@ class CompiledKernel final : public Kernel {
     check(segment_.shapes(read.data(), written.data(), &workspace_bytes));
     std::vector<ValuePtr> made(outputs.size());
     for (std::size_t i = 0; i < written.size(); ++i) made[i] = allocated(written[i], i);
-    Workspace workspace = workspaces_.take();
-    const CompiledRun run(params_.lanes, workspace.at_least(workspace_bytes), token);
-    const char* error = segment_.run(&run, read.data(), written.data());
-    workspaces_.give_back(std::move(workspace));
+    Instance instance = instances_.take([this] { return created(); });
+    const char* error = nullptr;
+    try {
+      const CompiledRun run(params_.lanes, instance.workspace.at_least(workspace_bytes), token,
+                            instance.state);
+      error = segment_.run(&run, read.data(), written.data());
+    } catch (...) {  // no memory for the workspace
+      instances_.give_back(std::move(instance));
+      throw;
+    }
+    instances_.give_back(std::move(instance));
     check(error);
     std::ranges::move(made, outputs.begin());
   }
@@ -131,6 +160,14 @@ class CompiledKernel final : public Kernel {
   }
   void check(const char* error) const {
     if (error != nullptr) fail(std::string("failed: ") + error);
+  }
+
+  [[nodiscard]] Instance created() const {
+    Instance made;
+    if (found_.create != nullptr)
+      check(found_.create(params_.lanes, constants_.data(),
+                          static_cast<std::int32_t>(constants_.size()), &made.state));
+    return made;
   }
 
   /// A tensor for the function to read.
@@ -179,9 +216,10 @@ class CompiledKernel final : public Kernel {
   }
 
   const CompiledParams params_;
+  const CompiledSegment found_;
   const SurplusSegment& segment_;
   std::vector<SurplusTensor> constants_;
-  mutable Workspaces workspaces_;
+  mutable Instances instances_;
 };
 
 }  // namespace

@@ -27,10 +27,11 @@ struct CompiledParams {
 };
 
 /// A kernel over tensors of the ort layer; ONNX Runtime must be open. What the function says of its
-/// outputs is checked in each run. Keeps as many workspaces as it had runs at once.
+/// outputs is checked in each run. Keeps as many workspaces and states as it had runs at once, one
+/// at least.
 ///
 /// Throws std::runtime_error naming library and symbol: see find_compiled_segment(), or when the
-/// function wants another number of tensors.
+/// function wants another number of tensors, or makes no state.
 [[nodiscard]] std::shared_ptr<const Kernel> make_compiled_kernel(CompiledParams params);
 
 }  // namespace engine

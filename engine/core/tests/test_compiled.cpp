@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include "compiled/compiled_kernel.hpp"
 #include "ort/kernel.hpp"
 #include "ort_fixtures.hpp"
@@ -71,6 +73,35 @@ TEST(compiled_segment_computes_with_its_lanes_constants_and_workspace) {
   }
 }
 
+TEST(compiled_segment_has_a_state_a_lane_as_long_as_its_plan_lives) {
+  const FakeOrt ort;
+  static const auto alive =
+      reinterpret_cast<int (*)()>(dlsym(dlopen(library, RTLD_NOW | RTLD_LOCAL), "states_alive"));
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  CompiledParams own = params("counting");
+  own.constants = {tensor(42, 1)};
+  PlanPtr plan = compiled_plan(machine, std::move(own));
+  CHECK(alive() == 1);
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < 100; ++i) runs.push_back(machine->submit(*plan, Inputs{tensor(i, 2)}, {}));
+  for (RunPtr& run : runs) {
+    run->wait(0, true);
+    CHECK(numbers_in(run->outputs()[0]) == std::pair(std::int64_t{42}, 2UL));
+  }
+  CHECK(alive() >= 1 && alive() <= lanes);
+  runs.clear();
+  plan.reset();
+  CHECK(alive() == 0);
+}
+
+TEST(compiled_segment_of_version_1_has_no_state) {
+  const FakeOrt ort;
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const PlanPtr plan = compiled_plan(machine, params("of_version_1", 2));
+  const RunPtr run = machine->run(*plan, Inputs{tensor(3, 1), tensor(4, 1)}, {}, 0);
+  CHECK(numbers_in(run->outputs()[0]).first == 1007);
+}
+
 TEST(compiled_segment_takes_tensors_without_elements) {
   const FakeOrt ort;
   MachineOwner machine(machine_of({cpu(lanes)}));
@@ -115,12 +146,15 @@ TEST(compiled_segment_may_not_lie_about_its_outputs) {
 }
 
 TEST(compiled_segment_that_cannot_be_one_is_refused) {
+  CHECK(names(refusal(params("counting", 2)), "failed: wants a constant"));
+  CHECK(names(refusal(params("half")), "create() and destroy()"));
+  CHECK(names(refusal(params("cut_off")), "has 8 bytes"));
   const FakeOrt ort;
   CompiledParams missing = params("two_inputs");
   missing.library_path = "/nowhere/lib.so";
   CHECK(names(refusal(std::move(missing)), "/nowhere/lib.so"));
   CHECK(names(refusal(params("absent")), "'absent' is not there"));
-  CHECK(names(refusal(params("newer")), "version 2"));
+  CHECK(names(refusal(params("newer")), "version 3"));
   CHECK(names(refusal(params("empty")), "lacks a function"));
   CHECK(names(refusal(params("no_outputs")), "0 outputs"));
   CHECK(names(refusal(params("two_inputs")), "has 2 inputs, the segment 1"));
