@@ -22,6 +22,7 @@ from surplus.engine.devices.spec import DeviceSpec, Kind, Traits, kind_named
 from surplus.engine.errors import DeviceError
 
 
+# --8<-- [start:toy]
 class Toy(Kind):
     """``toy:NAME:LANES``: a T4 that the core emulates."""
 
@@ -58,6 +59,7 @@ class Toy(Kind):
 
 
 TOY = Toy()
+# --8<-- [end:toy]
 
 
 @pytest.fixture
