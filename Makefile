@@ -87,7 +87,7 @@ $(STAMPS)/cuda-provider: pyproject.toml $(STAMPS)/packages
 	touch $@
 
 test-cuda-provider: install $(STAMPS)/cuda-provider  ## ONNX Runtime's real CUDA provider, on a GPU that computes nothing
-	$(BIN)/python -m pytest tests/hollow_gpu
+	$(BIN)/python -m pytest tests/null_gpu
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .
@@ -111,8 +111,8 @@ fuzz: install  ## the fuzzers, FUZZ_S seconds each: wrong answers, crashes, refu
 	$(BIN)/python -m bench.fuzz_models --seed $(FUZZ_SEED) --count 1000000 --seconds $(FUZZ_S)
 	$(BIN)/python -m bench.fuzz_cache --seed $(FUZZ_SEED) --seconds $(FUZZ_S)
 	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest -s \
-	  tests/dfg/test_hostile_models.py tests/serving/test_serving_malformed.py \
-	  tests/serving/test_serving_malformed_http.py
+	  tests/dfg/test_hostile_models.py tests/serving/test_malformed.py \
+	  tests/serving/test_malformed_http.py
 
 build/models/%.onnx: | install
 	mkdir -p $(@D)

@@ -14,7 +14,18 @@ from pathlib import Path
 ALWAYS = ("tests/invariants", "tests/test_namespace.py", "tests/test_readme.py")
 """What a change anywhere may break."""
 
-_OF = {"docs": "examples", "mkdocs.yml": "examples", "surplus": "pipeline", "Makefile": "bench"}
+_OF = {
+    "docs": "examples",
+    "mkdocs.yml": "examples",
+    "surplus": "pipeline",
+    "Makefile": "bench",
+    "fakes": "fake_gpu",
+    "engine/planning": "pipeline",
+    "engine/examples": "pipeline",
+    "engine/contest": "runtime",
+    "engine/explain": "runtime",
+    "engine/store": "runtime",
+}
 """Tests of what has no folder of its name."""
 
 
@@ -32,10 +43,11 @@ def relevant(files: Iterable[str], root: Path) -> list[str]:
         parts = Path(file).parts
         is_test = parts[0] == "tests" and parts[-1].startswith("test_") and file.endswith(".py")
         if parts[0] == "tests":
-            name = file if is_test else f"{parts[0]}/{parts[1]}"
+            name = file if is_test else f"tests/{_OF.get(parts[1], parts[1])}"
+        elif parts[0] == "engine" and len(parts) > 2:
+            name = f"tests/{_OF.get('/'.join(parts[:2]), parts[1])}"
         else:
-            at = 1 if parts[0] == "engine" and len(parts) > 2 else 0
-            name = f"tests/{_OF.get(parts[at], parts[at])}"
+            name = f"tests/{_OF.get(parts[0], parts[0])}"
         if (root / name).is_dir() or (is_test and (root / name).exists()):
             found.add(name)
     return sorted(name for name in found if not any(_is_within(name, other) for other in found))

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from changed import ALWAYS, changed, relevant
+
+from tests.changed import ALWAYS, changed, relevant
 
 ROOT = Path(__file__).parent.parent
 
@@ -18,9 +19,13 @@ ROOT = Path(__file__).parent.parent
         ("engine/core/scheduler/plan.cpp", "tests/core"),
         ("placement/simulator.py", "tests/placement"),
         ("tests/dfg/test_summary.py", "tests/dfg/test_summary.py"),
-        ("tests/live/live_stage.py", "tests/live"),
+        ("tests/scheduling/stage.py", "tests/scheduling"),
+        ("engine/planning/choice.py", "tests/pipeline"),
+        ("engine/devices/kinds/cuda.py", "tests/devices"),
+        ("tests/fakes/gpu.py", "tests/fake_gpu"),
         ("docs/tutorials/serving.md", "tests/examples"),
         ("tests/loops.py", ""),
+        ("examples/detector.py", "tests/examples"),
         ("LICENSE", ""),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_check_that_was_ended_goes_on_with_what_it_has_not_tried(tmp_path: Pat
 
 
 def test_results_of_what_is_no_gpu_are_marked_and_lie_elsewhere() -> None:
-    for title in ("FAKE Hollow GPU, computes nothing", "EMULATED t4"):
+    for title in ("FAKE Null GPU, computes nothing", "EMULATED t4"):
         assert mark_of(title)
         assert folder_name(title).startswith(mark_of(title))
         assert f"**{mark_of(title)}: no GPU took part.**" in summary(title, MACHINE, {})

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_calls import DEVICES, Command
 
 from surplus import models
 from surplus.engine.cli.main import main
+from tests.cli.calls import DEVICES, Command
 
 BUILT = {"lenet": {}, "fork_join": {"branches": 4, "depth": 3, "size": 64}}
 

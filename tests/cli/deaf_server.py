@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from compiled_library import await_deaf, compiled_blocks, look_until
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from surplus.engine import _core
 from surplus.engine.cli import loads
 from surplus.engine.cli.main import main
 from surplus.engine.values import to_value
+from tests.compiled_library import await_deaf, compiled_blocks, look_until
 
 _load = loads._loaded
 

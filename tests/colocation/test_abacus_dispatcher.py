@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from surplus.colocation.simulator import Run, Setting
 from surplus.colocation.truth import Truth
 from surplus.colocation.validate import check_run
 from surplus.colocation.work import Group, Piece
+from tests.colocation.settings import MS, load_of, service, setting_of
 
 SAVED = 0.4
 

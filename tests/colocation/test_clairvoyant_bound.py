@@ -8,7 +8,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from colocation_settings import MS, load_of, service, setting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -23,6 +22,7 @@ from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.query import Outcome
 from surplus.colocation.service import Service
 from surplus.colocation.simulator import Setting
+from tests.colocation.settings import MS, load_of, service, setting_of
 
 NONE = NOISES.make("none")
 TASKS = st.lists(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from colocation_settings import MS, load_of, service
 
 from surplus.colocation.controller import Controller, PolicyError
 from surplus.colocation.decision import NOTHING, Decision, Resize, Start
@@ -22,6 +21,7 @@ from surplus.colocation.state import State
 from surplus.colocation.validate import Rule, validate_run
 from surplus.colocation.virtual_executor import VirtualExecutor
 from surplus.colocation.work import Group, piece_of
+from tests.colocation.settings import MS, load_of, service
 
 Decide = Callable[[State, Event], Decision]
 SERVICES = [service("a", slo_ms=100), service("b", slo_ms=100)]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from colocation_settings import MS, load_of, service, setting_of
 
 from surplus.colocation import PolicySpec, policy_spec, simulate
 from surplus.colocation.change import Change, ChangeKind
@@ -21,6 +20,7 @@ from surplus.colocation.reorganiser import ReorganisationParams
 from surplus.colocation.service import Device, Service
 from surplus.colocation.simulator import Run, Setting
 from surplus.colocation.validate import check_run
+from tests.colocation.settings import MS, load_of, service, setting_of
 
 
 def checked(setting: Setting, policy: str | PolicySpec) -> Run:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from colocation_settings import load_of, service, setting_of
 
 from surplus.colocation import check_run, policy_spec, simulate
 from surplus.colocation.query import Outcome
+from tests.colocation.settings import load_of, service, setting_of
 
 
 def outcomes(policy: str, arrivals: list[float], slo_ms: float) -> list[tuple[str, int]]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from colocation_settings import MS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +27,7 @@ from surplus.colocation.query import Query
 from surplus.colocation.service import Device, Partition, Service
 from surplus.colocation.validate_plan import validate_plan
 from surplus.colocation.work import Group, piece_of
+from tests.colocation.settings import MS
 
 FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"
 MODELS = read_scenario(FILES / "models.toml").demand()

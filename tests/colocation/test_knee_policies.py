@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from colocation_settings import MS, load_of, service, setting_of
 
 from surplus.colocation import PolicySpec, policy_spec, simulate
 from surplus.colocation.dispatchers.max_throughput import best_of
@@ -22,6 +21,7 @@ from surplus.colocation.service import Device
 from surplus.colocation.side_by_side import Ready
 from surplus.colocation.simulator import Setting
 from surplus.colocation.truth import ProfileTruth
+from tests.colocation.settings import MS, load_of, service, setting_of
 
 
 def demand_of(

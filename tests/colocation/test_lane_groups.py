@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from colocation_settings import MS, service
 
 from surplus.colocation import lane_groups, read_scenario
 from surplus.colocation.interference.pairwise import Pairwise
@@ -17,6 +16,7 @@ from surplus.colocation.query import Query
 from surplus.colocation.service import Service
 from surplus.colocation.truth import HostedTruth, ProfileTruth
 from surplus.colocation.work import Group, Piece, piece_of
+from tests.colocation.settings import MS, service
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/live/two_cpu.toml"
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 import pytest
-from colocation_settings import MS, load_of, service, setting_of
 
 from surplus.colocation.clock import VirtualClock
 from surplus.colocation.event import EventKind
@@ -18,6 +17,7 @@ from surplus.colocation.service import Partition
 from surplus.colocation.simulator import Setting, simulate
 from surplus.colocation.validate import check_run
 from surplus.colocation.work import Group, piece_of
+from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=12, max_batch=4), service("b", slo_ms=30, max_batch=2))
 

@@ -8,12 +8,12 @@ Nexus (SOSP'19), section 4.1 with Table 2 and Fig. 2: (a) saturated, (b) residua
 from __future__ import annotations
 
 import pytest
-from colocation_settings import MS
 
 from surplus.colocation.deployment import Deployment
 from surplus.colocation.planner import PLANNERS, Demand
 from surplus.colocation.profiles.table import Table
 from surplus.colocation.service import Device, Service
+from tests.colocation.settings import MS
 
 PROFILES_MS = {"a": {8: 75, 16: 100}, "b": {4: 50, 16: 125}, "c": {4: 60, 16: 125}}
 """The entries of Table 2 that the text reasons with; straight lines between."""

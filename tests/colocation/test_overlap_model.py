@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from colocation_settings import MS, service
 
 from surplus.colocation.overlap.features import Layout, Part
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
@@ -15,6 +14,7 @@ from surplus.colocation.predictor import PREDICTORS
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.query import Query
 from surplus.colocation.work import piece_of
+from tests.colocation.settings import MS, service
 
 LAYOUT = Layout(("a", "b", "c"), (4, 6, 2), slots=2)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from colocation_settings import service
 
 from surplus.colocation.noise import NOISES
 from surplus.colocation.overlap.features import Layout, Part
@@ -20,6 +19,7 @@ from surplus.colocation.overlap.training.samples import Samples, read_samples
 from surplus.colocation.overlap.training.trainer import TRAINERS, mean_error
 from surplus.colocation.query import Query
 from surplus.colocation.work import Group, piece_of
+from tests.colocation.settings import service
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var"
 OPERATORS = {"a": 4, "b": 6}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from dataclasses import replace as with_
 
 import pytest
-from colocation_settings import MS, load_of
 
 from surplus.colocation import policy_spec, simulate
 from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
@@ -22,6 +21,7 @@ from surplus.colocation.service import Device, Service
 from surplus.colocation.simulator import Setting
 from surplus.colocation.validate import check_run
 from surplus.colocation.work import Group, piece_of
+from tests.colocation.settings import MS, load_of
 
 # Milliseconds of the layers on 2, 4 and 8 cores; the third layer needs more than the others.
 CORES = (2, 4, 8)

@@ -14,10 +14,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from device_lists import with_wanted
+
+from tests.device_lists import with_wanted
 
 HERE = Path(__file__).parent
-KEPT = HERE.parent.parent / "build" / "conformance"
+ROOT = HERE.parents[1]
+KEPT = ROOT / "build" / "conformance"
 FEWEST_PASSING = 1_500
 """Passing at least this many shows that both sides ran; ONNX Runtime 1.31 passes more."""
 
@@ -34,17 +36,17 @@ PLACEMENTS = [
 def run(script: str, *arguments: object) -> None:
     """One of this folder's scripts in a process of its own."""
     environment = {**os.environ, "ALLOW_RELEASED_ONNX_OPSET_ONLY": "0"}
-    command = [sys.executable, str(HERE / script), *map(str, arguments)]
-    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", f"tests.conformance.{script}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, f"{script}: exit {done.returncode}: {done.stderr[-2000:]}"
 
 
 def kept(script: str, *arguments: object) -> Path:
     """What a script makes, from an earlier session with the same packages if there was one."""
     packages = [importlib.metadata.version(name) for name in ("onnx", "onnxruntime", "numpy")]
-    sources = [(HERE / name).read_text() for name in ("conformance_cases.py", script)]
+    sources = [(HERE / name).read_text() for name in ("cases.py", f"{script}.py")]
     key = hashlib.sha256(repr((packages, sources)).encode()).hexdigest()[:16]
-    path = KEPT / f"{Path(script).stem}-{key}"
+    path = KEPT / f"{script}-{key}"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
@@ -55,12 +57,12 @@ def kept(script: str, *arguments: object) -> Path:
 
 @pytest.fixture(scope="session")
 def cases() -> Path:
-    return kept("conformance_cases.py")
+    return kept("cases")
 
 
 @pytest.fixture(scope="session")
 def expected(cases: Path) -> dict[str, str]:
-    return dict(json.loads(kept("conformance_oracle.py", cases).read_text()))
+    return dict(json.loads(kept("oracle", cases).read_text()))
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +75,7 @@ def test_passes_exactly_what_onnxruntime_passes(
     devices: str, how: str, cases: Path, expected: dict[str, str], cache: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "outcomes"
-    run("conformance_engine.py", cases, out, devices, how, cache)
+    run("engine", cases, out, devices, how, cache)
     found = dict(json.loads(line) for line in out.read_text().splitlines())
     assert found.keys() == expected.keys()
     lost = {name: found[name] for name in found if found[name] and not expected[name]}

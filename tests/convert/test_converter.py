@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from fake_source import WEIGHT, FakeSource, answer
 
 from surplus.engine.convert.agreement import Tolerance
 from surplus.engine.convert.converter import ConvertParams, convert
@@ -18,6 +17,7 @@ from surplus.engine.convert.source import DecidesError
 from surplus.engine.errors import ConfigError, ConversionError
 from surplus.engine.native import open_session
 from surplus.engine.values import from_value, to_value
+from tests.convert.fake_source import WEIGHT, FakeSource, answer
 
 SPECS = parse_inputs(["weight:batchx4:float32"])
 

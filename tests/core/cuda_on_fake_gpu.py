@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from fake_cuda_library import FakeCuda
 from onnx import helper
-from session_plans import ADD, FLOAT, model
 
 from surplus.engine._core import DeviceOptions, Machine, PlanBuilder
 from surplus.engine.native import load_runtime
 from surplus.engine.values import from_value, to_value
+from tests.core.session_plans import ADD, FLOAT, model
+from tests.fakes.cuda_library import FakeCuda
 
 CPU, GPU = 0, 1
 

@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cuda_header_folders import MISSING, cuda_header_folders
+
+from tests.cuda_header_folders import MISSING, cuda_header_folders
 
 ROOT = Path(__file__).parents[2]
 CHECKS = Path(__file__).with_name("cuda_headers.cpp")

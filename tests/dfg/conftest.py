@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_parts import value, weight
+
+from tests.dfg.onnx_parts import value, weight
 
 Save = Callable[..., Path]
 

@@ -3,12 +3,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_parts import value, weight
 
 from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs, extract
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import open_session
 from surplus.engine.values import to_value
+from tests.dfg.onnx_parts import value, weight
 
 
 @pytest.fixture

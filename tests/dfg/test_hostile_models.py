@@ -4,11 +4,11 @@ from pathlib import Path
 
 import onnx
 import pytest
-from fuzzing_time import generator, rounds
-from onnx_mutations import MUTATIONS
 
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ModelError
+from tests.fuzzing_time import generator, rounds
+from tests.onnx_mutations import MUTATIONS
 
 COUNT = 1000
 

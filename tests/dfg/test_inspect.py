@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
-from onnx_parts import value, weight
 
 from surplus.engine.dfg import inspect as module
 from surplus.engine.dfg.antichain import largest_antichain, levels, widest_level
 from surplus.engine.dfg.inspect import inspect
 from surplus.engine.dfg.onnx_reader import read
+from tests.dfg.onnx_parts import value, weight
 
 FIRST = ("Sin", "Exp", "Tan", "Erf")
 

@@ -5,7 +5,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_parts import value, weight
 
 from surplus.engine.dfg import optimise as optimise_module
 from surplus.engine.dfg.graph import Graph, ValueKind
@@ -13,6 +12,7 @@ from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ModelError
 from surplus.engine.native import open_session
 from surplus.engine.values import to_value
+from tests.dfg.onnx_parts import value, weight
 
 
 def tensor(graph: Graph, name: str):

@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from constant_costs import constant_problem, scattered_plan
 from onnx import TensorProto, helper
 
 from surplus.engine.devices.machines import machine_for
@@ -18,6 +17,7 @@ from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import open_session
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import from_value, to_value
+from tests.constant_costs import constant_problem, scattered_plan
 
 SPECS = parse_devices("cpu:2")
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from small_models import SMALL, Prepared, plain_outputs
 
 from surplus import models
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import Costs, costs_of, measure, read_model
+from tests.end_to_end.small_models import SMALL, Prepared, plain_outputs
 
 
 @pytest.fixture(scope="session")

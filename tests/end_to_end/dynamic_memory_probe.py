@@ -15,15 +15,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent))
-
-from constant_costs import constant_problem, scattered_plan, whole_plan
-from dynamic_models import DYNAMIC, Query
+sys.path.append(str(Path(__file__).parents[2]))
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, scattered_plan, whole_plan
+from tests.end_to_end.dynamic_models import DYNAMIC, Query
 
 WARM_UP = 400
 QUERIES = 2_000

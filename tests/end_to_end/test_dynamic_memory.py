@@ -9,9 +9,9 @@ from pathlib import Path
 
 import onnx
 import pytest
-from dynamic_models import DYNAMIC
 
 from surplus.engine.planning.stages import read_model
+from tests.end_to_end.dynamic_models import DYNAMIC
 
 PROBE = Path(__file__).with_name("dynamic_memory_probe.py")
 GROWTH_BYTES = 4 << 20

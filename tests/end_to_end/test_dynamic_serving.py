@@ -10,9 +10,6 @@ import numpy as np
 import onnx
 import pytest
 import tritonclient.grpc.aio as triton
-from constant_costs import constant_problem, scattered_plan
-from dynamic_models import DYNAMIC, Query
-from small_models import RELATIVE
 from tritonclient.utils import InferenceServerException
 
 from surplus.engine.devices.machines import machine_for
@@ -23,6 +20,9 @@ from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
+from tests.constant_costs import constant_problem, scattered_plan
+from tests.end_to_end.dynamic_models import DYNAMIC, Query
+from tests.end_to_end.small_models import RELATIVE
 
 REQUESTS = 40
 AT_ONCE = 8

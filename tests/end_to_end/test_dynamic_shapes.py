@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from constant_costs import constant_problem, scattered_plan, sliced_plan, whole_plan
-from dynamic_models import DYNAMIC, LONGEST, Query
-from small_models import NEGLIGIBLE, RELATIVE
 
 from surplus.engine import _core
 from surplus.engine.contest.reference import run_reference
@@ -28,6 +25,9 @@ from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.values import from_value, to_value
+from tests.constant_costs import constant_problem, scattered_plan, sliced_plan, whole_plan
+from tests.end_to_end.dynamic_models import DYNAMIC, LONGEST, Query
+from tests.end_to_end.small_models import NEGLIGIBLE, RELATIVE
 
 CHARGED_NS = 2_000
 

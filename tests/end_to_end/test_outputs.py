@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from constant_costs import plan_of_groups, random_placement
-from device_lists import with_wanted
-from small_models import REPEATING, SMALL, Prepared
 
 from surplus import models
 from surplus.engine.devices.machines import machine_for
@@ -17,6 +14,9 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, per_task
 from surplus.placement.policy import policy_names
+from tests.constant_costs import plan_of_groups, random_placement
+from tests.device_lists import with_wanted
+from tests.end_to_end.small_models import REPEATING, SMALL, Prepared
 
 DEVICES = with_wanted("cpu:2", "cpu:1,emulated:gpu")
 NAMES = [

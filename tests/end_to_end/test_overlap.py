@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from constant_costs import constant_problem
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -21,6 +20,7 @@ from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
 from surplus.placement.validator import check
+from tests.constant_costs import constant_problem
 
 DEVICES = "cpu:1,emulated:gpu"
 SIZE = 400

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import plan_of_groups, random_placement
-from small_models import Prepared
 
 from surplus.engine.contest.reference import run_reference
 from surplus.engine.devices.machines import machine_for
@@ -17,6 +15,8 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
+from tests.constant_costs import plan_of_groups, random_placement
+from tests.end_to_end.small_models import Prepared
 
 REPEATS = 100
 IN_FLIGHT = 10

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fake_gpu import FakeGpu, compiled
+
+from tests.fakes.gpu import FakeGpu, compiled
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from fake_cuda_library import FakeCuda
 from onnx import TensorProto, helper, numpy_helper
 
 import surplus
@@ -23,6 +22,7 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
+from tests.fakes.cuda_library import FakeCuda
 
 PARAMETERS = {"tasks": 2, "width": 8}
 DEVICES = "cpu:1,cuda:0:2"

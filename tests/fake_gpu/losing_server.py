@@ -8,9 +8,8 @@ from __future__ import annotations
 import sys
 import threading
 
-from fake_cuda_library import FakeCuda
-
 from surplus.engine.cli.main import main
+from tests.fakes.cuda_library import FakeCuda
 
 
 def inject(fake: FakeCuda) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from fake_cuda_library import FakeCuda
 from onnx import TensorProto, helper
 
 import surplus
@@ -33,6 +32,7 @@ from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling import measured_gpu
 from surplus.engine.profiling.link_probe import measured_links
 from surplus.engine.runtime.model import Model
+from tests.fakes.cuda_library import FakeCuda
 
 PARAMETERS = {"tasks": 2, "width": 8}
 INPUTS = models.example_inputs("multi_task", **PARAMETERS)

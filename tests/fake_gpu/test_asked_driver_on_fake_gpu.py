@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_gpu import FakeGpu
+
+from tests.fakes.gpu import FakeGpu
 
 _ROOT = Path(__file__).parents[2]
 _ASK = """

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_gpu import FakeGpu
-from verbs_elsewhere import engine_in
+
+from tests.fakes.gpu import FakeGpu
+from tests.verbs_elsewhere import engine_in
 
 TESTS = Path(__file__).parents[1]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
-from fake_gpu import FakeGpu
 
 from surplus import models
+from tests.fakes.gpu import FakeGpu
 
 WAIT_S = 120
 HERE = Path(__file__).parent
@@ -77,7 +77,7 @@ def served(gpu: FakeGpu, folder: Path, choice: str, policy: str = "single") -> I
     command += ["--cache", str(folder / "cache"), "--on-device-loss", choice]
     process = subprocess.Popen(
         command,
-        env={**gpu.environment, "PYTHONPATH": str(HERE.parent)},
+        env={**gpu.environment, "PYTHONPATH": str(HERE.parents[1])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from random_models import Reader
+
+from tests.invariants.random_models import Reader
 
 
 @pytest.fixture(scope="session")

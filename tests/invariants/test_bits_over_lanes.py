@@ -9,8 +9,6 @@ from typing import Any
 import onnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_machine import check_empty, own_machine
-from random_models import Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
 from surplus.engine.contest.reference import run_reference
@@ -18,6 +16,8 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
+from tests.invariants.own_machine import check_empty, own_machine
+from tests.invariants.random_models import Reader, inputs_of, random_models
 
 FEW = settings(max_examples=4, derandomize=True)
 seeds = st.integers(0, 1_000_000)

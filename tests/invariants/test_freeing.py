@@ -12,8 +12,6 @@ from typing import Any
 import onnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_machine import check_empty, own_machine
-from random_models import COLUMNS, FAILING_ROW, ROWS, Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
 from surplus.engine import _core
@@ -21,6 +19,15 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
 from surplus.engine.runtime.model import Future, Model
+from tests.invariants.own_machine import check_empty, own_machine
+from tests.invariants.random_models import (
+    COLUMNS,
+    FAILING_ROW,
+    ROWS,
+    Reader,
+    inputs_of,
+    random_models,
+)
 
 ANY = settings(max_examples=8, derandomize=True)
 DEVICES = "cpu:2,emulated:gpu:2"

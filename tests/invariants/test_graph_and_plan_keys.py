@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from constant_costs import constant_problem, sliced_plan
 from onnx import helper
 
 from surplus.engine.devices.parsing import parse_devices
@@ -22,6 +21,7 @@ from surplus.engine.planning import stored_plan
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import plan_path
 from surplus.engine.runtime.lowering import segment_file
+from tests.constant_costs import constant_problem, sliced_plan
 
 FLOAT = onnx.TensorProto.FLOAT
 WEIGHTS = 4096

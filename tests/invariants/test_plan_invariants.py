@@ -8,11 +8,8 @@ from random import Random
 
 import onnx
 import pytest
-from constant_costs import constant_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_checker import check_plan, violations
-from random_models import Reader, random_models
 
 from bench.random_plans import (
     DEVICES,
@@ -39,6 +36,9 @@ from surplus.placement.random_graphs import DetectorParams, detector, inception,
 from surplus.placement.simulator import simulate
 from surplus.placement.timeline import SpanKind
 from surplus.placement.validator import check
+from tests.constant_costs import constant_problem
+from tests.invariants.plan_checker import check_plan, violations
+from tests.invariants.random_models import Reader, random_models
 
 ANY = settings(max_examples=40, derandomize=True)
 devices = st.sampled_from(DEVICES)

@@ -10,8 +10,6 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_machine import check_empty, own_machine
-from random_models import FAILING_ROW, Reader, inputs_of, random_models
 
 from bench.random_plans import CHARGED_NS, random_plan
 from surplus.engine.devices.parsing import parse_devices
@@ -19,6 +17,8 @@ from surplus.engine.errors import ExecutionError
 from surplus.engine.native import open_session
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import from_value, to_value
+from tests.invariants.own_machine import check_empty, own_machine
+from tests.invariants.random_models import FAILING_ROW, Reader, inputs_of, random_models
 
 ROWS = (3, 0, 1, 17, 0, 2)
 DEVICES = ("cpu:2", "cpu:4", "cpu:1,emulated:gpu", "cpu:2,emulated:a,emulated:b")

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy_layers import (
+
+from surplus import models
+from surplus.models.bert import BertLargeParams, BertParams
+from tests.models.numpy_layers import (
     Array,
     Weights,
     assert_close,
@@ -16,9 +19,6 @@ from numpy_layers import (
     softmax,
     weight_count,
 )
-
-from surplus import models
-from surplus.models.bert import BertLargeParams, BertParams
 
 SMALL = {"layers": 2, "hidden": 128, "sequence": 16, "vocabulary": 50}
 HEADS = 2

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_layers import (
+
+from surplus import models
+from tests.models.numpy_layers import (
     Array,
     Weights,
     assert_close,
@@ -18,8 +20,6 @@ from numpy_layers import (
     sigmoid,
     weight_count,
 )
-
-from surplus import models
 
 SMALL = {"sparse_fields": 4, "dense_fields": 3, "rows": 20, "width": 5, "batch": 6}
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_layers import (
+
+from surplus import models
+from tests.models.numpy_layers import (
     Array,
     Weights,
     assert_close,
@@ -17,8 +19,6 @@ from numpy_layers import (
     softmax,
     weight_count,
 )
-
-from surplus import models
 
 SMALL: dict[str, Any] = {"tokens": 12, "hidden": 8, "experts": 4, "expansion": 3}
 

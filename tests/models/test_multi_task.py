@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_layers import (
+
+from surplus import models
+from tests.models.numpy_layers import (
     Array,
     Weights,
     assert_close,
@@ -18,8 +20,6 @@ from numpy_layers import (
     softmax,
     weight_count,
 )
-
-from surplus import models
 
 SMALL = {"tasks": 3, "features": 7, "width": 10, "head_layers": 2, "batch": 5}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from weightless import Weightless, weightless
+
+from tests.models.weightless import Weightless, weightless
 
 # Weights as torchvision's model pages count them; GoogLeNet's and Tiny YOLO's are those of the
 # authors' own files. A batch norm, of which we store one number a channel, folded into the

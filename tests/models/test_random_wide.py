@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from numpy_layers import Array
 from onnx import numpy_helper
 
 from surplus import models
 from surplus.models.random_wide import RandomWideParams, branch_lengths
+from tests.models.numpy_layers import Array
 
 OPERATORS: dict[str, Callable[..., Array]] = {
     "Tanh": np.tanh,

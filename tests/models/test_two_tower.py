@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_layers import (
+
+from surplus import models
+from tests.models.numpy_layers import (
     Array,
     Weights,
     assert_close,
@@ -16,8 +18,6 @@ from numpy_layers import (
     perceptron,
     weight_count,
 )
-
-from surplus import models
 
 SMALL = {
     "user_fields": 3,

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline_subject import Subject
+
+from tests.pipeline.subject import Subject
 
 FORK_JOIN: dict[str, Any] = {"branches": 3, "depth": 2, "size": 16}
 

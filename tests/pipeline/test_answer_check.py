@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from constant_costs import constant_problem, scattered_plan, sliced_plan
-from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -27,6 +25,8 @@ from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, scattered_plan, sliced_plan
+from tests.pipeline.subject import Subject
 
 SPECS = parse_devices("cpu:2")
 

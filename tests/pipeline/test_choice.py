@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning_world import BRANCH_NS, GUESS, PROBLEM, cut
 
 from surplus import models
 from surplus.engine.dfg.graph import Graph
@@ -19,6 +18,7 @@ from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.policy import keeps_devices, make_policy
 from surplus.placement.problem import Device, Link
+from tests.pipeline.tuning_world import BRANCH_NS, GUESS, PROBLEM, cut
 
 MS = 1_000_000
 

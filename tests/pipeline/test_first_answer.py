@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from pipeline_subject import Subject
 
 from surplus.engine.errors import ConfigError, InputError, ModelError
 from surplus.engine.pipeline import learning
@@ -23,6 +22,7 @@ from surplus.engine.pipeline.load import load
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import ORIGIN
+from tests.pipeline.subject import Subject
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
 

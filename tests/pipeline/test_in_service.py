@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pipeline_subject import Subject
 
 from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.load import load
@@ -18,6 +17,7 @@ from surplus.engine.runtime.judge import Judge
 from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
+from tests.pipeline.subject import Subject
 
 DISTURBED = Disturbance(taken=0.5)
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_lists import STREAMS, devices_or, with_wanted
-from pipeline_subject import Subject
 
 import surplus
 from surplus.engine.devices.machines import EmulationParams
@@ -28,6 +26,8 @@ from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.report.explanation import explain
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_switch import Departure
+from tests.device_lists import STREAMS, devices_or, with_wanted
+from tests.pipeline.subject import Subject
 
 QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline_subject import Subject
 
 from surplus.engine.pipeline.load import load
 from surplus.engine.trial import first_run
 from surplus.engine.trial.trial import ForkedTrial, TrialParams
+from tests.pipeline.subject import Subject
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import onnx
 import pytest
-from loops import COUNT, ENDLESS, counted
 
 import surplus
 from surplus.engine.errors import ConfigError, DeadlineError
 from surplus.engine.pipeline import making
 from surplus.engine.planning.load_params import LoadParams
+from tests.loops import COUNT, ENDLESS, counted
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from constant_costs import constant_problem, random_placement
-from pipeline_subject import Subject
 
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
@@ -14,6 +12,8 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.planning.placement_file import load_placement, save_placement
 from surplus.engine.planning.stages import read_model
 from surplus.placement.problem import Problem
+from tests.constant_costs import constant_problem, random_placement
+from tests.pipeline.subject import Subject
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
 

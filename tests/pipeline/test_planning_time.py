@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from tuning_world import GUESS, PROBLEM
 
 import surplus
 from surplus import models
@@ -27,6 +26,7 @@ from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Device, Problem, Task, Tensor
+from tests.pipeline.tuning_world import GUESS, PROBLEM
 
 OVER = PlanningTime(0, clock=lambda: 0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tuning_world import PROBLEM, FakeContender, Machine
 
 from surplus.engine.contest.contest import Contest, ContestParams
 from surplus.engine.planning.candidates import by_clusters
@@ -16,6 +15,7 @@ from surplus.engine.planning.tuning import Entrant
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.policy import make_policy
 from surplus.placement.problem import Device, Link
+from tests.pipeline.tuning_world import PROBLEM, FakeContender, Machine
 
 CPU, GPU = 0, 1
 TIME_NS = 2_000_000_000

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem
-from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -28,6 +26,8 @@ from surplus.engine.segmentation.segmenter import Candidate, split_batches
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.timeline import SpanKind
+from tests.constant_costs import constant_problem
+from tests.pipeline.subject import Subject
 
 TWO = parse_devices("cpu:2")
 

@@ -10,9 +10,6 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from constant_costs import constant_problem, scattered_plan
-from fake_plugin import fake_plugin
-from pipeline_subject import Subject
 
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.plugins import read_plugin
@@ -22,6 +19,9 @@ from surplus.engine.planning.plan_question import PlanQuestion, question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from surplus.engine.segmentation.plan import Plan
+from tests.constant_costs import constant_problem, scattered_plan
+from tests.fakes.plugin import fake_plugin
+from tests.pipeline.subject import Subject
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, plan_of_groups
-from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.dfg.graph import Graph
@@ -28,6 +26,8 @@ from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.plan import Plan
+from tests.constant_costs import constant_problem, plan_of_groups
+from tests.pipeline.subject import Subject
 
 DEVICES = "cpu:1,emulated:gpu[replay]:4"
 GROUNDS = Grounds(2, "cpu", 3_000_000, "emulated:gpu", 5_000_000, 0.7)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from tuning_world import PROBLEM, Clock
 
 from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.first_plans import whole_models
@@ -27,6 +26,7 @@ from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link
 from surplus.placement.timeline import Timeline
+from tests.pipeline.tuning_world import PROBLEM, Clock
 
 CPU, GPU = 0, 1
 MS = 1_000_000

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, sliced_plan
-from pipeline_subject import Subject
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline import making as module
@@ -24,6 +22,8 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, write_plan
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, sliced_plan
+from tests.pipeline.subject import Subject
 
 TUNE_S = 0.3
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tuning_world import GUESS, LINEAR, SHORTEST_NS, TRUTH, FakeContender, Machine, cut
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.planning.proposals import Key, key_of
 from surplus.engine.planning.tune_params import TuneParams
 from surplus.engine.planning.tuning import Tuned, Tuner
 from surplus.engine.segmentation.segmenter import Candidate
+from tests.pipeline.tuning_world import (
+    GUESS,
+    LINEAR,
+    SHORTEST_NS,
+    TRUTH,
+    FakeContender,
+    Machine,
+    cut,
+)
 
 
 def _tuned(machine: Machine, time_s: float = 20.0, **params: Any) -> Tuned[FakeContender]:

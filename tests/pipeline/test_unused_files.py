@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, sliced_plan
-from pipeline_subject import Subject
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -24,6 +22,8 @@ from surplus.engine.runtime.lowering import prepack_plan, segment_file_name
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_lock import files_in_use
+from tests.constant_costs import constant_problem, sliced_plan
+from tests.pipeline.subject import Subject
 
 SPECS = parse_devices("cpu:2")
 

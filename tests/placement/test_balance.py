@@ -3,13 +3,13 @@
 from itertools import product
 
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.placement import make_policy, simulate
 from surplus.placement.occupancy import Occupancy, bottleneck, occupancy_ns
 from surplus.placement.random_graphs import DetectorParams, detector, small_random
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 
 
 def busiest_ns(problem, placement):

@@ -1,11 +1,11 @@
 import pytest
-from hand_problems import cpu_gpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.placement import make_policy, simulate
 from surplus.placement.best import Best, BestParams
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
+from tests.placement.hand_problems import cpu_gpu
 
 ASKED = BestParams().policies
 

@@ -1,11 +1,11 @@
 """Algorithm 1 by hand. A byte takes a nanosecond, the threshold is 100 us unless said."""
 
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu
 
 from surplus.placement import make_policy, simulate
 from surplus.placement.comm_sd import CommSD, CommSDBest, CommSDBestParams, CommSDParams
 from surplus.placement.communication import communication_ns
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu
 
 US = 1_000
 HEAVY = (900 * US, 10 * US)  # never leaves the GPU

@@ -1,10 +1,8 @@
 from dataclasses import replace
 
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limited_problems import with_limits, with_weights
 
 from surplus.placement import (
     InfeasibleError,
@@ -16,6 +14,8 @@ from surplus.placement import (
 )
 from surplus.placement.fit_memory import fit, fits, least_bytes
 from surplus.placement.random_graphs import DetectorParams, detector, small_random
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
+from tests.placement.limited_problems import with_limits, with_weights
 
 everywhere = pytest.mark.parametrize("name", policy_names())
 

@@ -1,9 +1,8 @@
 from dataclasses import replace
 
-from hand_problems import CPU, GPU, cpu_gpu, task_times
-
 from surplus.placement import make_policy, simulate
 from surplus.placement.heft import mean_upward_ranks
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu, task_times
 
 # t0 -> t1 -> t3 and t0 -> t2 -> t3; each tensor takes 4 from memory to memory, 2 on average over
 # the four pairs of devices (two of them need no copy).

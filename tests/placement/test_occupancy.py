@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from surplus.placement import Placement, Task, simulate
 from surplus.placement.occupancy import Occupancy, bottleneck, effective_lanes, occupancy_ns
 from surplus.placement.problem import Device
 from surplus.placement.random_graphs import small_random
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 
 
 def test_by_hand():

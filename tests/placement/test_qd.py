@@ -1,7 +1,7 @@
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu
 
 from surplus.placement.qd import QD, QDAll, QDParams
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu
 
 # All ready at 0. Baseline on the GPU: t0 0-10, t1 10-20, t2 20-30, t3 30-40; they wait 0, 10, 20,
 # 30. Ends on the GPU, and service on the CPU:

@@ -1,8 +1,8 @@
 import pytest
-from hand_problems import CPU, GPU, cpu_gpu
 
 from surplus.placement import make_policy
 from surplus.placement.sd import SD, SDParams
+from tests.placement.hand_problems import CPU, GPU, cpu_gpu
 
 # Extra time on the CPU: -2, 0, 99 and 100 us; t4 lives on the CPU, t5 cannot run there.
 US = 1_000

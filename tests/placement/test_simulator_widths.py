@@ -5,13 +5,13 @@ an idle lane, and the same letter in w rows is one task of width w.
 """
 
 import pytest
-from hand_problems import CPU, GPU, copy_times, cpu_gpu, on, task_times
 
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.simulator import SimulatorParams, simulate
 from surplus.placement.validator import check
+from tests.placement.hand_problems import CPU, GPU, copy_times, cpu_gpu, on, task_times
 
 
 def cpu_only(times, edges=(), *, lanes, widths=None):

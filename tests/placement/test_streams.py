@@ -4,11 +4,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from hand_problems import GPU, copy_times, cpu_gpu, on, task_times
 
 from surplus.placement.simulator import simulate
 from surplus.placement.timeline import Timeline
 from surplus.placement.validator import Rule, check, validate
+from tests.placement.hand_problems import GPU, copy_times, cpu_gpu, on, task_times
 
 
 def gpu_only(times, edges=(), *, lanes=1, submit_ns=0, slowdown=(), launch_ns=None, widths=None):

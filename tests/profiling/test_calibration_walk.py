@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from counted_calls import LINEAR, CountedName, calls_of, touches_of
 
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
@@ -20,6 +19,7 @@ from surplus.engine.profiling import calibration_values
 from surplus.engine.profiling.calibrate import calibrate
 from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.profiling.signature import Observed, signature
+from tests.counted_calls import LINEAR, CountedName, calls_of, touches_of
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>'
 INPUTS = {"x": np.arange(4, dtype=np.float32).reshape(1, 4) - 1}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_plugin import FakePlugin, fake_plugin
 from onnx import TensorProto, helper
 
 from surplus import models
@@ -30,6 +29,7 @@ from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling.plugin_profiler import largest_difference
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.values import to_value
+from tests.fakes.plugin import FakePlugin, fake_plugin
 
 SPECS = parse_devices("cpu:1,plugin:fake")
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from fake_driver import compiled
 
 from surplus.engine import _core
 from surplus.engine.devices import cuda_driver, cuda_runtime
@@ -16,6 +15,7 @@ from surplus.engine.devices.inventory import inventory
 from surplus.engine.devices.kinds import cuda
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import DeviceError
+from tests.fakes.driver import compiled
 
 
 @pytest.fixture(scope="module")

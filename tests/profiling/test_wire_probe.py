@@ -6,11 +6,11 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from fake_driver import RUNTIME, compiled
 
 from surplus.engine.devices.cuda_runtime import CudaRuntime
 from surplus.engine.errors import DeviceError
 from surplus.engine.profiling.wire_probe import wire_times
+from tests.fakes.driver import RUNTIME, compiled
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,7 @@ import resource
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent))
-
-from constant_costs import constant_problem, scattered_plan
+sys.path.append(str(Path(__file__).parents[2]))
 
 from surplus.engine.cli.main import main as engine
 from surplus.engine.devices.machines import machine_for
@@ -23,6 +21,7 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import EngineError
 from surplus.engine.planning.stages import example_inputs, read_model
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, scattered_plan
 
 MEMORY_BYTES = 16 << 30
 QUERY_S = 10.0

@@ -11,17 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parent.parent))
+sys.path.append(str(Path(__file__).parents[2]))
 
 import mmap
 
 import numpy as np
-from constant_costs import constant_problem, scattered_plan, sliced_plan
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, scattered_plan, sliced_plan
 
 WARM_UP = 3_000
 QUERIES = 10_000

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, plan_of_groups
-from device_lists import devices_or
 
 from surplus import models
 from surplus.engine import _core
@@ -22,6 +20,8 @@ from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Future, Model
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, plan_of_groups
+from tests.device_lists import devices_or
 
 DEVICES = devices_or("cpu:1,emulated:gpu")
 LENGTH = 12

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import onnx
-from onnx_mutations import MUTATIONS
 
 from surplus import models
+from tests.onnx_mutations import MUTATIONS
 
 COUNT = 1_000
 SCRIPT = Path(__file__).with_name("hostile_batch.py")

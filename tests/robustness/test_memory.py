@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_lists import with_wanted
 
 from surplus import models
 from surplus.engine.planning.stages import read_model
+from tests.device_lists import with_wanted
 
 PROBE = Path(__file__).with_name("memory_probe.py")
 STEADY_GROWTH = 1.02

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, scattered_plan
-from full_disk import refuse_writes
 
 import surplus
 from surplus import models
@@ -24,6 +22,8 @@ from surplus.engine.errors import DeviceError, ModelError
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.store import segments as segment_store
+from tests.constant_costs import constant_problem, scattered_plan
+from tests.robustness.full_disk import refuse_writes
 
 SMALL: dict[str, Any] = {"branches": 4, "depth": 2, "size": 64, "kind": "matmul"}
 NUMBERS = [errno.EROFS, errno.ENOSPC]

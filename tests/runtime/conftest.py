@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from constant_costs import constant_problem, plan_of_groups, whole_plan
-from runtime_models import ADD, TWO_LANES, read_text
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
@@ -15,6 +13,8 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, plan_of_groups, whole_plan
+from tests.runtime.runtime_models import ADD, TWO_LANES, read_text
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from constant_costs import constant_problem, plan_of_groups, whole_plan
-from device_lists import devices_or
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -17,6 +15,8 @@ from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, plan_of_groups, whole_plan
+from tests.device_lists import devices_or
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 NEVER_NS = 3_600_000_000_000

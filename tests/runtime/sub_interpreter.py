@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from runtime_models import model_of, read_text
+
+from tests.runtime.runtime_models import model_of, read_text
 
 NEG = "neg (float[n] x) => (float[n] y) { y = Neg(x) }"
 QUERIES = 50

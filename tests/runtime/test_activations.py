@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from constant_costs import constant_problem, whole_plan
-from runtime_models import read_text
 
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.pipeline.activations import planned_activations
+from tests.constant_costs import constant_problem, whole_plan
+from tests.runtime.runtime_models import read_text
 
 SPECS = parse_devices("cpu:1")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import ADD, model_of, read_text
 
 from surplus.engine.errors import ExecutionError
 from surplus.engine.report.comparison import PlainSession, compare, largest_difference, repeat
 from surplus.engine.runtime.model import Model
+from tests.runtime.runtime_models import ADD, model_of, read_text
 
 INPUTS = {"x": np.ones((2, 3), np.float32), "shift": np.ones(3, np.float32)}
 

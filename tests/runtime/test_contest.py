@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from pretended import Clock, Pretended
 
 from surplus.engine.contest.contest import Contest, ContestParams
 from surplus.engine.runtime.intervals import Interval, Verdict, interval
+from tests.runtime.pretended import Clock, Pretended
 
 MS = 1_000_000
 LONG = 100 * MS

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, plan_of_groups
 
 import surplus
 from surplus import models
@@ -27,6 +26,7 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, plan_of_groups
 
 DEVICES = "cpu:2,emulated:gpu"
 LENGTH = 12

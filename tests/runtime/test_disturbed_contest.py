@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
 import pytest
-from pretended import Clock, Pretended
 
 from surplus.engine.contest.conditions import Conditions
 from surplus.engine.contest.contest import Contest, ContestParams
 from surplus.engine.profiling.disturbance import Disturbance
+from tests.runtime.pretended import Clock, Pretended
 
 MS = 1_000_000
 LONG = 100 * MS

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runtime_models import model_of, read_text
+
+from tests.runtime.runtime_models import model_of, read_text
 
 REDUCTIONS = {
     "mean": "m = ReduceMean <keepdims = 0> (x, last)",

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem
-from runtime_models import read_text
 
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -25,6 +23,8 @@ from surplus.placement.problem import Problem
 from surplus.placement.simulator import simulate
 from surplus.placement.timeline import SpanKind, Timeline
 from surplus.placement.validator import check
+from tests.constant_costs import constant_problem
+from tests.runtime.runtime_models import read_text
 
 GPU = 1
 WIDE = 24

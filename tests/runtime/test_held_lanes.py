@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_library import await_deaf, compiled_blocks, look_until, release_deaf
 
 import surplus
 from surplus import models
@@ -18,6 +17,7 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.values import to_value
+from tests.compiled_library import await_deaf, compiled_blocks, look_until, release_deaf
 
 INPUTS = models.example_inputs("chain", length=3, size=8)
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pretended import Clock
 
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.judge import Judge, JudgeParams
@@ -18,6 +17,7 @@ from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
 from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
+from tests.runtime.pretended import Clock
 
 MS = 1_000_000
 S = 1_000_000_000

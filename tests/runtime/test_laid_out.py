@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from constant_costs import constant_problem, whole_plan
 from onnx import helper, numpy_helper
 
 import surplus.engine.store.prepacking
@@ -25,6 +24,7 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.prepacked import prepacked_file
 from surplus.engine.store.prepacking import prepack
+from tests.constant_costs import constant_problem, whole_plan
 
 SPECS = parse_devices("cpu:2")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runtime_models import model_of, read_text
+
+from tests.runtime.runtime_models import model_of, read_text
 
 DEAD = "dead (float[n] x) => (float[n] x) { a = Neg(x)  b = Abs(a) }"
 

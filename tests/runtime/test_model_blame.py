@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_lists import STREAMS, with_wanted
-from runtime_models import ADD, model_of, read_text
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -20,6 +18,8 @@ from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, measured_timeline, together
 from surplus.engine.runtime.model import Model
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from tests.device_lists import STREAMS, with_wanted
+from tests.runtime.runtime_models import ADD, model_of, read_text
 
 FORK = """fork (float[n, 3] x) => (float[n, 3] y) {
   a = Neg(x)  b = Abs(a)  c = Exp(a)  d = Relu(a)  y = Sum(b, c, d) }"""

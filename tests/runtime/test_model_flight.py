@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_lists import devices_or
-from runtime_models import ADD, NEVER_NS, model_of, read_text
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, machine_for
@@ -23,6 +21,8 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
 from surplus.engine.runtime.model import Future, Model
 from surplus.placement.timeline import SpanKind, Timeline
+from tests.device_lists import devices_or
+from tests.runtime.runtime_models import ADD, NEVER_NS, model_of, read_text
 
 DEVICES = devices_or("cpu:2,emulated:gpu")
 SHIFT = np.ones(3, np.float32)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from runtime_models import ADD, HEADER, model_of, read_text
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import InputError
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
+from tests.runtime.runtime_models import ADD, HEADER, model_of, read_text
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 SHIFT = np.ones(3, np.float32)

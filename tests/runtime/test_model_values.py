@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_lists import STREAMS, with_wanted
-from runtime_models import model_of, read_text
 
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.model import Model
+from tests.device_lists import STREAMS, with_wanted
+from tests.runtime.runtime_models import model_of, read_text
 
 DEVICES = with_wanted("cpu:1", "cpu:1,emulated:gpu", STREAMS)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretended import spans_of
-from runtime_models import ADD, model_of, read_text
 
 from surplus.engine.runtime.queue_sample import QueueSample, rate_for
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.executors.model import ModelExecutor
 from surplus.placement.timeline import Timeline
+from tests.runtime.pretended import spans_of
+from tests.runtime.runtime_models import ADD, model_of, read_text
 
 LONG_NS = 50_000_000
 

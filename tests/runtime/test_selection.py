@@ -8,9 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from constant_costs import constant_problem, plan_of_groups
-from pretended import Clock, spans_of
-from runtime_models import read_text
 
 from surplus.engine.contest.contest import Turn
 from surplus.engine.contest.in_place import Cost, costs_in_place, outside_ns, typical
@@ -23,6 +20,9 @@ from surplus.engine.segmentation.segmenter import per_task
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from tests.constant_costs import constant_problem, plan_of_groups
+from tests.runtime.pretended import Clock, spans_of
+from tests.runtime.runtime_models import read_text
 
 BRANCHES = "two (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(x)  y = Add(a, b) }"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model_of, read_text
 
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
+from tests.runtime.runtime_models import model_of, read_text
 
 NEG = "neg (float[n] x) => (float[n] y) { y = Neg(x) }"
 SEQUENCE = "first (seq(float[n]) s, int64 i) => (float[n] y) { y = SequenceAt(s, i) }"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from runtime_models import ADDED, SUM, TWO_LANES
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
@@ -17,6 +16,7 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.plan import Plan
+from tests.runtime.runtime_models import ADDED, SUM, TWO_LANES
 
 
 def test_widths_keep_the_bits_and_cuts_need_not(narrow: Plan, wide: Plan, cut: Plan) -> None:

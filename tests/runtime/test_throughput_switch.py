@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, plan_of_groups
-from runtime_models import ADD, NEVER_NS, read_text
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, machine_for
@@ -24,6 +22,8 @@ from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
+from tests.constant_costs import constant_problem, plan_of_groups
+from tests.runtime.runtime_models import ADD, NEVER_NS, read_text
 
 DEVICES = "cpu:2,emulated:gpu"
 _UNUSED_SUBMIT_NS = iter(range(14_000, 15_000))

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loops import COUNT_TEXT, ENDLESS, counted
-from runtime_models import model_of, read_text
 
 from surplus.engine.errors import CancelledError, DeadlineError
 from surplus.engine.native import open_session
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import to_value
+from tests.loops import COUNT_TEXT, ENDLESS, counted
+from tests.runtime.runtime_models import model_of, read_text
 
 WAIT_S = 60
 """Before a test that would hang fails; what ends, ends within a second."""
@@ -62,8 +62,8 @@ INTERRUPTED = """
 import os, signal, sys, threading
 sys.path[:0] = {path!r}
 from pathlib import Path
-from loops import COUNT_TEXT, ENDLESS, counted
-from runtime_models import model_of, read_text
+from tests.loops import COUNT_TEXT, ENDLESS, counted
+from tests.runtime.runtime_models import model_of, read_text
 from surplus.engine.native import open_session
 from surplus.engine.values import to_value
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretended import Clock
-from runtime_models import ADDED, SUM
 
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
@@ -20,6 +18,8 @@ from surplus.engine.runtime.paired_turns import PairParams
 from surplus.engine.runtime.share import Share
 from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
+from tests.runtime.pretended import Clock
+from tests.runtime.runtime_models import ADDED, SUM
 
 MS = 1_000_000
 PLAN: Any = SimpleNamespace(name="plan")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
-from constant_costs import constant_problem, whole_plan
 
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -17,6 +16,7 @@ from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError
 from surplus.engine.runtime import lowering
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, whole_plan
 
 SPECS = parse_devices("cpu:1")
 TEXT = '<ir_version: 9, opset_import: ["" : 18]> g (float[2] x) => (float[2] y) { y = Neg(x) }'

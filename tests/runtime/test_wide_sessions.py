@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from constant_costs import constant_problem, whole_plan
-from runtime_models import read_text
 
 from surplus.engine import _core
 from surplus.engine.atomic_file import write_atomic
@@ -18,6 +16,8 @@ from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
 from surplus.engine.runtime.model import Model
+from tests.constant_costs import constant_problem, whole_plan
+from tests.runtime.runtime_models import read_text
 
 SOFTMAX = """soft (float[64, 256] x) => (float[64, 256] y) {{
   t = Softmax(x)

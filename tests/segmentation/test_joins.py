@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from counted_calls import LINEAR, CountedName, touches_of
 from onnx import TensorProto, helper
 
 from surplus.engine.contest.reference import run_reference
@@ -22,6 +21,7 @@ from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.engine.values import to_value
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from tests.counted_calls import LINEAR, CountedName, touches_of
 
 BRANCHES = 10
 

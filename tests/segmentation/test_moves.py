@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_segmentation_groups import fork_join, graph_problem, placed, random_graphs
 
 from surplus.engine.segmentation.coarse import longest_tail_first, predict
 from surplus.engine.segmentation.groups import Group, GroupGraph
@@ -13,6 +12,12 @@ from surplus.engine.segmentation.segmenter import segment
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.engine.segmentation.slabs import slabs
 from surplus.placement.problem import Problem
+from tests.segmentation.test_segmentation_groups import (
+    fork_join,
+    graph_problem,
+    placed,
+    random_graphs,
+)
 
 
 def _two_widths(problem: Problem) -> ServiceTimes:

@@ -4,7 +4,6 @@ import random
 import tracemalloc
 
 import pytest
-from counted_calls import LINEAR, calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from surplus.engine.segmentation.widths import choose_widths
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 from surplus.placement.validator import check
+from tests.counted_calls import LINEAR, calls_of
 
 
 def graph_problem(

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 import tritonclient.grpc as triton
-from serving_fakes import ServerThread, arithmetic, identity
 
 from surplus.engine.serving.server_params import ServerParams
+from tests.serving.fakes import ServerThread, arithmetic, identity
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +57,9 @@ def own_server() -> Iterator[ServerThread]:
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen]:
     """``server_process.py``, running."""
-    command = [sys.executable, str(Path(__file__).with_name("server_process.py"))]
+    command = [sys.executable, "-m", "tests.serving.server_process"]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
     yield process
     process.kill()

@@ -4,10 +4,9 @@ import asyncio
 import logging
 import sys
 
-from serving_fakes import arithmetic, identity
-
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
+from tests.serving.fakes import arithmetic, identity
 
 LARGEST_BYTES = 1 << 20
 

@@ -7,10 +7,9 @@ import asyncio
 import logging
 import sys
 
-from serving_fakes import Function, identity
-
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
+from tests.serving.fakes import Function, identity
 
 
 class Console(Function):

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import fatal_models
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ import surplus
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.model import Model
 from surplus.engine.trial import empty_inputs
+from tests.trial import fatal_models
 
 
 def _load(make: Callable[[Path], Path], folder: Path) -> Model:

@@ -6,16 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fatal_models
 import numpy as np
 import onnx
 import pytest
-from loops import COUNT, ENDLESS
 
 import surplus
 from surplus.engine.errors import ModelError
 from surplus.engine.trial import first_run
 from surplus.engine.trial.trial import ForkedTrial, Trial, TrialEnd, TrialParams
+from tests.loops import COUNT, ENDLESS
+from tests.trial import fatal_models
 
 WAIT_S = 120
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import fatal_models
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
+
+from tests.trial import fatal_models
 
 WAIT_S = 120
 

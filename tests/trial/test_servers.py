@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import fatal_models
 import numpy as np
 import onnx
 import pytest
@@ -17,6 +16,7 @@ from surplus import models
 from surplus.engine.trial import trial
 from surplus.engine.trial.servers import TrialServer, TrialServers
 from surplus.engine.trial.trial import ForkedTrial, TrialEnd, TrialParams, TrialVerdict
+from tests.trial import fatal_models
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import fatal_models
 import numpy as np
 import onnx
 import pytest
@@ -24,6 +23,7 @@ from surplus.engine.native import open_session
 from surplus.engine.trial import first_run, servers
 from surplus.engine.trial.servers import TrialServer, TrialServers
 from surplus.engine.values import from_value, to_value
+from tests.trial import fatal_models
 
 WAIT_S = 30.0
 X = np.array([1.5, -2.0], np.float32)

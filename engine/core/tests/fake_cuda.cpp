@@ -29,7 +29,7 @@
 namespace {
 
 constexpr std::size_t max_streams = 24;
-constexpr std::size_t hollow_checked = 4096;  ///< bytes of a copy whose source must not change
+constexpr std::size_t null_checked = 4096;  ///< bytes of a copy whose source must not change
 
 /// By stream.
 using Clock = std::array<std::uint64_t, max_streams>;
@@ -146,7 +146,7 @@ struct Fake {
   std::size_t device_bytes = 0, limit_bytes = 0;
   std::string ignored;
   std::map<std::string, std::function<void()>> during;
-  bool hollow = false;
+  bool computes_nothing = false;
   std::unique_ptr<Stream> null_stream;
 };
 
@@ -246,7 +246,7 @@ int forbid_device_wide(const char* function) {
   return code;
 }
 
-/// Only hollow: those who use it otherwise wait for streams that they do not know.
+/// Only null: those who use it otherwise wait for streams that they do not know.
 Stream* null_stream() {
   Fake& f = *fake();
   if (f.null_stream == nullptr) {
@@ -259,7 +259,7 @@ Stream* null_stream() {
 
 Stream* find_stream(void* handle, const char* function) {
   Fake& f = *fake();
-  if (handle == nullptr && f.hollow) return null_stream();
+  if (handle == nullptr && f.computes_nothing) return null_stream();
   const auto found = f.streams.find(static_cast<Stream*>(handle));
   if (found != f.streams.end()) return found->second.get();
   violation(std::string(function) + (handle == nullptr ? " on the NULL stream" : " on no stream"));
@@ -411,8 +411,8 @@ void forget_ranges(std::uintptr_t from, std::uintptr_t to) {
 int allocate(void** memory, std::size_t bytes, bool pinned) {
   Fake& f = *fake();
   if (!pinned && f.limit_bytes != 0 && f.device_bytes + bytes > f.limit_bytes) return 2;
-  // Not initialised, as CUDA's is not. The hollow GPU's is touched by nobody, so it takes no time.
-  void* const made = f.hollow ? std::calloc(1, bytes) : std::malloc(bytes);
+  // Not initialised, as CUDA's is not. The null GPU's is touched by nobody, so it takes no time.
+  void* const made = f.computes_nothing ? std::calloc(1, bytes) : std::malloc(bytes);
   Allocation allocation{{static_cast<std::byte*>(made), {}}, bytes, pinned};
   *memory = allocation.memory.get();
   if (!pinned) f.device_bytes += bytes;
@@ -711,8 +711,9 @@ EXPORT int cudaEventQuery(void* event) {
   meanwhile("cudaEventQuery");
   ENTER("cudaEventQuery");
   if (const int code = forbid_when_capturing("cudaEventQuery")) return code;
-  // The hollow GPU takes no time: what may run has run.
-  advance(fake()->hollow ? std::numeric_limits<std::size_t>::max() : fake()->random() % 4);
+  // The null GPU takes no time: what may run has run.
+  advance(fake()->computes_nothing ? std::numeric_limits<std::size_t>::max()
+                                   : fake()->random() % 4);
   if (fake()->fatal != 0) return fake()->fatal;
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (known == fake()->events.end()) return 400;
@@ -768,29 +769,29 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
   if (bytes == 0) return 0;
   const bool pageable = kind != 3 && !is_in(kind == 1 ? source : target, true);
   if (pageable) {
-    if (!fake()->hollow) violation("cudaMemcpyAsync of pageable memory");
+    if (!fake()->computes_nothing) violation("cudaMemcpyAsync of pageable memory");
     forbid_when_sealed("cudaMemcpyAsync of pageable memory");
   }
   if ((kind != 2 && !is_in(target, false)) || (kind != 1 && !is_in(source, false))) {
     violation("cudaMemcpyAsync outside of device memory");
     return 1;
   }
-  // Large ones of the hollow GPU would take the time that is to be the provider's.
-  const std::size_t checked = kind != 1        ? 0
-                              : fake()->hollow ? std::min(bytes, hollow_checked)
-                                               : bytes;
+  // Large ones of the null GPU would take the time that is to be the provider's.
+  const std::size_t checked = kind != 1                  ? 0
+                              : fake()->computes_nothing ? std::min(bytes, null_checked)
+                                                         : bytes;
   const std::uint64_t sum = checksum(source, checked);
   submit(
       *found,
       {{{const_cast<void*>(source), bytes, false, "a copy"}, {target, bytes, true, "a copy"}}, [=] {
          if (checksum(source, checked) != sum) violation("pinned memory changed before its copy");
-         if (!fake()->hollow)
+         if (!fake()->computes_nothing)
            std::memcpy(target, source, bytes);
          else if (kind == 2)
            std::memset(target, 0, bytes);
        }});
   // Whoever reads it too early shall notice.
-  if (kind == 2 && !fake()->hollow) std::memset(target, 0xdb, bytes);
+  if (kind == 2 && !fake()->computes_nothing) std::memset(target, 0xdb, bytes);
   return pageable ? wait_for(*found) : 0;
 }
 
@@ -925,7 +926,7 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.ranges.clear();
   f.in_order.clear();
   f.null_stream.reset();
-  f.hollow = false;
+  f.computes_nothing = false;
   f.host = {};
   f.sealed = false;
   f.broken.clear();
@@ -987,7 +988,7 @@ EXPORT void fakeCudaDuring(const char* function, void (*action)(void*), void* ar
       action == nullptr ? std::function<void()>() : [=] { action(argument); };
 }
 
-EXPORT void fakeCudaHollow(bool hollow) {
+EXPORT void fakeCudaNull(bool computes_nothing) {
   const Lock lock(fake()->mutex);
-  fake()->hollow = hollow;
+  fake()->computes_nothing = computes_nothing;
 }

@@ -37,7 +37,7 @@ std::size_t fakeCudaLaunches(unsigned sms);
 /// From now on nothing is computed nor copied and takes no time, as for a provider whose kernels
 /// are not ours: memory begins as zeros, and what is copied to the host are zeros. The NULL stream
 /// is one of its own.
-void fakeCudaHollow(bool hollow);
+void fakeCudaNull(bool computes_nothing);
 /// A call of `function` that waits until all streams are idle; 0 or the error that it returns.
 int fakeCudaWaitForAll(const char* function);
 /// From now on `action(argument)` is called first in each call of `function`, as what other threads

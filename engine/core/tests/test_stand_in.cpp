@@ -54,7 +54,7 @@ class Other {
   void await_end() {
     if (thread_.joinable()) thread_.join();
   }
-  /// Queries that it has answered.
+  /// Queries that it has answered, or is about to.
   [[nodiscard]] int answers() const {
     return answers_.load(std::memory_order_relaxed);  // relaxed: a count
   }
@@ -72,9 +72,9 @@ class Other {
       wire.write(std::int64_t{0});
       while (true) {
         const std::int64_t number = first_of(wire.read_tensor());
+        answers_.fetch_add(1, std::memory_order_relaxed);  // relaxed: see answers()
         wire.write(number < 0 ? std::string("below 0") : std::string());
         if (number >= 0) wire.write(tensor(number + 1, 1));
-        answers_.fetch_add(1, std::memory_order_relaxed);  // relaxed: see answers()
       }
     } catch (const std::runtime_error&) {
       // Nobody asks any more.

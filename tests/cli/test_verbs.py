@@ -1,0 +1,211 @@
+"""Each verb does what its help says, on small models."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from surplus.placement import policy_names
+from tests.cli.calls import DEVICES, Command
+
+WIDTH = 100
+PAPER = ["single", "qd_all", "qd", "sd", "comm_sd"]
+
+
+def test_inspect(engine: Command) -> None:
+    found = engine("inspect", engine.path("lenet.onnx"), "--json").json()
+    assert (found["tasks"], found["edges"], found["widest_level"]) == (12, 11, 1)
+    assert found["operators"]["Conv"] == 2
+    table = engine("inspect", engine.path("lenet.onnx"))
+    assert table.status == 0
+    assert "antichain" in table.out
+
+
+def test_inspect_of_a_wide_model(engine: Command) -> None:
+    found = engine("inspect", engine.path("fork_join.onnx"), "--json").json()
+    assert found["antichain"] == found["widest_level"] == 4
+
+
+def test_profile(engine: Command, tmp_path: Path) -> None:
+    out = tmp_path / "P.json"
+    called = engine("profile", engine.path("lenet.onnx"), "--devices", DEVICES, "-o", out, "--json")
+    assert {row["operator"] for row in called.json()} >= {"Conv", "Gemm"}
+    profile = json.loads(out.read_text())
+    assert [device["name"] for device in profile["devices"]] == ["cpu", "emulated:gpu"]
+    assert len(profile["tasks"]) == 12
+
+
+def test_profile_with_a_dimension(engine: Command, tmp_path: Path) -> None:
+    """It counts, although a file of inputs lies beside the model."""
+    out = tmp_path / "P.json"
+    path = engine.path("lenet.onnx")
+    called = engine("profile", path, "--devices", "cpu:1", "--dim", "batch=3", "-o", out)
+    assert called.status == 0
+    assert json.loads(out.read_text())["tensors"]["image"]["shape"] == [3, 1, 28, 28]
+
+
+@pytest.mark.parametrize("policy", policy_names())
+def test_place_under_every_policy(engine: Command, policy: str, tmp_path: Path) -> None:
+    out = tmp_path / "F.json"
+    called = engine(
+        "place", engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"),
+        "--policy", policy, "-o", out, "--json",
+    )  # fmt: skip
+    document = called.json()
+    named = [row["policy"] for row in document["policies"]]
+    assert named[:5] == PAPER
+    assert policy in named
+    assert all(r["makespan_ns"] >= document["lower_bound_ns"] for r in document["policies"])
+    written = json.loads(out.read_text())
+    assert written["policy"] == policy
+    assert {device for device, _ in written["tasks"].values()} <= {"cpu", "emulated:gpu"}
+
+
+def test_place_within_a_limit_of_memory(engine: Command) -> None:
+    files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
+    free = engine("place", *files, "--policy", "best", "--json").json()["policies"]
+    tight = engine("place", *files, "--policy", "best", "--gpu-memory", "20kB", "--json").json()
+    assert max(row["devices"][1]["memory_bytes"] for row in free) > 20_000
+    assert all(row["devices"][1]["memory_bytes"] <= 20_000 for row in tight["policies"])
+    refused = engine("place", *files, "--gpu-memory", "20 gb")
+    assert refused.is_one_clear_line()
+    assert "size '20 gb' is not understood" in refused.err
+
+
+def test_optimum_within_a_limit_of_memory(engine: Command) -> None:
+    files = ("--profile", engine.path("lenet-P.json"), "--time", "3", "--gpu-memory", "20kB")
+    result = engine("optimum", engine.path("lenet.onnx"), *files, "--json").json()
+    assert result["status"] in ("optimal", "feasible")
+
+
+def test_place_prints_tables_that_fit(engine: Command) -> None:
+    called = engine(
+        "place", engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"), "--all"
+    )
+    assert called.status == 0
+    assert max(map(len, called.out.splitlines())) <= WIDTH
+    assert "…" not in called.out
+    for text in (*policy_names(), "tasks moved", "queueing", "service", "use %", "lower bound"):
+        assert text in called.out
+    assert all(f"Table {number}" in called.out for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("html", b"<!"), ("png", b"\x89PNG")])
+def test_gantt_charts(engine: Command, suffix: str, start: bytes, tmp_path: Path) -> None:
+    chart = tmp_path / f"g.{suffix}"
+    files = ("--profile", engine.path("fork_join-P.json"), "--gantt", chart)
+    assert engine("place", engine.path("fork_join.onnx"), *files).status == 0
+    assert chart.read_bytes().lower().startswith(start.lower())
+
+
+def test_optimum(engine: Command, tmp_path: Path) -> None:
+    out, problem = tmp_path / "F.json", tmp_path / "problem.json"
+    called = engine(
+        "optimum", engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"),
+        "--time", "3", "-o", out, "--problem", problem, "--gantt", tmp_path / "g.html", "--json",
+    )  # fmt: skip
+    result = called.json()
+    assert result["bound_ns"] <= result["makespan_ns"]
+    assert json.loads(out.read_text())["model"]
+    alone = subprocess.run(
+        [sys.executable, "-m", "milp", str(problem), "--time", "3", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert json.loads(alone.stdout)["bound_ns"] > 0
+
+
+def test_optimum_table(engine: Command) -> None:
+    # It ends with the proof: the limit is for a busy machine.
+    files = ("--profile", engine.path("lenet-P.json"), "--time", "60")
+    called = engine("optimum", engine.path("lenet.onnx"), *files)
+    for text in ("optimal", "makespan", "bound", "gap"):
+        assert text in called.out
+
+
+def test_run(engine: Command) -> None:
+    called = engine("run", engine.path("lenet.onnx"), "--devices", "cpu:1", "--repeat", "3")
+    assert called.status == 0
+    assert called.err == ""
+    assert all(text in called.out for text in ("segments", "predicted", "lower bound", "median"))
+
+
+def test_run_beside_onnxruntime(engine: Command) -> None:
+    words = ("--devices", "cpu:2", "--repeat", "3", "--compare")
+    report = engine("run", engine.path("fork_join.onnx"), *words, "--json").json()
+    assert report["median_ms"] > 0
+    assert report["ratio"] == pytest.approx(report["median_ms"] / report["onnxruntime_ms"])
+    assert report["onnxruntime_threads"] in (1, 2, *range(3, 1025))
+    assert report["largest_relative_difference"] < 1e-4
+    table = engine("run", engine.path("fork_join.onnx"), *words)
+    assert all(text in table.out for text in ("median", "onnxruntime", "ratio", "difference"))
+
+
+def test_run_a_placement(engine: Command) -> None:
+    files = ("--placement", engine.path("lenet-F.json"), "--profile", engine.path("lenet-P.json"))
+    report = engine("run", engine.path("lenet.onnx"), *files, "--repeat", "2", "--json").json()
+    assert report["policy"] == "comm_sd"
+
+
+def test_run_a_placement_without_a_profile(engine: Command) -> None:
+    files = ("--placement", engine.path("lenet-F.json"), "--devices", DEVICES)
+    assert engine("run", engine.path("lenet.onnx"), *files, "--repeat", "1", "--json").json()
+
+
+def test_trace_holds_prediction_and_measurement(engine: Command, tmp_path: Path) -> None:
+    trace, chart = tmp_path / "t.json", tmp_path / "g.html"
+    words = ("--devices", DEVICES, "--repeat", "1", "--trace", trace, "--gantt", chart)
+    assert engine("run", engine.path("fork_join.onnx"), *words).status == 0
+    events = json.loads(trace.read_text())["traceEvents"]
+    named = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+    assert [name.split(":")[0] for name in named] == ["predicted", "measured"]
+    spans = [e for e in events if e["ph"] == "X"]
+    assert {e["pid"] for e in spans} == {1, 2}
+    assert all(e["ts"] >= 0 and e["dur"] >= 0 for e in spans)
+    assert b"measured" in chart.read_bytes()
+
+
+def test_fresh_leaves_stored_plans_alone(engine: Command) -> None:
+    plans = sorted(engine.path("cache").glob("*/plan-*.json"))
+    words = ("--devices", "cpu:1", "--policy", "heft", "--fresh", "--repeat", "1")
+    assert engine("run", engine.path("lenet.onnx"), *words).status == 0
+    assert sorted(engine.path("cache").glob("*/plan-*.json")) == plans
+
+
+def test_models_list(engine: Command) -> None:
+    rows = engine("models", "list", "--json").json()
+    assert {row["name"] for row in rows} >= {"lenet", "faster_rcnn", "bert_base", "dlrm"}
+    table = engine("models", "list")
+    assert max(map(len, table.out.splitlines())) <= WIDTH
+
+
+def test_models_build(engine: Command, tmp_path: Path) -> None:
+    out = tmp_path / "c.onnx"
+    words = ("--param", "length=5", "--param", "kind=matmul", "--param", "size=8")
+    called = engine("models", "build", "chain", *words, "-o", out)
+    assert called.out.split() == [str(out), str(tmp_path / "c.npz")]
+    assert engine("inspect", out, "--json").json()["operators"] == {"MatMul": 5}
+
+
+def test_models_build_without_inputs(engine: Command, tmp_path: Path) -> None:
+    out = tmp_path / "lenet.onnx"
+    assert engine("models", "build", "lenet", "-o", out, "--no-inputs").status == 0
+    assert sorted(tmp_path.iterdir()) == [out]
+
+
+def test_the_installed_command() -> None:
+    tool = Path(sys.executable).with_name("engine")
+    done = subprocess.run([tool, "models", "list"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "lenet" in done.stdout
+
+
+def test_a_reader_that_goes_away() -> None:
+    command = f"{sys.executable} -m surplus.engine.cli.main models list --json | head -c 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,2 +1,0 @@
-// cuRAND: ONNX Runtime's CUDA provider links to it and calls nothing of it.
-extern "C" int hollowLaunch(void* stream);

@@ -1,0 +1,68 @@
+import json
+
+import pytest
+
+from surplus.milp.cli import main
+from surplus.placement import Task
+from tests.milp.problems import edge, two_devices
+
+
+@pytest.fixture
+def problem_file(tmp_path):
+    path = tmp_path / "problem.json"
+    path.write_text(two_devices([(10, 4), (10, 4), (3, 9)], [edge(0, 2, size=2)]).to_json())
+    return path
+
+
+def test_a_table_by_default(problem_file, capsys):
+    assert main([str(problem_file), "--time", "10"]) == 0
+    shown = capsys.readouterr()
+    assert "status     optimal" in shown.out
+    assert "t2" in shown.out
+    assert "bound" in shown.err
+
+
+def test_json_on_request_and_to_a_file(problem_file, tmp_path, capsys):
+    target = tmp_path / "out.json"
+    assert main([str(problem_file), "--json", "-o", str(target)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    written = json.loads(target.read_text())
+    assert printed["status"] == "optimal"
+    assert printed["makespan_ns"] >= printed["bound_ns"]
+    assert [row["name"] for row in written["tasks"]] == ["t0", "t1", "t2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "problem: not JSON"),
+        (b"{}", "field 'format' must be"),
+        (b'{"format": "surplus-problem/1"}', "field 'name' is missing"),
+        (b"\xff", "utf-8"),
+    ],
+)
+def test_a_bad_file_is_one_clear_line(tmp_path, capsys, content, message):
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    assert main([str(path)]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert message in lines[0]
+
+
+def test_a_missing_file_is_one_clear_line(tmp_path, capsys):
+    assert main([str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_a_bad_option_is_one_clear_line(problem_file, capsys):
+    assert main([str(problem_file), "--time", "0"]) == 2
+    assert "time_limit_s must be > 0" in capsys.readouterr().err
+
+
+def test_no_plan_is_not_success(tmp_path, capsys):
+    path = tmp_path / "problem.json"
+    heavy = [Task("w", "Op", (5, 1), weight_bytes=60)]
+    path.write_text(two_devices(heavy, memory_bytes=(10, 10)).to_json())
+    assert main([str(path)]) == 1
+    assert "infeasible" in capsys.readouterr().out

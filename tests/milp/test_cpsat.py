@@ -1,0 +1,133 @@
+import pytest
+
+from surplus.milp import SolveParams, Status, solve
+from surplus.milp.cpsat import formulation
+from surplus.milp.cpsat.formulation import CpFormulation
+from surplus.milp.cpsat.instance import Instance
+from surplus.milp.incumbent import known_incumbents
+from surplus.milp.reductions import reduce_problem
+from surplus.milp.search import combinatorial_bound_ns
+from surplus.placement import Device, Link, Problem, Task, Tensor, validate
+from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
+from tests.milp.exhaustive import best_makespan_ns
+from tests.milp.problems import edge, two_devices
+
+pytest.importorskip("ortools")
+QUICK = SolveParams("cpsat", 20)
+
+
+def checked(problem, params=QUICK):
+    result = solve(problem, params)
+    if result.timeline is not None:
+        assert validate(problem, result.placement, result.timeline) == []
+        assert result.bound_ns <= result.makespan_ns
+    assert "fault" not in result.message
+    assert "failed" not in result.message
+    return result
+
+
+@pytest.mark.parametrize("seed", [3, 6, 12, 18, 82])
+def test_small_instances_reach_the_exhaustive_optimum(seed):
+    problem = small_random(seed, 5)
+    result = checked(problem)
+    assert result.status is Status.OPTIMAL
+    assert result.bound_ns <= result.makespan_ns <= best_makespan_ns(problem)
+
+
+def test_transfers_reach_the_exhaustive_optimum():
+    problem = inception(1, 1, 3, 1)
+    result = checked(problem)
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, best_makespan_ns(problem))
+
+
+def test_a_detector_of_thirty_tasks_is_proven_optimal():
+    problem = detector(0, DetectorParams(5, 1, 9, 2))
+    result = checked(problem, SolveParams("cpsat", 60))
+    assert len(problem.tasks) == 30
+    assert result.status is Status.OPTIMAL
+    assert "proven by cpsat" in result.message
+
+
+def test_wide_tasks_take_several_lanes():
+    wide = Task("wide", "Op", (10, None), widths=(2, 1))
+    result = checked(two_devices([wide, (7, None), (7, None), (3, None)], lanes=(2, 1)))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 20)
+
+
+def test_the_optimum_may_wait_on_purpose():
+    tasks = [(None, 5), (1, None), (20, None), (None, 30)]
+    result = checked(two_devices(tasks, [edge(0, 1), edge(1, 3)]))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 36)
+
+
+def test_tasks_of_no_length_need_a_lane():
+    # Both lanes are held from 0 to 10, or the chain over the GPU starts 10 later.
+    tasks = [(10, None), (10, None), (0, None), (None, 10), (5, None)]
+    problem = two_devices(tasks, [edge(2, 3), edge(3, 4)], lanes=(2, 1))
+    result = checked(problem)
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, best_makespan_ns(problem))
+
+
+def test_copies_over_one_link_queue():
+    # Two copies of 10 ns each hold the link one after the other, each 1 ns late.
+    devices = (Device("cpu", 2, "host"), Device("gpu", 2, "gpu"))
+    links = (Link("host", "gpu", 1, 1e9), Link("gpu", "host", 1, 1e9))
+    tasks = [Task(f"a{i}", "Op", (5, None)) for i in range(2)]
+    tasks += [Task(f"b{i}", "Op", (None, 4), default_device=1) for i in range(2)]
+    tensors = tuple(Tensor(f"x{i}", i, (i + 2,), 10) for i in range(2))
+    result = checked(Problem("queue", devices, links, tuple(tasks), tensors))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 5 + 20 + 1 + 4)
+
+
+def test_weights_must_fit():
+    heavy = [Task(f"w{i}", "Op", (50, 10), weight_bytes=60) for i in range(2)]
+    result = checked(two_devices(heavy, memory_bytes=(None, 100)))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 50)
+
+
+def test_weights_that_fit_nowhere_are_infeasible():
+    heavy = [Task(f"w{i}", "Op", (50, 10), weight_bytes=60) for i in range(3)]
+    result = checked(two_devices(heavy, memory_bytes=(100, 60)))
+    assert (result.status, result.placement) == (Status.INFEASIBLE, None)
+
+
+def test_a_time_limit_leaves_a_bound_and_a_plan():
+    problem = detector(1, DetectorParams(5, 1, 12, 3))
+    result = checked(problem, SolveParams("cpsat", 0.01, threads=1))
+    assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert combinatorial_bound_ns(problem) <= result.bound_ns
+
+
+@pytest.mark.parametrize("seed", [6, 13])
+def test_coarse_units_keep_the_bound_valid(monkeypatch, seed):
+    problem = small_random(seed, 5)
+    monkeypatch.setattr(formulation, "SPAN_MAX", 10)
+    result = checked(problem)
+    assert result.bound_ns <= best_makespan_ns(problem)
+
+
+def test_units_are_nanoseconds_up_to_a_second():
+    def unit_ns(time_ns):
+        problem = two_devices([(time_ns, None)])
+        return CpFormulation(problem, reduce_problem(problem, time_ns)).unit_ns
+
+    assert (unit_ns(10**9), unit_ns(10**9 + 1), unit_ns(10**12)) == (1.0, 2.0, 1000.0)
+
+
+@pytest.mark.parametrize("gpu", ["gpu", "a->b"])
+def test_a_known_plan_survives_the_way_there_and_back(gpu):
+    problem = Problem.from_json(inception(0, 1, 3, 2).to_json().replace('"gpu"', f'"{gpu}"'))
+    for known in known_incumbents(problem, None):
+        program = CpFormulation(problem, reduce_problem(problem, known.makespan_ns))
+        decoded = program.decode(program.start_values(known.placement, known.timeline))
+        assert tuple(decoded.device_of) == known.placement.device_of
+        tasks = {s.index: s.start_ns for s in known.timeline if s.kind == "task"}
+        copies = {s.index: s.start_ns for s in known.timeline if s.kind == "copy"}
+        assert dict(enumerate(decoded.starts_ns)) == tasks
+        assert {c.tensor: start for c, start in decoded.copy_starts_ns.items()} == copies
+
+
+def test_instances_survive_the_way_through_json():
+    instance = Instance(small_random(1, 6), 12_345, 10)
+    assert Instance.from_json(instance.to_json()) == instance
+    assert instance.scaled(19) == 1
