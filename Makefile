@@ -67,7 +67,7 @@ $(STAMPS)/packages: pyproject.toml
 
 # Our own, editable; build/ persists, so that only changed C++ files are compiled again.
 $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
-	$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=cmake.define.SURPLUS_WERROR=ON --editable .
 	touch $@
 
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU

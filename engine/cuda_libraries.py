@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from surplus.engine.native import newest
+
 _log = logging.getLogger(__name__)
 
 WORKSPACE_VARIABLE = "CUBLAS_WORKSPACE_CONFIG"
@@ -55,7 +57,7 @@ def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tu
     where = tuple(_folders()) if folders is None else folders
     patterns = [pattern for pattern in LIBRARIES if not (runtime and pattern == _RUNTIME)]
     chosen = [Path(runtime)] if runtime else []
-    found = (*chosen, *(_newest(pattern, where) for pattern in patterns))
+    found = (*chosen, *(_found(pattern, where) for pattern in patterns))
     return tuple(path for path in found if path is not None and _load(path))
 
 
@@ -65,9 +67,8 @@ def _folders() -> Iterator[Path]:
         yield from sorted(Path(root).glob("*/lib"))
 
 
-def _newest(pattern: str, folders: tuple[Path, ...]) -> Path | None:
-    found = [path for folder in folders for path in sorted(folder.glob(pattern))]
-    return found[-1] if found else None
+def _found(pattern: str, folders: tuple[Path, ...]) -> Path | None:
+    return newest(path for folder in folders for path in folder.glob(pattern))
 
 
 def _load(path: Path) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from surplus.engine import _core
@@ -33,18 +36,25 @@ _INSTALL_HINT = (
 def find_library() -> Path:
     """The ONNX Runtime library, without importing its Python module (a second copy of it).
 
+    A wheel has it beside its module, conda in the ``lib`` folder of the environment.
+
     Raises
     ------
     RuntimeLibraryError
-        If no wheel is installed, or ``SURPLUS_ORT_LIBRARY`` names no file.
+        If neither is there, or ``SURPLUS_ORT_LIBRARY`` names no file.
     """
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         return _existing(Path(named), LIBRARY_VARIABLE)
-    spec = importlib.util.find_spec("onnxruntime")
-    if spec is None or not spec.submodule_search_locations:
-        raise RuntimeLibraryError(f"ONNX Runtime is not installed: {_INSTALL_HINT}")
-    return _newest_in(Path(spec.submodule_search_locations[0]) / "capi")
+    folders = [*_wheels_folders(), *_prefix_folders()]
+    for folder in folders:
+        found = newest(folder.glob(_PATTERN))
+        if found is not None:
+            return found.resolve()
+    where = ", ".join(map(str, folders))
+    raise RuntimeLibraryError(
+        f"ONNX Runtime is not installed, no {_PATTERN} in {where}: {_INSTALL_HINT}"
+    )
 
 
 def find_cuda_library() -> str:
@@ -66,9 +76,9 @@ def find_cuda_library() -> str:
     spec = importlib.util.find_spec("nvidia")
     for folder in spec.submodule_search_locations or () if spec else ():
         for part in _CUDA_FOLDERS:
-            found = sorted((Path(folder) / part).glob(_CUDA_PATTERN))
-            if found:
-                return str(found[-1].resolve())
+            found = newest((Path(folder) / part).glob(_CUDA_PATTERN))
+            if found is not None:
+                return str(found.resolve())
     return ""
 
 
@@ -178,8 +188,19 @@ def _existing(path: Path, variable: str) -> Path:
     return path.resolve()
 
 
-def _newest_in(folder: Path) -> Path:
-    found = sorted(folder.glob(_PATTERN))
-    if not found:
-        raise RuntimeLibraryError(f"no {_PATTERN} in {folder}: {_INSTALL_HINT}")
-    return found[-1].resolve()
+def _wheels_folders() -> Iterator[Path]:
+    spec = importlib.util.find_spec("onnxruntime")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(folder) / "capi"
+
+
+def _prefix_folders() -> list[Path]:
+    prefixes = (os.environ.get("CONDA_PREFIX"), sys.prefix)
+    return [Path(prefix) / "lib" for prefix in dict.fromkeys(filter(None, prefixes))]
+
+
+def newest(found: Iterable[Path]) -> Path | None:
+    """The library of the highest version, by the numbers in its name; None of none."""
+    return max(
+        found, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)], default=None
+    )

@@ -51,9 +51,40 @@ def test_a_named_library_that_is_missing_is_an_error(monkeypatch, tmp_path):
 
 def test_without_onnxruntime_the_error_says_what_to_install(monkeypatch):
     monkeypatch.delenv(library.LIBRARY_VARIABLE, raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
     monkeypatch.setattr(library.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeLibraryError, match="pip install onnxruntime"):
         library.find_library()
+
+
+def test_condas_library_lies_in_its_environment(monkeypatch, tmp_path):
+    """A module without a library beside it, and several versions in ``lib``."""
+    (tmp_path / "lib").mkdir()
+    for name in ("libonnxruntime.so", "libonnxruntime.so.1.9.0", "libonnxruntime.so.1.31.1"):
+        (tmp_path / "lib" / name).write_bytes(b"")
+    module = tmp_path / "site-packages" / "onnxruntime"
+    (module / "capi").mkdir(parents=True)
+    (module / "__init__.py").touch()
+    monkeypatch.delenv(library.LIBRARY_VARIABLE, raising=False)
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path))
+    monkeypatch.syspath_prepend(str(module.parent))
+    assert library.find_library() == tmp_path / "lib" / "libonnxruntime.so.1.31.1"
+    beside = module / "capi" / "libonnxruntime.so.1.24.0"
+    beside.write_bytes(b"")
+    assert library.find_library() == beside
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["lib.so.1.9.9", "lib.so.1.10.0"], "lib.so.1.10.0"),
+        (["lib.so", "lib.so.13"], "lib.so.13"),
+        ([], None),
+    ],
+)
+def test_the_newest_library_by_numbers(names, wanted):
+    found = library.newest(map(Path, names))
+    assert found == (None if wanted is None else Path(wanted))
 
 
 @pytest.mark.parametrize(
