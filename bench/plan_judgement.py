@@ -33,8 +33,8 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.judgement import Judgement, TrialOutcome
 from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.judgement import Judgement, TrialOutcome
 from surplus.engine.segmentation.plan import Plan
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

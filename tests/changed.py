@@ -23,6 +23,7 @@ _OF = {
     "engine/planning": "pipeline",
     "engine/examples": "pipeline",
     "engine/contest": "runtime",
+    "engine/judging": "runtime",
     "engine/explain": "runtime",
     "engine/store": "runtime",
 }

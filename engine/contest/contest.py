@@ -24,7 +24,7 @@ from typing import Protocol
 
 from surplus.engine.contest.conditions import Conditions
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.intervals import Interval, Verdict, interval
+from surplus.engine.profiling.intervals import Interval, Verdict, interval
 from surplus.placement.timeline import Timeline
 
 Clock = Callable[[], int]

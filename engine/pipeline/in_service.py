@@ -11,9 +11,9 @@ from typing import Any
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.plan_question import PlanQuestion
 from surplus.engine.planning.stored_plan import StoredPlan, read_document, write_plan
-from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,13 @@ def judge_in_service(model: Model, path: Path, question: PlanQuestion, stored: S
     path, question, stored : Path, PlanQuestion, StoredPlan
         Where its plan is kept, for what, and what is kept of it (stored_plan.py).
     """
-    model.be_judged(_Keeper(path, question, stored))
+    judgement = model.judgement
+    if judgement is not None:
+        from surplus.engine.judging.judge import Judge  # a first answer does without
+        from surplus.engine.judging.watcher import WATCHER
+
+        keeper = _Keeper(path, question, stored)
+        model.be_judged(Judge(model.plan, judgement, keeper, WATCHER.wake))
 
 
 class _Keeper:

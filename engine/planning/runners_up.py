@@ -12,8 +12,8 @@ from surplus.engine.contest.conditions import Conditions
 from surplus.engine.contest.contest import Contest, Turn
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.profiling.disturbance import Watch
-from surplus.engine.runtime.judgement import Judgement, RunnerUp
 from surplus.engine.runtime.same_bits import same_bits
+from surplus.engine.segmentation.judgement import Judgement, RunnerUp
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.placement.timeline import Timeline

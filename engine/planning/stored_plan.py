@@ -26,8 +26,8 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.examples.open_sizes import open_sizes
 from surplus.engine.native import load_runtime
 from surplus.engine.planning.plan_question import PlanQuestion
-from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
+from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.prepacked import processor_key

@@ -11,7 +11,7 @@ from typing import Any
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
 from surplus.engine.planning.stored_plan import FORMAT, DamagedError, judgement_in, read_document
-from surplus.engine.runtime.judgement import Judgement, TrialRecord
+from surplus.engine.segmentation.judgement import Judgement, TrialRecord
 from surplus.engine.segmentation.plan import Plan
 
 

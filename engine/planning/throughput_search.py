@@ -23,7 +23,7 @@ from surplus.engine.planning.candidates import cuts_of_clusters
 from surplus.engine.planning.proposals import Key, key_of
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.tuning import Entrant
-from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.profiling.intervals import Verdict
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from surplus.engine.runtime.intervals import Interval, Verdict
+from surplus.engine.profiling.intervals import Interval, Verdict
 
 
 @dataclass(frozen=True)

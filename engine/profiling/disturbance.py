@@ -2,7 +2,7 @@
 
 On a machine that others use, a plan for fewer lanes may win only because the others take a core. So
 whoever measures notes what was taken, and what was measured while more than ``QUIET`` of the
-cores was away is not trusted for good (contest/contest.py, runtime/judgement.py).
+cores was away is not trusted for good (contest/contest.py, segmentation/judgement.py).
 """
 
 from __future__ import annotations

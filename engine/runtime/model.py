@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
@@ -19,6 +19,7 @@ from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
 from surplus.engine.runtime.held_lanes import held_by, stall_of
 from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
 from surplus.engine.runtime.same_bits import same_bits
@@ -27,17 +28,16 @@ from surplus.engine.runtime.throughput_choice import ThroughputChoice
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.runtime.urgency import check_urgency
-from surplus.engine.runtime.watcher import WATCHER
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.trial.empty_inputs import is_empty
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
     from surplus.engine.explain.breakdown import Breakdown
-    from surplus.engine.runtime.judge import Judge
-    from surplus.engine.runtime.judged import Keep
-    from surplus.engine.runtime.judgement import Judgement
-    from surplus.engine.runtime.trial import PlanTrial
+    from surplus.engine.segmentation.judgement import Judgement
+
+
+Trial = TypeVar("Trial", bound=QueryTrial)
 
 
 class Model:
@@ -63,13 +63,13 @@ class Model:
     ) -> None:
         self.graph = graph
         self._judgement: Judgement | None = None
-        self._judge: Judge | None = None
+        self._judge: PlanJudge | None = None
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
         self._overlaps = ThroughputChoice(departure, throughput_plan)
         self._swap = threading.RLock()
-        self._trial: PlanTrial | None = None
+        self._trial: QueryTrial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
         self._switch: ThroughputSwitch | None
@@ -225,7 +225,7 @@ class Model:
             self._switch = other._switch
             self._judgement, self._judge, self._trial = other._judgement, other._judge, other._trial
         if self._judge is not None:
-            WATCHER.watch(self)
+            self._judge.watch(self)
         return True
 
     @property
@@ -250,14 +250,10 @@ class Model:
         """On what grounds it runs its plan."""
         self._judgement = judgement
 
-    def be_judged(self, keep: Keep) -> None:
-        """Have its plan judged again while it serves (judge.py), and what is found be stored."""
-        if self.judgement is None:
-            return
-        from surplus.engine.runtime.judge import Judge  # a first answer does without
-
-        self._judge = Judge(self.plan, self.judgement, keep, WATCHER.wake)
-        WATCHER.watch(self)
+    def be_judged(self, judge: PlanJudge) -> None:
+        """Have its plan judged again while it serves (engine/judging/judge.py)."""
+        self._judge = judge
+        judge.watch(self)
 
     def judge(self) -> None:
         """A step of that, for one thread."""
@@ -269,20 +265,18 @@ class Model:
         """Whether queries are in flight on its machine, its own or others."""
         return self._machine.runs_in_flight > 0
 
-    def try_beside(
-        self,
-        runner_up: Prepared | None,
-        share: Share,
-        ended: Callable[[], object],
-        look: int = 8,
-    ) -> PlanTrial:
-        """Have another plan answer some of its queries from now on (trial.py)."""
-        from surplus.engine.runtime.trial import PlanTrial
+    def try_beside(self, trial_of: Callable[[Prepared, ThroughputSwitch | None], Trial]) -> Trial:
+        """Let a trial say from now on which plan answers each of its queries.
 
-        self._trial = PlanTrial(self._prepared, runner_up, self._switch, share, ended, look=look)
-        return self._trial
+        Parameters
+        ----------
+        trial_of : callable
+            Makes it, of the plan and of what runs while queries overlap.
+        """
+        self._trial = trial = trial_of(self._prepared, self._switch)
+        return trial
 
-    def go_on(self, trial: PlanTrial) -> bool:
+    def go_on(self, trial: QueryTrial) -> bool:
         """Go on with a trial that rested; False where its plan does not answer any more."""
         with self._swap:
             if trial.plan.native is not self._prepared.native:
@@ -488,7 +482,7 @@ class Model:
 
     def _submit_on_trial(
         self,
-        trial: PlanTrial,
+        trial: QueryTrial,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int,

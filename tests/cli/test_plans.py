@@ -12,8 +12,8 @@ from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import read_document
 from surplus.engine.planning.stored_plans import stored_plans
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.intervals import Interval
-from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
+from surplus.engine.profiling.intervals import Interval
+from surplus.engine.segmentation.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
 from tests.cli.calls import Command
 
 DEVICES = ("--devices", "cpu:2")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from surplus.engine.judging.judge import Judge
 from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plans import Kept, stored_plans
 from surplus.engine.profiling.disturbance import Disturbance, Watch
-from surplus.engine.runtime.judge import Judge
-from surplus.engine.runtime.judgement import Judgement
 from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan
 from tests.pipeline.subject import Subject
 

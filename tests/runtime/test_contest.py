@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surplus.engine.contest.contest import Contest, ContestParams
-from surplus.engine.runtime.intervals import Interval, Verdict, interval
+from surplus.engine.profiling.intervals import Interval, Verdict, interval
 from tests.runtime.pretended import Clock, Pretended
 
 MS = 1_000_000

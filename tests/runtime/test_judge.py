@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
+from surplus.engine.judging.judge import Judge, JudgeParams
+from surplus.engine.judging.plan_trial import PlanTrial
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.judge import Judge, JudgeParams
-from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome
 from surplus.engine.runtime.same_bits import same_bits
-from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import PlanTrial
+from surplus.engine.segmentation.judgement import Judgement, RunnerUp, TrialOutcome
 from surplus.engine.segmentation.plan import Plan
 from tests.runtime.pretended import Clock
 
@@ -56,13 +55,14 @@ class World:
         self.running = prepared.plan
         return True
 
-    def try_beside(
-        self, runner_up: Any, share: Share, ended: Callable[[], object], look: int
-    ) -> PlanTrial:
+    def try_beside(self, trial_of: Callable[[Any, Any], PlanTrial]) -> PlanTrial:
         own: Any = SimpleNamespace(plan=self.running)
         self.looks += 1
-        self.trial = PlanTrial(own, runner_up, None, share, ended, look=look, clock=self.clock)
+        self.trial = trial_of(own, None)
         return self.trial
+
+    def judge(self) -> None:
+        """Nobody watches it: the tests step its judge."""
 
     def go_on(self, trial: PlanTrial) -> bool:
         self.trial = trial

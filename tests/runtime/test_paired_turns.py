@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from surplus.engine.runtime.intervals import Verdict
-from surplus.engine.runtime.paired_turns import PairedTurns, PairParams
+from surplus.engine.judging.paired_turns import PairedTurns, PairParams
+from surplus.engine.profiling.intervals import Verdict
 
 MS = 1_000_000
 LONG = 10 * MS

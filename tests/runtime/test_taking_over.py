@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machine
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.judging.judge import Judge
+from surplus.engine.pipeline.in_service import judge_in_service
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.judgement import Judgement, RunnerUp
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.throughput_switch import Departure
+from surplus.engine.segmentation.judgement import Judgement, RunnerUp
 from surplus.engine.segmentation.plan import Plan
 from tests.runtime.runtime_models import ADDED, SUM, TWO_LANES
 
@@ -79,7 +82,7 @@ def test_who_becomes_another_model_is_judged_as_that_was(
 ) -> None:
     judgement = Judgement(7, Disturbance(taken=0.4), True, 10, 10, (RunnerUp.of(narrow, 0.5),))
     model, read = Model(graph, narrow, machine), Model(graph, wide, machine, judgement=judgement)
-    read.be_judged(lambda plan, found: None)
+    read.be_judged(Judge(wide, judgement, lambda plan, found: None, lambda: None))
     assert model.share is None
     assert model.become(read)
     assert model.judgement is judgement
@@ -92,6 +95,7 @@ def test_a_model_without_a_judgement_is_not_judged(
     graph: Graph, narrow: Plan, machine: _core.Machine
 ) -> None:
     model = Model(graph, narrow, machine)
-    model.be_judged(lambda plan, found: None)
+    nothing: Any = None
+    judge_in_service(model, nothing, nothing, nothing)
     assert model.share is None
     model.judge()

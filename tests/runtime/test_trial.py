@@ -12,11 +12,11 @@ import pytest
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.intervals import Verdict
+from surplus.engine.judging.paired_turns import PairParams
+from surplus.engine.judging.plan_trial import PlanTrial
+from surplus.engine.profiling.intervals import Verdict
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.paired_turns import PairParams
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import PlanTrial
 from surplus.engine.segmentation.plan import Plan
 from tests.runtime.pretended import Clock
 from tests.runtime.runtime_models import ADDED, SUM
@@ -25,6 +25,13 @@ MS = 1_000_000
 PLAN: Any = SimpleNamespace(name="plan")
 RUNNER_UP: Any = SimpleNamespace(name="runner-up")
 BUSY: Any = SimpleNamespace(name="busy")
+
+
+def _beside(model: Model, plan: Plan, share: Share) -> PlanTrial:
+    runner_up = model.prepare(plan)
+    return model.try_beside(
+        lambda own, switch: PlanTrial(own, runner_up, switch, share, lambda: None)
+    )
 
 
 class Overlaps:
@@ -167,7 +174,7 @@ def test_every_way_to_ask_takes_part(
     model = Model(graph, narrow, machine)
     share = Share(1.0)
     share.earn(10**12)
-    trial = model.try_beside(model.prepare(wide), share, lambda: None)
+    trial = _beside(model, wide, share)
     for _ in range(2_000):
         if trial.is_over:
             break
@@ -186,7 +193,7 @@ def test_a_query_that_is_refused_takes_no_part(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine, way: str
 ) -> None:
     model = Model(graph, narrow, machine)
-    trial = model.try_beside(model.prepare(wide), Share(), lambda: None)
+    trial = _beside(model, wide, Share())
     wrong = {"x": ADDED["x"]}
     ask = {
         "run": lambda: model.run(wrong),
@@ -202,7 +209,7 @@ def test_a_traced_query_is_the_plans_own(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
     model = Model(graph, narrow, machine)
-    trial = model.try_beside(model.prepare(wide), Share(), lambda: None)
+    trial = _beside(model, wide, Share())
     model.run(ADDED, traced=True)
     assert len(model.timeline().spans[0].lanes) == 1
     assert trial.queries_ns == 0

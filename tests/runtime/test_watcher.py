@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from surplus.engine.runtime.watcher import Watcher
+from surplus.engine.judging.watcher import Watcher
 
 SOON_S = 30.0
 

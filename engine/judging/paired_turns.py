@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from surplus.engine.runtime.intervals import Interval, Verdict, interval, median
+from surplus.engine.profiling.intervals import Interval, Verdict, interval, median
 
 
 @dataclass(frozen=True)

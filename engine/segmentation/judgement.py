@@ -10,7 +10,7 @@ from typing import Any
 
 from surplus.engine.errors import PlacementError
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.intervals import Interval
+from surplus.engine.profiling.intervals import Interval
 from surplus.engine.segmentation.plan import Plan
 from surplus.placement.json_records import read_record
 

@@ -14,36 +14,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from surplus.engine import _core
-from surplus.engine.runtime.intervals import Interval, Verdict, median
-from surplus.engine.runtime.paired_turns import PairedTurns, PairParams
+from surplus.engine.judging.paired_turns import PairedTurns, PairParams
+from surplus.engine.profiling.intervals import Interval, Verdict, median
+from surplus.engine.runtime.on_trial import Ask
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import REGRET, Share
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch
 
 _REMEMBERED = 33
 """Queries of each plan whose median is its time now."""
-
-
-@dataclass(eq=False)
-class Ask:
-    """A query of a model on trial.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        What answers it.
-    run : _core.Run, optional
-        Of one that was submitted, traced: nobody says when it ends.
-    """
-
-    prepared: Prepared
-    of_runner_up: bool
-    is_alone: bool
-    began_ns: int
-    run: _core.Run | None = None
 
 
 class PlanTrial:

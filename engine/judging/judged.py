@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from surplus.engine.runtime.judgement import Judgement
+from surplus.engine.judging.plan_trial import PlanTrial
 from surplus.engine.runtime.prepared import Prepared
-from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import PlanTrial
+from surplus.engine.runtime.throughput_switch import ThroughputSwitch
+from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan
 
 
 class Judged(Protocol):
     """What a judge asks of a model (model.py)."""
+
+    def judge(self) -> None:
+        """Have its judge do what is due."""
 
     @property
     def plan(self) -> Plan:
@@ -33,7 +36,7 @@ class Judged(Protocol):
         """Answer with it from now on."""
 
     def try_beside(
-        self, runner_up: Prepared | None, share: Share, ended: Callable[[], object], look: int
+        self, trial_of: Callable[[Prepared, ThroughputSwitch | None], PlanTrial]
     ) -> PlanTrial:
         """Begin a trial."""
 

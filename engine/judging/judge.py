@@ -3,8 +3,8 @@
 A plan is the best of those compared for the machine as it was then. So a few queries are looked at
 every second; where they take another time than when the plan was judged, where others take less
 of the machine now, or where the plan is provisional, its runners-up are tried one after the other
-(trial.py), within a share of the queries' time. What is faster takes over between two queries. It
-is stored for the next start where the machine was quiet; a judgement of a disturbed one is only
+(plan_trial.py), within a share of the queries' time. What is faster takes over between two queries.
+It is stored for the next start where the machine was quiet; a judgement of a disturbed one is only
 noted beside the plan, since it says nothing of the next start.
 """
 
@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
+from surplus.engine.judging.judged import Judged, Keep
+from surplus.engine.judging.plan_trial import PlanTrial
+from surplus.engine.judging.watcher import WATCHER
 from surplus.engine.profiling.disturbance import Disturbance, Watch
-from surplus.engine.runtime.intervals import Verdict
-from surplus.engine.runtime.judged import Judged, Keep
-from surplus.engine.runtime.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
+from surplus.engine.profiling.intervals import Verdict
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.trial import PlanTrial
+from surplus.engine.segmentation.judgement import Judgement, RunnerUp, TrialOutcome, TrialRecord
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -121,6 +122,10 @@ class Judge:
         self._rests_until_ns = 0
         self._changed = False
 
+    def watch(self, model: Judged) -> None:
+        """As of ``PlanJudge``."""
+        WATCHER.watch(model)
+
     def step(self, model: Judged) -> None:
         """Do what is due: about once a second, and when ``ended`` was called."""
         trial = self._trial
@@ -151,11 +156,19 @@ class Judge:
             runner_up = self._opened(model, self._queue.pop(0))
             if runner_up is not None:
                 self._trial_began_ns, self._watch = self._clock(), self._new_watch()
-                self._trial = model.try_beside(runner_up, self.share, self._ended, _ALL)
+                self._trial = self._began(model, runner_up, _ALL)
             return
         if self._clock() - self._looked_ns >= self._params.look_every_ns:
             self._trial_began_ns = self._clock()
-            self._trial = model.try_beside(None, self.share, self._ended, self._params.look)
+            self._trial = self._began(model, None, self._params.look)
+
+    def _began(self, model: Judged, runner_up: Prepared | None, look: int) -> PlanTrial:
+        share, ended, clock = self.share, self._ended, self._clock
+        return model.try_beside(
+            lambda plan, switch: PlanTrial(
+                plan, runner_up, switch, share, ended, look=look, clock=clock
+            )
+        )
 
     def _may_open(self, model: Judged) -> bool:
         """Whether there were queries enough to open the next runner-up's sessions beside them."""

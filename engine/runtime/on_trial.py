@@ -1,0 +1,77 @@
+"""What a model knows of whoever judges its plan: a judge, and a trial that routes its queries."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from surplus.engine import _core
+from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.share import Share
+
+if TYPE_CHECKING:
+    from surplus.engine.segmentation.judgement import Judgement
+
+
+@dataclass(eq=False)
+class Ask:
+    """A query of a model on trial.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        What answers it.
+    run : _core.Run, optional
+        Of one that was submitted, traced: nobody says when it ends.
+    """
+
+    prepared: Prepared
+    of_runner_up: bool
+    is_alone: bool
+    began_ns: int
+    run: _core.Run | None = None
+
+
+class QueryTrial(Protocol):
+    """Says which plan answers each query while it lasts. Thread-safe."""
+
+    @property
+    def plan(self) -> Prepared:
+        """The model's own, as it was when the trial began."""
+
+    def begin(self) -> Ask:
+        """Begin a query."""
+
+    def query(self) -> AbstractContextManager[Ask]:
+        """Begin a query; one that raises has failed, others are to be ``answered``."""
+
+    def done(self, ask: Ask, run: _core.Run) -> None:
+        """Its traced run has ended, well or not."""
+
+    def answered(self, ask: Ask) -> None:
+        """It has its answer."""
+
+    def failed(self, ask: Ask) -> None:
+        """It has none."""
+
+
+class PlanJudge(Protocol):
+    """Judges one model's plan; holds no model.
+
+    Attributes
+    ----------
+    judgement : Judgement
+        On what grounds the plan is used.
+    share : Share
+        Of the queries' time that was seen.
+    """
+
+    judgement: Judgement
+    share: Share
+
+    def step(self, model: Any) -> None:
+        """Do what is due, for one thread."""
+
+    def watch(self, model: Any) -> None:
+        """Have the model's ``judge`` called from now on, until nobody else holds it."""
