@@ -42,17 +42,32 @@ TABLES = (
 )
 
 
+_FOLDER = Path(__file__).parent
+_PAPERS = ("abacus", "colocation", "dstack", "gpulet", "sir", "veltair")
+"""Folders whose names their benches' names begin with."""
+
+_ROOMS = ("", "core", "models", "safety")
+"""Others of which each file may be a bench; of the rest only those that run as a whole are."""
+
+
 def runnable() -> dict[str, str]:
-    """What of this folder runs by itself, and the first line of what it says it does."""
-    folder = Path(__file__).parent
-    found = {}
-    for path in (*folder.glob("*.py"), *folder.glob("*/__main__.py")):
-        text = path.read_text(encoding="utf-8")
-        is_folder = path.parent != folder
-        if is_folder or ('__name__ == "__main__"' in text and path.name != "__main__.py"):
-            name = path.parent.name if is_folder else path.stem
-            found[name] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    """What of this folder runs by itself: by its name, the module."""
+    found = {
+        path.parent.name: f"bench.{path.parent.name}" for path in _FOLDER.glob("*/__main__.py")
+    }
+    for room in (*_ROOMS, *_PAPERS):
+        for path in (_FOLDER / room).glob("*.py"):
+            if path.name != "__main__.py" and '__name__ == "__main__"' in path.read_text():
+                name = f"{room}_{path.stem}" if room in _PAPERS else path.stem
+                found[name] = ".".join(filter(None, ("bench", room, path.stem)))
     return dict(sorted(found.items()))
+
+
+def summary(module: str) -> str:
+    """The first line of what a module says it does."""
+    path = _FOLDER.parent.joinpath(*module.split("."))
+    text = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def main() -> int:
@@ -60,8 +75,8 @@ def main() -> int:
     words = sys.argv[1:]
     known = runnable()
     if words == ["--list"]:
-        for name, text in known.items():
-            print(f"{name:24} {text}")
+        for name, module in known.items():
+            print(f"{name:24} {summary(module)}")
         return 0
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     names, options = words[:first] or list(TABLES), words[first:]
@@ -72,7 +87,7 @@ def main() -> int:
     if options and len(names) > 1:
         print(f"{options[0]}: options are for one bench, not {len(names)}", file=sys.stderr)
         return 2
-    commands = [[sys.executable, "-m", f"bench.{name}", *options] for name in names]
+    commands = [[sys.executable, "-m", known[name], *options] for name in names]
     failed = [
         name
         for name, command in zip(names, commands, strict=True)

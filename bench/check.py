@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench import fan_out, models_cpu, overlap, result_file
+from bench.core import fan_out, overlap
+from bench.infrastructure import result_file
+from bench.models import models_cpu
 
 Row = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from bench.result_file import RESULTS, markdown, rows_of
+from bench.infrastructure.result_file import RESULTS, markdown, rows_of
 
 _DOCS = Path(__file__).parent.parent / "docs"
 PAGES = tuple(_DOCS / f"{name}.md" for name in ("PERFORMANCE", "COLOCATION", "COLOCATION_RESULTS"))

@@ -17,7 +17,7 @@ class SolveParams:
     solver : str
         ``cpsat``, ``highs``, ``cbc``, ``gurobi``, or ``auto``: CP-SAT where it is installed,
         which proved detectors of 30 tasks where HiGHS left 0.3 % open after a minute
-        (bench/optimum.py), else HiGHS.
+        (bench/models/optimum.py), else HiGHS.
     time_limit_s : float
         Wall-clock limit of the solver, > 0.
     warm_start : Placement or None

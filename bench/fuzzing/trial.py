@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from bench.fuzzing.growing import Array, Grown, run_plain
-from bench.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
+from bench.safety.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
 from surplus.engine.contest.answers import Expected
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import gpu_check, result_file
-from bench.built_models import FOLDER
+from bench import gpu_check
 from bench.gpu_check.asked_driver import DriverFailedError, asked_title
 from bench.gpu_check.check import Check, CheckParams
 from bench.gpu_check.parts import Part, first, full, short
 from bench.gpu_check.setting import Setting, folder_name, mark_of, timed_devices
 from bench.gpu_check.summary import summary
+from bench.infrastructure import result_file
+from bench.infrastructure.built_models import FOLDER
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import EngineError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.gpu_check.contender import Contender
-from bench.timing import interleaved
+from bench.infrastructure.timing import interleaved
 
 _FEWEST_ROUNDS = 25
 

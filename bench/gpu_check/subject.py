@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import surplus
-from bench.built_models import built
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
+from bench.infrastructure.built_models import built
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import Costs, costs_of, measure, plan_of, read_model

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.gpu_check.setting import mark_of
-from bench.result_file import markdown
+from bench.infrastructure.result_file import markdown
 
 _VERDICT = {True: "met", False: "MISSED", None: ""}
 

@@ -10,8 +10,8 @@ import argparse
 import sys
 from dataclasses import replace
 
-from bench.built_models import FOLDER as MODELS
-from bench.built_models import built
+from bench.infrastructure.built_models import FOLDER as MODELS
+from bench.infrastructure.built_models import built
 from bench.profiles import DETECTORS, profile_path
 from surplus.engine.devices.links import LINKS, link_figures
 from surplus.engine.devices.parsing import parse_devices

@@ -33,7 +33,7 @@ class Traffic(Protocol):
 class LinearParams:
     """Coefficients of the factor; the paper's c1, c2, c3, c4, c5.
 
-    The defaults were fitted by ``python -m bench.gpulet_interference`` on the stated contention
+    The defaults were fitted by ``python -m bench gpulet_interference`` on the stated contention
     law of the simulator, not on a GPU. The authors' own, of a 2080 Ti, are 0.113, 0.716, 0.355,
     0.088, 0.895 by their release.
     """

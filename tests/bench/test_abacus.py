@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import result_file
-from bench.abacus_bars import ABACUS, NO_ROOM, PERFECT, bars, by_policy
-from bench.abacus_models import FOLDER
-from bench.budget import fill_within
-from bench.resumable import Key, Row, Table
+from bench.abacus.bars import ABACUS, NO_ROOM, PERFECT, bars, by_policy
+from bench.abacus.models import FOLDER
+from bench.infrastructure import result_file
+from bench.infrastructure.resumable import Key, Row, Table
+from bench.safety.budget import fill_within
 from surplus.colocation.overlap.group_times import load_group_times
 from surplus.colocation.overlap.latency_model import load_latency_model
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.bystanders import Bystanders
-from bench.colocation_live import FOLDER as SCENARIOS
-from bench.colocation_live import _agrees, _ratio, _refused, bars, simulated_at
+from bench.colocation.live import FOLDER as SCENARIOS
+from bench.colocation.live import _agrees, _ratio, _refused, bars, simulated_at
+from bench.infrastructure.bystanders import Bystanders
 from surplus.colocation import read_scenario
 from surplus.colocation.live_file import read_to_measure
 from surplus.colocation.truth import Pace

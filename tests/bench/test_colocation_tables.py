@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.colocation_all import best_rows, scenario_names
-from bench.colocation_conservation import ENDS, counted, measure, setting_of, sums
+from bench.colocation.all import best_rows, scenario_names
+from bench.colocation.conservation import ENDS, counted, measure, setting_of, sums
 from surplus.colocation import policy_names
 from surplus.colocation.capacity import BOUND
 
@@ -32,7 +32,7 @@ def test_another_process_replays_a_run_to_the_last_bit() -> None:
 
 
 def test_a_run_that_cannot_be_replayed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.colocation_conservation.again", lambda *_: {})
+    monkeypatch.setattr("bench.colocation.conservation.again", lambda *_: {})
     assert measure("fcfs", 200, seed=2)["run"] == "2"
     with pytest.raises(ValueError, match="seed 1 does not replay"):
         measure("fcfs", 200, seed=1)

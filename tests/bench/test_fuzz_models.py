@@ -12,13 +12,13 @@ import numpy as np
 import onnx
 import pytest
 
-from bench import fuzz_models
 from bench.fuzzing import crew, trial
 from bench.fuzzing.crew import outcomes
 from bench.fuzzing.generator import grow
 from bench.fuzzing.growing import Array, run_plain
 from bench.fuzzing.rules import RULES
 from bench.fuzzing.trial import Outcome, try_out
+from bench.safety import fuzz_models
 from surplus.engine.dfg import extract
 from surplus.engine.errors import ExecutionError
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from bench.large_models import SHAPES, large_model
+from bench.models.large_models import SHAPES, large_model
 from surplus.engine.native import open_session
 from surplus.engine.values import to_value
 

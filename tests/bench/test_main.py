@@ -12,7 +12,7 @@ import pytest
 from bench.__main__ import TABLES, runnable
 
 ROOT = Path(__file__).parents[2]
-NAMED = re.compile(r"python -m bench[. ]([a-z_]+)|`bench ([a-z_]+)")
+NAMED = re.compile(r"python -m bench ([a-z_]+)|`bench ([a-z_]+)")
 
 
 def bench(*words: str) -> subprocess.CompletedProcess[str]:

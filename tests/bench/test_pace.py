@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pace import pace_of
+from bench.infrastructure.pace import pace_of
 from surplus.colocation import policy_spec, read_scenario
 from surplus.colocation.scenario import Scenario
 from surplus.colocation.simulator import Run, simulate

@@ -2,9 +2,16 @@ import json
 
 import pytest
 
-from bench import render, result_file
-from bench.throughput import SHORTEST_SLICE_S, slice_s
-from bench.timing import BLOCK_NS, FEWEST_ROUNDS, Times, block_for_p99_ns, interleaved
+from bench import render
+from bench.infrastructure import result_file
+from bench.infrastructure.timing import (
+    BLOCK_NS,
+    FEWEST_ROUNDS,
+    Times,
+    block_for_p99_ns,
+    interleaved,
+)
+from bench.models.throughput import SHORTEST_SLICE_S, slice_s
 
 
 def test_tables_are_made_from_their_json_and_prose_stays(tmp_path, monkeypatch):

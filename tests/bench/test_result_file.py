@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from bench import result_file
-from bench.columns import to_columns, to_rows
+from bench.infrastructure import result_file
+from bench.infrastructure.columns import to_columns, to_rows
 
 LONG = [
     {

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from bench import model_table, optimum, result_file
-from bench.resumable import Key, Row, Table, fill
+from bench.infrastructure import result_file
+from bench.infrastructure.resumable import Key, Row, Table, fill
+from bench.models import model_table, optimum
 from surplus import models
 
 KEYS: list[Key] = [("a",), ("b",), ("c",)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.veltair_gains import POLICIES, at_load, core_time, gain_rows
+from bench.veltair.gains import POLICIES, at_load, core_time, gain_rows
 from surplus.colocation import compare, read_scenario
 from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.clock import NS_PER_S

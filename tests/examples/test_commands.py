@@ -102,5 +102,5 @@ def is_module(name: str) -> bool:
     parts = Path(*name.removeprefix("surplus.").split("."))
     path = ROOT / parts
     if name.startswith("bench."):
-        return name.partition(".")[2] in runnable()
+        return name in runnable().values()
     return path.with_suffix(".py").exists() or (path / "__main__.py").exists()

@@ -13,7 +13,7 @@ import onnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.random_plans import CHARGED_NS, random_plan
+from bench.safety.random_plans import CHARGED_NS, random_plan
 from surplus.engine import _core
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph

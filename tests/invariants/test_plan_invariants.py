@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.random_plans import (
+from bench.safety.random_plans import (
     DEVICES,
     plan_of_groups,
     random_costs,

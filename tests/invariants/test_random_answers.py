@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.random_plans import CHARGED_NS, random_plan
+from bench.safety.random_plans import CHARGED_NS, random_plan
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import open_session

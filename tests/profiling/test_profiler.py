@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from bench.large_models import write_large_model
+from bench.models.large_models import write_large_model
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.onnx_reader import read

@@ -18,7 +18,7 @@ from surplus import models
 
 def fuzzed(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.fuzz_cache", *arguments],
+        [sys.executable, "-m", "bench.safety.fuzz_cache", *arguments],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[2],

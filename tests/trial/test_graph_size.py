@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 import pytest
 
-from bench.large_models import large_model
+from bench.models.large_models import large_model
 from surplus.engine.trial import first_run
 from surplus.engine.trial.graph_size import GraphSize, graph_size
 from surplus.engine.trial.trial import ForkedTrial, TrialVerdict

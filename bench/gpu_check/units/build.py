@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.built_models import built
 from bench.gpu_check.figures import Found
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
+from bench.infrastructure.built_models import built
 
 
 def measure(spec: ModelSpec, setting: Setting) -> Found:

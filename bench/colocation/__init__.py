@@ -1,0 +1,1 @@
+"""Policies of all papers side by side, simulated and live."""

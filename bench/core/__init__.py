@@ -1,0 +1,1 @@
+"""The core alone: dispatch, hand-overs, overlap, values."""

@@ -1,0 +1,1 @@
+"""What benches share: turns, results, peers, processes."""

@@ -1,0 +1,129 @@
+"""Results as JSON with what is needed to read them: machine, commit, configuration."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.infrastructure.columns import text, to_columns, to_rows
+from surplus.engine.atomic_file import write_atomic
+from surplus.engine.native import load_runtime
+
+RESULTS = Path(__file__).parents[1] / "results"
+LONG_BYTES = 8192
+"""Tables of more are stored as columns."""
+
+
+def machine() -> dict[str, Any]:
+    """The machine and the software that a figure depends on."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "onnxruntime": load_runtime(),
+        "commit": _commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def path_of(name: str) -> Path:
+    """Where the rows of a table are stored."""
+    return RESULTS / f"{name}.json"
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a stored table."""
+    return rows_of(json.loads(path.read_text()))
+
+
+def rows_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a table, in whichever of the two forms it is stored."""
+    if "columns" in document:
+        return to_rows(document["columns"])
+    rows: list[dict[str, Any]] = document["rows"]
+    return rows
+
+
+def write(
+    name: str,
+    config: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    where: Mapping[str, Any] | None = None,
+) -> Path:
+    """Store the rows of one table, whole or not at all.
+
+    Parameters
+    ----------
+    where : mapping, optional
+        As ``machine()``, which it is by default.
+    """
+    RESULTS.mkdir(exist_ok=True)
+    document = {
+        "bench": name.removesuffix(".part"),
+        "machine": dict(where or machine()),
+        "config": dict(config),
+    }
+    path = path_of(name)
+    write_atomic(path, _text(document, rows).encode())
+    return path
+
+
+def _text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """JSON with a line a row, or a line a column where the table is long."""
+    head = json.dumps(document, indent=1).removesuffix("\n}")
+    lines = [text(row) for row in rows]
+    if sum(map(len, lines)) > LONG_BYTES and (columns := to_columns(rows)):
+        lines = [f"{text(key)}:{text(column)}" for key, column in columns.items()]
+        return f'{head},\n "columns": {{\n  {_joined(lines)}\n }}\n}}\n'
+    return f'{head},\n "rows": [\n  {_joined(lines)}\n ]\n}}\n'
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return ",\n  ".join(lines)
+
+
+def show(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows as a Markdown table, as docs/PERFORMANCE.md has them."""
+    print(f"\n### {name}\n")
+    print(markdown(rows))
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of equal keys as a Markdown table."""
+    if not rows:
+        return "(no rows)"
+    keys = list(rows[0])
+    lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
+    lines += ["| " + " | ".join(_cell(row[key]) for key in keys) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return str(value)
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _commit() -> str:
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=RESULTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip() or "unknown"

@@ -1,0 +1,1 @@
+"""Models, loads, memory and the server, beside ONNX Runtime."""

@@ -1,0 +1,1 @@
+"""Answers, crashes and refusals: fuzzers and proofs."""

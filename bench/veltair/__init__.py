@@ -1,0 +1,1 @@
+"""VELTAIR (ASPLOS'22)."""
