@@ -2,6 +2,7 @@ import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,10 +65,10 @@ def test_condas_library_lies_in_its_environment(monkeypatch, tmp_path):
         (tmp_path / "lib" / name).write_bytes(b"")
     module = tmp_path / "site-packages" / "onnxruntime"
     (module / "capi").mkdir(parents=True)
-    (module / "__init__.py").touch()
     monkeypatch.delenv(library.LIBRARY_VARIABLE, raising=False)
     monkeypatch.setenv("CONDA_PREFIX", str(tmp_path))
-    monkeypatch.syspath_prepend(str(module.parent))
+    spec = SimpleNamespace(submodule_search_locations=[str(module)])
+    monkeypatch.setattr(library.importlib.util, "find_spec", lambda name: spec)
     assert library.find_library() == tmp_path / "lib" / "libonnxruntime.so.1.31.1"
     beside = module / "capi" / "libonnxruntime.so.1.24.0"
     beside.write_bytes(b"")
