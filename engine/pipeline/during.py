@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from surplus.engine.errors import DeviceLostError, EngineError, one_line
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import has_lost
 
 
 @contextmanager
@@ -28,6 +29,6 @@ def during(params: LoadParams, what: str) -> Iterator[None]:
     except DeviceLostError:
         raise
     except EngineError as error:
-        if not params.has_lost():
+        if not has_lost(params):
             raise
         raise DeviceLostError(f"{one_line(error)}, while {what}") from error

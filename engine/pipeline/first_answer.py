@@ -12,6 +12,7 @@ from surplus.engine.dfg.content import Content
 from surplus.engine.errors import one_line
 from surplus.engine.examples.given import check_inputs
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import Unread
 from surplus.engine.trial.first_run import harmless_at_first
@@ -48,4 +49,5 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         return None
     if inputs is not None:
         check_inputs(unread.graph, inputs)
-    return Model(unread.graph, unread.plan, params.machine(), params.departure(), params.recovery())
+    machine, recovery = machine_of(params), recovery_of(params)
+    return Model(unread.graph, unread.plan, machine, params.departure(), recovery)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.errors import PlacementError
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.plan_question import PlanQuestion
 from surplus.engine.planning.stored_plan import StoredPlan, read_document, write_plan
 from surplus.engine.runtime.model import Model
@@ -19,20 +20,20 @@ from surplus.engine.segmentation.plan import Plan
 _log = logging.getLogger(__name__)
 
 
-def judge_in_service(model: Model, path: Path, question: PlanQuestion, stored: StoredPlan) -> None:
+def judge_in_service(model: Model, job: PlanJob, stored: StoredPlan) -> None:
     """Have the model judged from now on, if its plan was compared with others.
 
     Parameters
     ----------
-    path, question, stored : Path, PlanQuestion, StoredPlan
-        Where its plan is kept, for what, and what is kept of it (stored_plan.py).
+    job, stored : PlanJob, StoredPlan
+        For what its plan is kept, and what is kept of it (stored_plan.py).
     """
     judgement = model.judgement
     if judgement is not None:
         from surplus.engine.judging.judge import Judge  # a first answer does without
         from surplus.engine.judging.watcher import WATCHER
 
-        keeper = _Keeper(path, question, stored)
+        keeper = _Keeper(job.stored_at, job.question, stored)
         model.be_judged(Judge(model.plan, judgement, keeper, WATCHER.wake))
 
 

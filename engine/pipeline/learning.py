@@ -186,13 +186,14 @@ def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
     from surplus.engine.examples.sizes import (
         inputs_in_question,  # not before the first answer
     )
-    from surplus.engine.pipeline.opening import open_stored, path_of
+    from surplus.engine.pipeline.opening import open_stored
+    from surplus.engine.planning.job import PlanJob
 
     graph = known_graph(path, params.cache or cache_folder())
     sizes = None if graph is None else inputs_in_question(graph, path, inputs)
     if graph is None or sizes is None:
         return None
-    return open_stored(path_of(graph, params, sizes), graph, params, sizes)
+    return open_stored(PlanJob(graph, params, sizes))
 
 
 _LEARNING = Learning()

@@ -16,7 +16,9 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import ConfigError, DeviceLostError, EngineError, one_line
 from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.load_job import LoadJob
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import close_lost, has_lost
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
 from surplus.engine.runtime.model import Model
@@ -88,7 +90,7 @@ def load_with(
     while True:
         try:
             with params.load_limit(path):
-                model = _loaded(path, params, inputs, progress)
+                model = _loaded(LoadJob(Path(path).absolute(), params, inputs, progress))
                 model.limit_queries(params.query_limit_ns())
                 if params.has_real_gpu:
                     from surplus.engine.pipeline.first_queries import ask_once  # no CPU needs it
@@ -96,7 +98,7 @@ def load_with(
                     ask_once(model, path, params, inputs)
             return model
         except EngineError as error:
-            is_loss = isinstance(error, DeviceLostError) or params.has_lost()
+            is_loss = isinstance(error, DeviceLostError) or has_lost(params)
             following = next(ways, None) if is_loss else None
             if following is None:
                 raise
@@ -104,53 +106,46 @@ def load_with(
             _log.warning("%s: %s; it is loaded on %s", path, one_line(error), params.devices)
 
 
-def _loaded(
-    path: str | Path,
-    params: LoadParams,
-    inputs: Mapping[str, Any] | None,
-    progress: ProgressCallback,
-) -> Model:
+def _loaded(job: LoadJob) -> Model:
+    """By the stored plan, as one session for now, or when a plan is made; the first that can be."""
+    params = job.params
     load_runtime()
-    params.close_lost()
-    graph = _known(Path(path).absolute(), params)
+    close_lost(params)
+    graph = _known(job.path, params)
     sizes = None
     if graph is not None:
-        from surplus.engine.examples.sizes import (
-            inputs_in_question,  # new files have no plans
-        )
-        from surplus.engine.pipeline.opening import open_stored, path_of
+        from surplus.engine.examples.sizes import inputs_in_question  # new files have no plans
+        from surplus.engine.pipeline.opening import open_stored
 
-        sizes = inputs_in_question(graph, path, inputs)
+        sizes = inputs_in_question(graph, job.path, job.inputs)
         if sizes is not None and params.uses_stored:
-            model = open_stored(path_of(graph, params, sizes), graph, params, sizes)
+            model = open_stored(job.planning(graph, sizes))
             if model is not None:
-                _measure_again(model, Path(path).absolute(), params, inputs)
+                _measure_again(model, job)
                 return model
     if params.answers_first:
         from surplus.engine.pipeline.first_answer import open_first  # starts a process
         from surplus.engine.pipeline.learning import learn
 
-        first = open_first(Path(path).absolute(), params, inputs)
+        first = open_first(job.path, params, job.inputs)
         if first is not None:
-            learn(first, Path(path).absolute(), params, inputs)
+            learn(first, job.path, params, job.inputs)
             return first
     from surplus.engine.pipeline.making import make  # all of ONNX and of planning
 
-    return make(path, params, inputs, progress, known=None if sizes is None else graph)
+    return make(job, known=None if sizes is None else graph)
 
 
-def _measure_again(
-    model: Model, path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
-) -> None:
+def _measure_again(model: Model, job: LoadJob) -> None:
     """Have all plans compared anew beside a provisional one, in idle time.
 
     In service only those are tried that keep its bits.
     """
     judgement = model.judgement
-    if judgement is not None and judgement.provisional and params.answers_first:
+    if judgement is not None and judgement.provisional and job.params.answers_first:
         from surplus.engine.pipeline.learning import learn  # starts a process
 
-        learn(model, path, params, inputs, tune="again")
+        learn(model, job.path, job.params, job.inputs, tune="again")
 
 
 def _known(path: Path, params: LoadParams) -> Graph | None:

@@ -23,10 +23,13 @@ from surplus.engine.examples.sizes import inputs_in_question
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.during import during
 from surplus.engine.pipeline.in_service import judge_in_service
-from surplus.engine.pipeline.opening import is_wanted, open_stored, path_of, question_for
+from surplus.engine.pipeline.load_job import LoadJob
+from surplus.engine.pipeline.opening import is_wanted, open_stored
 from surplus.engine.pipeline.proving import proven
 from surplus.engine.planning.choice import choose, tune
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import close_lost
 from surplus.engine.planning.placement_file import load_placement
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.planning.slice_model import slice_model
@@ -71,13 +74,7 @@ class TunedModel:
     path: Path | None
 
 
-def make(
-    path: str | Path,
-    params: LoadParams,
-    inputs: Mapping[str, Any] | None,
-    progress: ProgressCallback,
-    known: Graph | None = None,
-) -> Model:
+def make(load: LoadJob, known: Graph | None = None) -> Model:
     """Read, profile, place, segment, choose and store.
 
     Parameters
@@ -90,41 +87,37 @@ def make(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    graph = known or read_tried(path, params.cache)
-    sizes = inputs_in_question(graph, path, inputs)
+    graph = known or read_tried(load.path, load.params.cache)
+    sizes = inputs_in_question(graph, load.path, load.inputs)
     if sizes is None:
-        sizes = example_inputs(graph, path)
-    stored_at = path_of(graph, params, sizes)
-    if known is None and params.uses_stored:  # the same content under another name
-        model = open_stored(stored_at, graph, params, sizes)
+        sizes = example_inputs(graph, load.path)
+    if known is None and load.params.uses_stored:  # the same content under another name
+        model = open_stored(load.planning(graph, sizes))
         if model is not None:
             return model
-    given = _given(graph, path, inputs)
+    job = load.planning(graph, _given(graph, load.path, load.inputs))
     with _measuring():
-        proven_now = _proven_now(stored_at, graph, params, given) if params.uses_stored else None
-        return proven_now or _made(stored_at, graph, params, given, progress)[0]
+        proven_now = _proven_now(job) if load.params.uses_stored else None
+        return proven_now or _made(job)[0]
 
 
-def _proven_now(
-    path: Path, graph: Graph, params: LoadParams, inputs: Mapping[str, Any]
-) -> Model | None:
+def _proven_now(job: PlanJob) -> Model | None:
     """The model of a stored plan whose answers nobody compared here yet, if they are right."""
-    question = question_for(graph, params, inputs)
-    stored = read_plan(path, graph, question)
-    if stored is None or stored.is_proven_here or not is_wanted(stored, params):
+    stored = read_plan(job.stored_at, job.graph, job.question)
+    if stored is None or stored.is_proven_here or not is_wanted(stored, job.params):
         return None
     try:
-        found = proven(graph, stored, params, inputs)
+        found = proven(job, stored)
     except EngineError as error:
-        if params.has_lost():
+        if job.has_lost:
             raise
-        _log.warning("the stored plan %s is not used: %s", path, error)
+        _log.warning("the stored plan %s is not used: %s", job.stored_at, error)
         return None
     if found is None:
         return None
     model, stored = found
-    write_plan(path, question, stored)
-    judge_in_service(model, path, question, stored)
+    write_plan(job.stored_at, job.question, stored)
+    judge_in_service(model, job, stored)
     return model
 
 
@@ -150,16 +143,15 @@ def tune_with(
     if params.tune_s <= 0:
         raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
     load_runtime()
-    params.close_lost()
+    close_lost(params)
     graph = read_tried(path, params.cache)
-    given = _given(graph, path, inputs)
-    stored_at = path_of(graph, params, given)
+    job = PlanJob(graph, params, _given(graph, path, inputs), progress)
     with _measuring():
-        model, report, stored = _made(stored_at, graph, params, given, progress)
+        model, report, stored = _made(job)
     if report is None:
         raise ExecutionError(f"{graph.name}: no plan can be measured; the log says why")
     model.limit_queries(params.query_limit_ns())
-    return TunedModel(model, report, stored_at if stored else None)
+    return TunedModel(model, report, job.stored_at if stored else None)
 
 
 def load_placed(
@@ -193,13 +185,14 @@ def load_placed(
     given = _given(graph, path, inputs)
     if profile is not None and not params.devices:
         params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))
-    params.close_lost()
+    close_lost(params)
+    job = PlanJob(graph, params, given, progress)
     if profile is None:
-        profile = _measured(graph, params, given, progress)
+        profile = _measured(job)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
     placement = load_placement(placement_path, graph, costs.problem)
     with during(params, "plans were compared"):
-        model = choose(graph, costs, placement, params, given, progress, is_given=True)
+        model = choose(job, costs, placement, is_given=True)
     model.limit_queries(params.query_limit_ns())
     return model
 
@@ -209,47 +202,37 @@ def _given(graph: Graph, path: str | Path, inputs: Mapping[str, Any] | None) -> 
     return check_inputs(graph, inputs) if inputs is not None else example_inputs(graph, path)
 
 
-def _measured(
-    graph: Graph,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
-    progress: ProgressCallback,
-    limit: PlanningTime = UNLIMITED,
-) -> Profile:
-    specs, cache, reopens = params.specs(), params.cache, params.reopens
-    return measure(graph, specs, inputs, cache, progress, reopens=reopens, limit=limit)
+def _measured(job: PlanJob, limit: PlanningTime = UNLIMITED) -> Profile:
+    specs, cache, reopens = job.params.specs(), job.params.cache, job.params.reopens
+    inputs, progress = job.inputs, job.progress
+    return measure(job.graph, specs, inputs, cache, progress, reopens=reopens, limit=limit)
 
 
-def _made(
-    path: Path,
-    graph: Graph,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
-    progress: ProgressCallback,
-) -> tuple[Model, TuningReport | None, bool]:
+def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     """A new model, how it was tuned if it was, and whether its plan was stored."""
+    graph, params = job.graph, job.params
     try:
-        model, report = _planned(path, graph, params, inputs, progress)
+        model, report = _planned(job)
     except (PlanningTimeError, ExecutionError) as error:
-        if params.has_lost():
+        if job.has_lost:
             raise
         _log.warning("%s: %s; the whole model runs in one session", graph.name, one_line(error))
-        model, report = Model(graph, whole_plan(graph, params.specs()), params.machine()), None
-        model.guard(params.machine(), params.recovery())
+        model, report = Model(graph, whole_plan(graph, params.specs()), job.machine), None
+        model.guard(job.machine, job.recovery)
     if not params.reuse or _shows_nothing_new(model, params):
         with during(params, "sessions were opened"):
             model.open_throughput_plan()
         return model, report, False
     tuning = None if report is None else report.to_dict()
     stored = StoredPlan(model.plan, tuning, model.throughput_plan, model.judgement)
-    question = question_for(graph, params, inputs)
-    write_plan(path, question, stored)  # nothing that was measured is lost from here on
+    # Nothing that was measured is lost from here on.
+    write_plan(job.stored_at, job.question, stored)
     del model  # before the next one opens its sessions
-    prepacked, stored = _prepacked(graph, stored, params, inputs)
-    written = write_plan(path, question, stored)
+    prepacked, stored = _prepacked(job, stored)
+    written = write_plan(job.stored_at, job.question, stored)
     if written:
         remove_unused_files(graph)
-        judge_in_service(prepacked, path, question, stored)
+        judge_in_service(prepacked, job, stored)
     release_free_memory()
     return prepacked, report, written
 
@@ -260,13 +243,7 @@ def _shows_nothing_new(model: Model, params: LoadParams) -> bool:
     return params.tune == "again" and judgement is not None and judgement.provisional
 
 
-def _planned(
-    path: Path,
-    graph: Graph,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
-    progress: ProgressCallback,
-) -> tuple[Model, TuningReport | None]:
+def _planned(job: PlanJob) -> tuple[Model, TuningReport | None]:
     """A model with the plan that was chosen, and how it was tuned if it was.
 
     Raises
@@ -274,39 +251,37 @@ def _planned(
     PlanningTimeError
         If the time was over before there was a profile.
     """
+    graph, params = job.graph, job.params
     limit = PlanningTime.of(params.planning_s)
-    profile = _measured(graph, params, inputs, progress, limit)
+    profile = _measured(job, limit)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes(), limit)
     placement = place(costs.problem, params.policy, params.options)
     report = None
     if params.tune_s:
-        question = question_for(graph, params, inputs)
-        known = read_plan(path, graph, question) if params.reuse else None
-        plan = None if known is None else known.plan
+        known = read_plan(job.stored_at, graph, job.question) if params.reuse else None
         with during(params, "the model was tuned"):
-            model, report = tune(graph, costs, placement, params, inputs, progress, plan)
+            model, report = tune(job, costs, placement, None if known is None else known.plan)
     else:
         with during(params, "plans were compared"):
-            model = choose(graph, costs, placement, params, inputs, progress)
+            model = choose(job, costs, placement)
     if params.slice_ms:
         with during(params, "the plan was cut"):
-            model = slice_model(model, costs, placement.policy, params, inputs)
+            model = slice_model(job, model, costs, placement.policy)
     return model, report
 
 
-def _prepacked(
-    graph: Graph, stored: StoredPlan, params: LoadParams, inputs: Mapping[str, Any]
-) -> tuple[Model, StoredPlan]:
+def _prepacked(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan]:
     """The model of a plan, not prepacked where that spoils its answers, and what to store."""
-    found = proven(graph, stored, params, inputs)
+    graph = job.graph
+    found = proven(job, stored)
     if found is None:
         refuse_layout(graph, stored.plan)
-        found = proven(graph, stored, params, inputs)
+        found = proven(job, stored)
     if found is None:
         _log.warning("%s: the whole model runs in one session", graph.name)
-        whole = StoredPlan(whole_plan(graph, params.specs()))
+        whole = StoredPlan(whole_plan(graph, job.params.specs()))
         refuse_layout(graph, whole.plan)
-        found = proven(graph, whole, params, inputs)
+        found = proven(job, whole)
     if found is None:
         raise ExecutionError(f"model {graph.name!r} answers otherwise each time it is opened")
     return found

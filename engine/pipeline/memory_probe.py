@@ -25,6 +25,7 @@ from surplus.engine.pipeline.process_memory import (
     thread_count,
 )
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import machine_of
 from surplus.engine.values import to_value
 
 _OWN_ARENA = {"session.use_env_allocators": "0"}
@@ -84,7 +85,7 @@ def probe(params: MemoryProbeParams) -> dict[str, Any]:
     """
     native.load_runtime()
     if params.load is not None:
-        params.load.machine()
+        machine_of(params.load)
     base = _base()
     query, folder = _plain(params) if params.load is None else _planned(params, params.load)
     loaded = ProcessMemory.now().minus(base)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from surplus.engine.contest import in_place
 from surplus.engine.contest.contest import Contest, ContestParams, Turn
@@ -22,13 +21,12 @@ from surplus.engine.planning.first_plans import (
     stored_plan,
     whole_models,
 )
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.runners_up import conditions, judgement_of
 from surplus.engine.planning.stages import (
     Costs,
-    ProgressCallback,
     candidates,
-    no_progress,
     place,
     plan_of,
     replaced,
@@ -57,21 +55,14 @@ class CandidateBuilder:
     what it was not.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        costs: Costs,
-        policy: str,
-        params: LoadParams,
-        inputs: Mapping[str, Any],
-    ) -> None:
-        self._graph = graph
+    def __init__(self, job: PlanJob, costs: Costs, policy: str) -> None:
+        self._graph = job.graph
         self._costs = costs
         self._policy = policy
-        self._machine = params.machine()
-        self._inputs = inputs
-        self._recovery = params.recovery()
-        self._check = AnswerCheck(graph, inputs, params.specs())
+        self._machine = job.machine
+        self._inputs = job.inputs
+        self._recovery = job.recovery
+        self._check = AnswerCheck(job.graph, job.inputs, job.params.specs())
         self.refused: EngineError | None = None
 
     def __call__(self, candidate: Candidate) -> ModelContender | None:
@@ -113,16 +104,7 @@ class CandidateBuilder:
         return model
 
 
-def choose(
-    graph: Graph,
-    costs: Costs,
-    placement: Placement,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
-    progress: ProgressCallback = no_progress,
-    *,
-    is_given: bool = False,
-) -> Model:
+def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool = False) -> Model:
     """Build the best predicted segmentations, run them, keep the fastest with its real times.
 
     The whole model as one segment is always among them where one device can run it, unless the
@@ -139,7 +121,8 @@ def choose(
     EngineError
         If the devices refuse all of them, or a query fails.
     """
-    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
+    graph, params, progress = job.graph, job.params, job.progress
+    build = CandidateBuilder(job, costs, placement.policy)
     found = _all(graph, costs, placement, params, None if is_given else _policy(params))
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
@@ -157,7 +140,7 @@ def choose(
         built.append(whole)
     if not built:
         raise build.refused or ExecutionError("no plan was built")
-    contest = None if is_over else _compared(built, params)
+    contest = None if is_over else _compared(built, job)
     if contest is None:
         return build.finished(built[0].contender.model)
     entrant = built[contest.winner]
@@ -173,18 +156,12 @@ def choose(
     model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
     if not stays:
         progress("overlap queries", 0, 1)
-        _accompany(model, costs, entrant, found, build, params, inputs)
+        _accompany(job, model, costs, entrant, found, build)
     return model
 
 
 def tune(
-    graph: Graph,
-    costs: Costs,
-    placement: Placement,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
-    progress: ProgressCallback = no_progress,
-    known: Plan | None = None,
+    job: PlanJob, costs: Costs, placement: Placement, known: Plan | None = None
 ) -> tuple[Model, TuningReport]:
     """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
 
@@ -200,7 +177,8 @@ def tune(
     EngineError
         If the devices refuse all plans, or a query fails.
     """
-    build = CandidateBuilder(graph, costs, placement.policy, params, inputs)
+    graph, params = job.graph, job.params
+    build = CandidateBuilder(job, costs, placement.policy)
 
     def cut(service: ServiceTimes) -> Sequence[Candidate]:
         learned = Costs(replaced(costs.problem, service), service)
@@ -208,7 +186,9 @@ def tune(
         anew = placement if is_placed else place(learned.problem, params.policy, params.options)
         return candidates(learned, anew)
 
-    tuner = Tuner(costs.service, cut, build, params.tuning(), time.monotonic_ns, progress, Watch)
+    tuner = Tuner(
+        costs.service, cut, build, params.tuning(), time.monotonic_ns, job.progress, Watch
+    )
     found = _all(graph, costs, placement, params, _policy(params))
     first = affordable(first_plans(found, 1 + params.finalists), round(params.tune_s * 5e8))
     tuned = tuner.run([*first, *stored_plan(costs, known)])
@@ -219,26 +199,28 @@ def tune(
     winner, lanes = list(tuned.entrants).index(tuned.best), costs.problem.devices[0].lanes
     model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
     if not keeps_devices(params.policy):
-        _accompany(model, costs, tuned.best, found, build, params, inputs)
+        _accompany(job, model, costs, tuned.best, found, build)
     return model, tuned.report
 
 
 def _accompany(
+    job: PlanJob,
     model: Model,
     costs: Costs,
     entrant: ModelEntrant,
     found: Sequence[Candidate],
     build: CandidateBuilder,
-    params: LoadParams,
-    inputs: Mapping[str, Any],
 ) -> None:
     """Give the model a throughput plan, if it may have one and there is a better plan for overlaps.
 
     It is not opened: a model whose plan is stored makes room for one that opens both.
     """
+    params = job.params
     if not (params.may_have_throughput_plan() and params.selection_ns):
         return
-    search = ThroughputSearch(costs, build, inputs, params.selection_ns, has_lost=params.has_lost)
+    search = ThroughputSearch(
+        costs, build, job.inputs, params.selection_ns, has_lost=lambda: job.has_lost
+    )
     throughput_plan = search.best(entrant, found)
     if throughput_plan is not None:
         model.accompany(throughput_plan, params.departure())
@@ -255,7 +237,7 @@ def _policy(params: LoadParams) -> Place:
     return lambda problem: place(problem, params.policy, params.options)
 
 
-def _compared(built: Sequence[ModelEntrant], params: LoadParams) -> Contest | None:
+def _compared(built: Sequence[ModelEntrant], job: PlanJob) -> Contest | None:
     """A contest of the plans that were built; None where the first one is all there is to take."""
     known = max(1, sum(entrant.is_whole for entrant in built))
     contest = Contest(
@@ -266,9 +248,9 @@ def _compared(built: Sequence[ModelEntrant], params: LoadParams) -> Contest | No
         conditions([entrant.candidate for entrant in built]),
     )
     try:
-        contest.play(time.monotonic_ns() + params.selection_ns)
+        contest.play(time.monotonic_ns() + job.params.selection_ns)
     except ExecutionError as error:
-        if len(built) > 1 or params.has_lost():
+        if len(built) > 1 or job.has_lost:
             raise
         _log.warning("times were not measured in place: %s", error)
         return None

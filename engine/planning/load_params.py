@@ -9,15 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surplus.engine import _core
 from surplus.engine.devices.emulation_params import EmulationParams
-from surplus.engine.devices.machines import close_lost, has_lost, machine_for
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.device_loss import OnDeviceLoss, Recovery
+from surplus.engine.runtime.device_loss import OnDeviceLoss
 from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -224,24 +222,6 @@ class LoadParams:
         error = ModelError(f"{path}: not loaded within max_load_s ({self.max_load_s:g} s)")
         return time_limit(self.max_load_s and self.max_load_s + self.tune_s, error)
 
-    def machine(self) -> _core.Machine:
-        """The process's machine with these devices, started on first use."""
-        return machine_for(self.specs(), self.emulation, reopens=self.reopens)
-
-    def has_lost(self) -> bool:
-        """Whether one of the devices was lost."""
-        return has_lost(self.specs(), self.emulation, reopens=self.reopens)
-
-    def close_lost(self) -> None:
-        """Before anything is done with the devices: close what has lost one (machines.py).
-
-        Raises
-        ------
-        DeviceLostError
-            If one was lost, and none is to be opened again.
-        """
-        close_lost(self.specs(), self.emulation, reopens=self.reopens)
-
     @property
     def reopens(self) -> bool:
         """Whether devices that were lost are opened again."""
@@ -253,17 +233,6 @@ class LoadParams:
             yield self
         if self.on_device_loss != OnDeviceLoss.FAIL:
             yield replace(self, devices=self.specs()[0].text)
-
-    def recovery(self) -> Recovery | None:
-        """How a model on these devices goes on after a loss; None where it does not."""
-        specs = self.specs()
-        if self.on_device_loss == OnDeviceLoss.FAIL or all(s.traits.is_host for s in specs):
-            return None
-        return Recovery(
-            OnDeviceLoss(self.on_device_loss),
-            recreate=self.machine,
-            without=lambda: machine_for(specs[:1]),
-        )
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from surplus.engine.contest.selection import refit
-from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.stages import Costs, plan_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import predict
@@ -17,9 +15,7 @@ from surplus.engine.segmentation.shards import shards_of
 from surplus.engine.segmentation.slices import sliced
 
 
-def slice_model(
-    model: Model, costs: Costs, policy: str, params: LoadParams, inputs: Mapping[str, Any]
-) -> Model:
+def slice_model(job: PlanJob, model: Model, costs: Costs, policy: str) -> Model:
     """The model with its long segments cut, and with the times of its slices in place.
 
     Raises
@@ -36,13 +32,13 @@ def slice_model(
     found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
     measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
     service = replace(costs.service, measured={**costs.service.measured, **measured})
-    graph = sliced(GroupGraph(costs.problem, found), service, round(params.slice_ms * 1e6))
+    graph = sliced(GroupGraph(costs.problem, found), service, round(job.params.slice_ms * 1e6))
     candidate = Candidate(
         f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
     )
     plan = plan_of(model.graph, costs, candidate, policy)
-    machine = params.machine()
-    made = Model(model.graph, plan, machine, params.departure())
-    made.plan = refit(made, graph, costs.service, inputs)
-    made.guard(machine, params.recovery())
+    machine = job.machine
+    made = Model(model.graph, plan, machine, job.params.departure())
+    made.plan = refit(made, graph, costs.service, job.inputs)
+    made.guard(machine, job.recovery)
     return made

@@ -18,8 +18,9 @@ from surplus.engine.pipeline import making as module
 from surplus.engine.pipeline import opening
 from surplus.engine.pipeline.load import load
 from surplus.engine.pipeline.making import load_placed
-from surplus.engine.planning import choice
+from surplus.engine.planning import choice, job
 from surplus.engine.planning.choice import choose
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import costs_of, measure, place, read_model
@@ -166,9 +167,7 @@ def test_a_cache_that_cannot_be_written(
 def test_a_plan_that_cannot_be_stored(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(
-        opening, "plan_path", lambda *_: subject.path / "below a file" / "plan.json"
-    )
+    monkeypatch.setattr(job, "plan_path", lambda *_: subject.path / "below a file" / "plan.json")
     with caplog.at_level(logging.WARNING):
         assert _load(subject).run(subject.inputs)
     assert "the plan is not stored" in caplog.text
@@ -214,7 +213,7 @@ def _choose(subject: Subject, devices: str, **options: Any) -> Model:
     costs = costs_of(
         graph, measure(graph, params.specs(), subject.inputs, subject.cache), params.specs()
     )
-    return choose(graph, costs, place(costs.problem, "comm_sd"), params, subject.inputs)
+    return choose(PlanJob(graph, params, subject.inputs), costs, place(costs.problem, "comm_sd"))
 
 
 @pytest.mark.parametrize("devices", with_wanted("cpu:2", "cpu:1,emulated:gpu", STREAMS))

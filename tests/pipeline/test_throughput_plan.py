@@ -17,6 +17,7 @@ from surplus.engine.errors import ExecutionError, PlacementError
 from surplus.engine.pipeline.load import load
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
@@ -143,7 +144,7 @@ def test_it_stays_as_long_as_its_devices_do(
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     plan, throughput_plan = pair(graph)
     model = Model(
-        graph, plan, params.machine(), Departure.ALWAYS, params.recovery(), throughput_plan
+        graph, plan, machine_of(params), Departure.ALWAYS, recovery_of(params), throughput_plan
     )
     check(model.run(shared.inputs), right)
     with pytest.raises(ExecutionError, match="is lost"):

@@ -20,6 +20,7 @@ from surplus.engine.devices.machines import EmulationParams, close_machines, mac
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.on_machine import recovery_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
 from surplus.engine.runtime.model import Model
@@ -72,7 +73,7 @@ def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
     emulation = EmulationParams(lose_at=lose_at)
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     machine = machine_for(params.specs(), emulation)
-    return Model(graph, plan_in_turns(graph, params), machine, recovery=params.recovery())
+    return Model(graph, plan_in_turns(graph, params), machine, recovery=recovery_of(params))
 
 
 def submitted(model: Model, inputs: Any) -> Any:

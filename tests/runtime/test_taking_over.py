@@ -96,6 +96,6 @@ def test_a_model_without_a_judgement_is_not_judged(
 ) -> None:
     model = Model(graph, narrow, machine)
     nothing: Any = None
-    judge_in_service(model, nothing, nothing, nothing)
+    judge_in_service(model, nothing, nothing)
     assert model.share is None
     model.judge()
