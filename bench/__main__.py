@@ -1,7 +1,7 @@
 """``python -m bench``: every table of docs/PERFORMANCE.md, measured and stored.
 
-``python -m bench NAME ...`` measures some; ``python -m bench NAME [OPTION ...]`` runs whatever of
-this folder runs, with its own options; ``python -m bench --list`` says what there is.
+``python -m bench NAME ...`` measures some; ``python -m bench NAME [WORD ...]`` runs whatever of
+this folder runs, with its own words and options; ``python -m bench --list`` says what there is.
 """
 
 from __future__ import annotations
@@ -78,11 +78,10 @@ def main() -> int:
         for name, module in known.items():
             print(f"{name:24} {summary(module)}")
         return 0
-    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    first = next((i for i, word in enumerate(words) if word not in known), len(words))
     names, options = words[:first] or list(TABLES), words[first:]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        print(f"no bench {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
+    if first == 0 and options and not options[0].startswith("-"):
+        print(f"no bench {options[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
     if options and len(names) > 1:
         print(f"{options[0]}: options are for one bench, not {len(names)}", file=sys.stderr)

@@ -54,3 +54,9 @@ def test_options_are_the_benchs_own() -> None:
     done = bench("fuzz_models", "--help")
     assert done.returncode == 0
     assert "--seed" in done.stdout
+
+
+def test_words_behind_a_name_are_the_benchs_own() -> None:
+    done = bench("models_cpu", "no_such_model")
+    assert done.returncode == 1
+    assert "no model 'no_such_model'" in done.stderr
