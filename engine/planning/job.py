@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from surplus.engine import _core
+from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import has_lost, machine_of, recovery_of
@@ -51,13 +52,16 @@ class PlanJob:
     @cached_property
     def question(self) -> PlanQuestion:
         """What is asked of a plan."""
-        params = self.params
-        specs, options = params.specs(), params.plan_options()
-        return question_of(self.graph, specs, params.policy, options, self.inputs)
+        return question_of(*self._asked)
 
     @cached_property
     def stored_at(self) -> Path:
         """Where the plan for this question lies, if it is stored."""
+        return plan_path(*self._asked)
+
+    @property
+    def _asked(
+        self,
+    ) -> tuple[Graph, Sequence[DeviceSpec], str, Mapping[str, Any], Mapping[str, Any]]:
         params = self.params
-        specs, options = params.specs(), params.plan_options()
-        return plan_path(self.graph, specs, params.policy, options, self.inputs)
+        return self.graph, params.specs(), params.policy, params.plan_options(), self.inputs
