@@ -11,10 +11,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import surplus.engine
 from surplus.engine import _core
+from surplus.engine.values import to_value
 
 INCLUDE = Path(surplus.engine.__file__).parent / "include"
 SOURCE = Path(__file__).parent / "compiled_blocks.c"
@@ -50,6 +52,29 @@ def await_deaf(count: int) -> None:
     """Until that many calls of ``gemm_deaf`` wait, which heed nothing but ``release_deaf``."""
     while _deaf("compiled_waiting").value < count:
         pass
+
+
+def deaf_plan(machine: _core.Machine) -> _core.Plan:
+    """One call of ``gemm_deaf``, on rows of two numbers."""
+    builder = _core.PlanBuilder(machine)
+    x, y = builder.add_value("x"), builder.add_value("y")
+    weights = [to_value(np.ones(shape, np.float32)) for shape in ((2, 2), (2,))]
+    builder.add_compiled(
+        "deaf", 0, str(compiled_blocks()), "gemm_deaf", [x], [(y, 1, (-1, 2))], weights, 1
+    )
+    builder.set_inputs([x])
+    builder.set_outputs([y])
+    return builder.build()
+
+
+def hold_lanes(machine: _core.Machine) -> None:
+    """Until none of the first device's lanes is left: calls that were given up, and go on."""
+    deaf, lanes = deaf_plan(machine), machine.stats()["devices"][0]["lanes"]
+    runs = [deaf.submit([to_value(np.ones((1, 2), np.float32))]) for _ in range(lanes)]
+    await_deaf(lanes)
+    for run in runs:
+        run.cancel()
+    look_until(lambda: machine.is_stalled)
 
 
 def release_deaf() -> None:

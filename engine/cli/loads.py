@@ -11,11 +11,12 @@ from surplus.engine.cli.progress import progress_bar
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
+from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.executor import Executor
-from surplus.engine.serving.executors.lazy import LazyExecutor
-from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
 
@@ -53,8 +54,8 @@ class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
             future.cancel()
 
 
-def _checked(entry: RepositoryEntry, params: LoadParams) -> LazyExecutor:
-    return LazyExecutor(LazyModel(entry.path, params), params.cache)
+def _checked(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
+    return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache))
 
 
 def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
@@ -64,7 +65,7 @@ def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
     say(f"{entry.name}: {plan_text(model.plan)}")
     if model.throughput_plan is not None:
         say(f"{entry.name}: while queries overlap, {model.throughput_plan.text}")
-    return ModelExecutor(model)
+    return ModelExecutor(ServedAlone(model))
 
 
 def plan_text(plan: Plan) -> str:

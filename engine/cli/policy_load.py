@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy, prepare
 from surplus.engine.scheduling.policy_service import PolicyService
-from surplus.engine.serving.executors.policy import PolicyExecutor
+from surplus.engine.scheduling.served_by_policy import ServedByPolicy
 from surplus.engine.serving.life import Served
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.policy_control import PolicyControl
 from surplus.engine.serving.say import say
 from surplus.engine.serving.server import AsyncServer
@@ -61,7 +62,7 @@ def _started(prepared: PreparedPolicy, served: Sequence[Served]) -> PolicyServic
         say(f"{name}: {short.rate_per_s:.1f} queries/s have no place, {short.reason}")
     for index, (_, model) in enumerate(served):
         most = prepared.demand.services[index].max_batch
-        model.set_ready(PolicyExecutor(service, index, most))
+        model.set_ready(ModelExecutor(ServedByPolicy(service, index, most)))
         slo_ms = prepared.demand.services[index].slo_ns / 1e6
         alone_ms = prepared.demand.latency_ns(index, 1) / 1e6
         say(f"{model.name}: target {slo_ms:g} ms, {alone_ms:.3g} ms alone")

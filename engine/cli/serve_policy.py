@@ -124,8 +124,6 @@ def _refuse(args: argparse.Namespace) -> None:
     from surplus.colocation.policies import policy_spec
 
     name = args.policy
-    if args.any_bits:
-        raise ValueError(f"--any-bits: policy {name!r} decides itself how queries that overlap run")
     if args.lazy and args.profile is None:
         text = f"--lazy: policy {name!r} decides by times that are measured at the start"
         raise ValueError(f"{text}, which loads the models; give them by --profile")
@@ -157,6 +155,7 @@ def _params(args: argparse.Namespace) -> PolicyParams:
         max_load_s=args.max_load_s,
         max_query_ms=args.max_query_ms,
         gpu_memory=args.gpu_memory,
+        any_bits=args.any_bits,
     )
 
 

@@ -1,4 +1,4 @@
-"""The whole model as one segment of the CPU: a plan that needs no profile."""
+"""The whole model as one segment of a device: a plan that needs no profile."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
 
 
-def whole_plan(graph: Graph, specs: Sequence[DeviceSpec]) -> Plan:
-    """One session on all lanes of the CPU; its times are not known and count as nothing.
+def whole_plan(graph: Graph, specs: Sequence[DeviceSpec], device: int | None = None) -> Plan:
+    """One session on all lanes of a CPU, or one of a GPU; times are not known, count as nothing.
 
     Parameters
     ----------
     specs : sequence of DeviceSpec
         The devices of the machine; one of them is a CPU, as always.
+    device : int, optional
+        Which of them; the CPU without.
     """
-    device = next(i for i, spec in enumerate(specs) if spec.traits.is_host)
+    if device is None:
+        device = next(i for i, spec in enumerate(specs) if spec.traits.is_host)
     times = tuple(0 if i == device else None for i in range(len(specs)))
     problem = Problem(
         graph.name,
         tuple(Device(spec.name, spec.lanes, spec.memory) for spec in specs),
         tuple(Link(*pair) for pair in permutations(sorted({spec.memory for spec in specs}), 2)),
-        tuple(Task(t.name, t.op_type, times, weight_bytes=t.weight_bytes) for t in graph.tasks),
+        tuple(
+            Task(t.name, t.op_type, times, default_device=device, weight_bytes=t.weight_bytes)
+            for t in graph.tasks
+        ),
         tuple(Tensor(t.name, t.producer, t.consumers, 0, t.is_output) for t in graph.tensors),
     )
-    width = specs[device].lanes
+    width = specs[device].lanes if specs[device].traits.is_host else 1
     service = ServiceTimes({(device, width): [0] * len(graph.tasks)})
     group = Group(tuple(range(len(graph.tasks))), device, width)
     groups = GroupGraph(problem, [group] if graph.tasks else [])

@@ -95,7 +95,12 @@ class Ports:
             raise_for(run)
         if wanted is None and query is not None:
             return query.outputs(run)
-        values = dict(zip(self._computed, run.outputs(), strict=True))
+        return self.arrays(dict(zip(self._computed, run.outputs(), strict=True)), wanted)
+
+    def arrays(
+        self, values: Mapping[str, _core.Value | None], wanted: Sequence[str] | None = None
+    ) -> dict[str, Array]:
+        """Outputs by name, those wanted or all, from the values of what is computed of them."""
         names = self._output_names if wanted is None else wanted
         return {
             name: self._constants[name] if name in self._constants else from_value(values[name])

@@ -22,10 +22,10 @@ from surplus.colocation.work import Group, Piece
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, EngineError
 from surplus.engine.scheduling.live_model import LiveModel
-from surplus.engine.scheduling.parts import Part, Place
+from surplus.engine.scheduling.parts import Part
+from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.scheduling.stacking import Arrays, apart, stacked
 from surplus.engine.segmentation.plan_part import Resting
-from surplus.engine.values import from_value, to_value
 
 Inputs = Callable[[Query], Arrays]
 Answer = Callable[[Query, dict[str, Any]], None]
@@ -273,13 +273,10 @@ class EngineBackend:
                 return step, part, kept.values
         step = step._replace(start=0)
         part = self._part(step, place)
-        arrays = stacked([self._inputs(query) for query in step.queries])
-        types = {t.name: t.elem_type for t in step.model.graph.summary.inputs}
-        return (
-            step,
-            part,
-            {(name, memory): to_value(arrays[name], types[name]) for name, memory in part.reads},
-        )
+        ports, memory = step.model.ports, place.devices[HOST].memory
+        given = ports.values(stacked([self._inputs(query) for query in step.queries]))
+        named = zip(ports.inputs, given, strict=True)
+        return step, part, {(spec.name, memory): value for spec, value in named}
 
     def _part(self, step: _Step, place: Place) -> Part:
         items = sum(query.items for query in step.queries)
@@ -305,9 +302,7 @@ class EngineBackend:
             self.forget(query)
         if self._answer is None:
             return
-        graph = step.model.graph
-        names = [graph.tensors[i].name for i in graph.outputs]
-        answer = {name: from_value(values[name]) for name in names}
+        answer = step.model.ports.arrays(values)
         rows = apart(answer, [query.items for query in step.queries])
         for query, row in zip(step.queries, rows, strict=True):
             self._answer(query, row)

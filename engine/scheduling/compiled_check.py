@@ -10,9 +10,10 @@ from surplus.engine.contest.relative_difference import relative_difference
 from surplus.engine.errors import ConfigError, ExecutionError
 from surplus.engine.scheduling.compiled_file import Artifact
 from surplus.engine.scheduling.live_model import LiveModel
-from surplus.engine.scheduling.parts import Part, Place
+from surplus.engine.scheduling.parts import Part
+from surplus.engine.scheduling.place import Place
 from surplus.engine.segmentation.plan_part import Resting
-from surplus.engine.values import from_value, to_value
+from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +42,10 @@ def check_compiled(model: LiveModel, place: Place) -> dict[Artifact, float]:
     found: dict[Artifact, float] = {}
     values = _inputs(model, place)
     parts, narrow = model.parts, replace(place, width=1)
-    for index, clusters in enumerate(parts.groups):
+    for index in range(model.operators):
         plain = parts.part(index, index + 1, narrow, version=None)
         wanted = _answers(plain, values)
-        for block in (b for b in compiled.blocks if b.first == clusters[0].tasks[0]):
+        for block in (b for b in compiled.blocks if b.first == parts.grouped.first_task(index)):
             for artifact in block.artifacts:
                 if artifact.width > place.spec.lanes:
                     _log.warning("%s wants %d lanes: it is not used", artifact, artifact.width)
@@ -72,10 +73,10 @@ def _checked(
 
 
 def _inputs(model: LiveModel, place: Place) -> Values:
-    graph = model.graph
-    specs = [graph.tensors[i] for i in graph.inputs]
+    values = model.ports.values(model.example)
     return {
-        (t.name, place.spec.memory): to_value(model.example[t.name], t.elem_type) for t in specs
+        (spec.name, place.spec.memory): value
+        for spec, value in zip(model.ports.inputs, values, strict=True)
     }
 
 

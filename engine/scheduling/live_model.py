@@ -10,12 +10,17 @@ from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.stages import example_inputs, read_tried
-from surplus.engine.scheduling.compiled import find_compiled
+from surplus.engine.planning.whole_plan import whole_plan
+from surplus.engine.runtime.ports import Ports
+from surplus.engine.scheduling.base_plan import BasePlanParams, base_plan
+from surplus.engine.scheduling.compiled import Compiled, find_compiled
 from surplus.engine.scheduling.cut import cut
-from surplus.engine.scheduling.parts import Charge, Cluster, Parts, Place
+from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at, one_group
+from surplus.engine.scheduling.parts import Charge, Parts
+from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.scheduling.share_times import ShareTimes, device_times, share_times
 from surplus.engine.scheduling.stacking import Arrays, is_stackable, repeated
-from surplus.engine.scheduling.task_order import TaskOrder, task_order
+from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.service import ServiceTimes
 
 
@@ -29,20 +34,22 @@ class LiveModelParams:
         So many of about equal time, for policies that run parts of models.
     slice_ns : int
         Or as many as it takes for none to be longer, where its operators allow that; 0 is no limit.
-    gpu_memory : str
-        As ``LoadParams.gpu_memory``, of plans over CPU and GPU.
+    plan : BasePlanParams
+        Which plan is cut.
+    any_bits : bool
+        Whether a query that runs whole on one lane may run as one session although the plan has
+        several segments.
     query_limit_ns : int
         How long the kernels of a group may compute; 0 is for ever.
-    cache : Path, optional
     manifest : Path, optional
         Of compiled versions; each of their blocks is a group.
     """
 
     groups: int = 1
     slice_ns: int = 0
-    gpu_memory: str = ""
+    plan: BasePlanParams = field(default_factory=BasePlanParams)
+    any_bits: bool = False
     query_limit_ns: int = 0
-    cache: Path | None = None
     manifest: Path | None = None
 
 
@@ -54,6 +61,8 @@ class LiveModel:
     ----------
     name : str
     graph : Graph
+    ports : Ports
+        Its inputs and outputs.
     parts : Parts
     stackable : bool
         Whether queries can be computed as one.
@@ -64,6 +73,7 @@ class LiveModel:
 
     name: str
     graph: Graph
+    ports: Ports
     parts: Parts
     stackable: bool
     example: Arrays
@@ -74,7 +84,7 @@ class LiveModel:
     @property
     def operators(self) -> int:
         """Groups that it is cut into."""
-        return len(self.parts.groups)
+        return self.parts.grouped.count
 
     @property
     def versions(self) -> int:
@@ -129,8 +139,8 @@ class LiveModel:
         if key not in self._charges:
             times = self._times(replace(spec, share_percent=100), items)
             service = times.on_share(spec.share_percent)
-            clusters = self.parts.whole if whole else self.parts.clusters
-            self._charges[key] = tuple(_charge(service, cluster) for cluster in clusters)
+            plan = (self.parts.whole if whole else self.parts.grouped).plan
+            self._charges[key] = tuple(_charge(service, segment) for segment in plan.segments)
         return self._charges[key]
 
     def _times(self, whole: DeviceSpec, items: int) -> ShareTimes:
@@ -143,55 +153,77 @@ class LiveModel:
 def load_live_model(
     name: str, path: Path, place: Place, params: LiveModelParams | None = None
 ) -> LiveModel:
-    """Read a model, and cut it into groups of equal time on a device.
+    """Read a model, and cut its plan into groups of equal time on a device.
 
     Raises
     ------
     ConfigError
-        If it has too few operators, hands an input through, or the manifest does not fit.
+        If it has too few operators, or the manifest does not fit.
     EngineError
         If it cannot be read or measured.
     """
     params = params or LiveModelParams()
-    cache = params.cache
+    cache = params.plan.cache
     graph = read_tried(path, cache)
-    if any(graph.tensors[i].producer < 0 for i in graph.outputs) or graph.constant_outputs:
-        raise ModelError(f"model {name!r}: an output is an input or a constant")
+    if not graph.tasks:
+        raise ModelError(f"model {name!r} has no operators: there is nothing to schedule")
     stackable = is_stackable(graph)
     example = dict(example_inputs(graph, path))
     if stackable:
         example = {key: array[:1] for key, array in example.items()}
     compiled = None if params.manifest is None else find_compiled(graph, params.manifest)
+    if compiled is None:
+        plan = base_plan(graph, path, place, example, params.plan)
+    else:  # whose blocks are stretches of the graph
+        plan = whole_plan(graph, place.devices, place.index)
+    try:
+        grouped = _grouped(graph, plan, place, example, params, compiled)
+    except ConfigError as error:
+        raise ConfigError(f"model {name!r}: {error}") from error
+    parts = Parts(
+        graph,
+        one_group(plan),
+        grouped,
+        one_group(whole_plan(graph, place.devices, place.index)) if params.any_bits else None,
+        compiled,
+        params.query_limit_ns,
+    )
+    return LiveModel(name, graph, Ports(graph), parts, stackable, example, cache)
+
+
+def _grouped(
+    graph: Graph,
+    plan: Plan,
+    place: Place,
+    inputs: Arrays,
+    params: LiveModelParams,
+    compiled: Compiled | None,
+) -> GroupedPlan:
+    """The plan in as many groups as were asked for."""
+    whole = one_group(plan)
+    if params.groups == 1 and not params.slice_ns and compiled is None:
+        return whole
+    times_ns = _task_times(graph, whole.plan, place, inputs, params.plan.cache)
+    count = params.groups
+    if params.slice_ns:
+        count = min(len(times_ns), -(-sum(times_ns) // params.slice_ns))
     blocks = [(block.first, block.end) for block in compiled.blocks] if compiled else []
-    order = task_order(graph, path, place, example, params.gpu_memory, cache)
-    groups: tuple[tuple[Cluster, ...], ...] = (order.clusters,)
-    if params.groups > 1 or params.slice_ns or blocks:
-        try:
-            times_ns = _task_times(graph, order, place, example, cache)
-            count = params.groups
-            if params.slice_ns:
-                count = min(len(times_ns), -(-sum(times_ns) // params.slice_ns))
-            places = cut(graph, order.tasks, times_ns, count, blocks)
-        except ConfigError as error:
-            raise ConfigError(f"model {name!r}: {error}") from error
-        groups = tuple(order.cut(first, end) for first, end in places)
-    parts = Parts(graph, groups, order.clusters, compiled, params.query_limit_ns)
-    return LiveModel(name, graph, parts, stackable, example, cache)
+    return cut_at(graph, plan, cut(graph, whole.tasks, times_ns, count, blocks))
 
 
 def _task_times(
-    graph: Graph, order: TaskOrder, place: Place, inputs: Arrays, cache: Path | None
+    graph: Graph, plan: Plan, place: Place, inputs: Arrays, cache: Path | None
 ) -> list[int]:
     """What each task takes where it runs, in the order in which they run."""
     own = _row(device_times(graph, place.spec, inputs, cache))
     host = _row(device_times(graph, place.devices[0], inputs, cache)) if place.with_host else own
     times = [
-        (host if cluster.is_on_host else own)[task]
-        for cluster in order.clusters
-        for task in cluster.tasks
+        (host if segment.device == HOST else own)[task]
+        for segment in plan.segments
+        for task in segment.tasks
     ]
     if any(time is None for time in times):
-        raise ConfigError(f"model {graph.name!r} cannot run whole on that device")
+        raise ConfigError("it cannot run whole on that device")
     return [int(time) for time in times if time is not None]
 
 
@@ -203,9 +235,9 @@ def _row(service: ServiceTimes) -> Sequence[int | None]:
     return service.task_ns[0, 1]
 
 
-def _charge(service: ServiceTimes, cluster: Cluster) -> Charge:
-    tasks = cluster.tasks
-    if cluster.is_on_host:
+def _charge(service: ServiceTimes, segment: Segment) -> Charge:
+    tasks = segment.tasks
+    if segment.device == HOST:
         return Charge()
     launch_ns = sum(service.launch_ns[0][task] for task in tasks) if service.launch_ns else 0
     if not service.is_captured(tasks, 0):

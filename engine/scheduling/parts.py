@@ -7,18 +7,18 @@ A group may have compiled versions, which then run instead of its session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from surplus.engine import _core
-from surplus.engine.devices.spec import DeviceSpec
-from surplus.engine.dfg.extract import boundary_inputs, boundary_outputs
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
+from surplus.engine.runtime.held_lanes import held_by
 from surplus.engine.runtime.lowering import lower, prepack_plan
 from surplus.engine.scheduling.compiled import Compiled
+from surplus.engine.scheduling.grouped_plan import GroupedPlan
+from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_making import copies_of
 from surplus.engine.segmentation.plan_part import Resting, StagedPlan
@@ -26,9 +26,6 @@ from surplus.placement.timeline import Timeline
 
 _CONFIG = {"session.enable_mem_pattern": "0"}
 """Batches have many sizes: patterns of each would be kept."""
-
-HOST = 0
-"""The device whose memory queries come from, and whose lanes are the CPU's."""
 
 
 class Part(NamedTuple):
@@ -38,17 +35,6 @@ class Part(NamedTuple):
     reads: tuple[Resting, ...]
     makes: tuple[Resting, ...]
     keeps: tuple[Resting, ...]
-
-
-class Cluster(NamedTuple):
-    """Tasks that run as one segment: on the device that the group was started on, or the CPU.
-
-    ``width`` is how many of the CPU's lanes it takes beside another device.
-    """
-
-    tasks: tuple[int, ...]
-    is_on_host: bool = False
-    width: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,31 +54,14 @@ class Charge:
     def of_segment(self) -> dict[str, Any]:
         """The same as a segment of a plan has it."""
         if self.captured_ns < 0:
-            return {"service_ns": self.service_ns, "launch_ns": self.launch_ns}
+            own = {"service_ns": self.service_ns, "launch_ns": self.launch_ns}
+            return {**own, "captured": False, "uncaptured_ns": 0}
         return {
             "service_ns": self.captured_ns,
             "launch_ns": self.launch_ns,
             "captured": True,
             "uncaptured_ns": self.service_ns,
         }
-
-
-@dataclass(frozen=True)
-class Place:
-    """A device of a machine; on a CPU, how many of its lanes.
-
-    ``by_share``: its partitions are shares of its processors, not some of its lanes.
-    ``devices``: all of the machine, of which it is the one at ``index``; the first is a CPU.
-    ``with_host``: that CPU takes part in the plans of this device.
-    """
-
-    machine: _core.Machine
-    spec: DeviceSpec
-    index: int
-    devices: tuple[DeviceSpec, ...]
-    width: int = 1
-    by_share: bool = False
-    with_host: bool = False
 
 
 @dataclass
@@ -102,10 +71,13 @@ class Parts:
     Parameters
     ----------
     graph : Graph
-    groups : sequence of sequence of Cluster
-        In the order in which they run.
-    whole : sequence of Cluster
-        The segments of the plan that they are cut from: what a query runs that does not rest.
+    whole : GroupedPlan
+        In one group: what a query runs that does not rest.
+    grouped : GroupedPlan
+        The same cut into the groups that policies start.
+    narrow : GroupedPlan, optional
+        In one group: what a query that does not rest runs on one lane of a CPU instead of
+        ``whole``, where its bits may differ.
     compiled : Compiled, optional
         Each of its blocks is a group.
     query_limit_ns : int
@@ -113,20 +85,21 @@ class Parts:
     """
 
     graph: Graph
-    groups: Sequence[Sequence[Cluster]]
-    whole: Sequence[Cluster]
+    whole: GroupedPlan
+    grouped: GroupedPlan
+    narrow: GroupedPlan | None = None
     compiled: Compiled | None = None
     query_limit_ns: int = 0
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
 
-    @property
-    def clusters(self) -> Iterator[Cluster]:
-        """Of all groups."""
-        return chain.from_iterable(self.groups)
-
     def is_whole(self, first: int, last: int) -> bool:
         """Whether these are all groups."""
-        return (first, last) == (0, len(self.groups))
+        return (first, last) == (0, self.grouped.count)
+
+    @property
+    def held(self) -> str:
+        """Which segments hold lanes although their queries have ended; empty if none does."""
+        return held_by([part.native for part in self._known.values()])
 
     def part(
         self,
@@ -141,7 +114,7 @@ class Parts:
         Parameters
         ----------
         charges : sequence of Charge, optional
-            By cluster of all groups, or of ``whole`` if these are all, for an emulated device; part
+            By segment of all groups, or of ``whole`` if these are all, for an emulated device; part
             of the key.
         version : int, optional
             Of the groups that have compiled ones; None for sessions only.
@@ -166,57 +139,57 @@ class Parts:
         version: int | None,
     ) -> Part:
         kernels = self._kernels(place, version)
-        groups = self.groups
+        grouped = self.grouped
         if self.is_whole(first, last) and not kernels:
-            groups = (self.whole,)  # nothing is lost between them
-        plan = self._plan(groups, place, charges, kernels)
-        stages = [stage for stage, clusters in enumerate(groups) for _ in clusters]
-        own = StagedPlan(self.graph.summary, plan, stages).part(first, min(last, len(groups)))
+            grouped = self._uncut(place)  # nothing is lost between groups
+        plan = self._placed(grouped.plan, place, charges, kernels)
+        stages = StagedPlan(self.graph.summary, plan, grouped.groups)
+        own = stages.part(first, min(last, grouped.count))
         prepack_plan(self.graph, plan)
         native = lower(self.graph, plan, place.machine, own, kernels, _CONFIG)
         native.limit_time(self.query_limit_ns)
         return Part(native, own.reads, own.makes, own.keeps)
+
+    def _uncut(self, place: Place) -> GroupedPlan:
+        is_narrow = place.spec.traits.is_host and place.width == 1
+        return self.narrow if is_narrow and self.narrow is not None else self.whole
 
     def _kernels(self, place: Place, version: int | None) -> dict[str, CompiledKernel]:
         """What functions compute, by the name of their segment."""
         if self.compiled is None or version is None:
             return {}
         found = {
-            self._name(cluster): self.compiled.kernel(cluster.tasks, version, place.width)
-            for cluster in self.clusters
+            self._name(segment): self.compiled.kernel(segment.tasks, version, place.width)
+            for segment in self.grouped.plan.segments
         }
         return {name: kernel for name, kernel in found.items() if kernel is not None}
 
-    def _plan(
+    def _placed(
         self,
-        groups: Sequence[Sequence[Cluster]],
+        plan: Plan,
         place: Place,
         charges: tuple[Charge, ...] | None,
         kernels: Mapping[str, CompiledKernel],
     ) -> Plan:
-        clusters = list(chain.from_iterable(groups))
-        own = charges or [Charge()] * len(clusters)
+        """A plan on the lanes of a place, with what that charges for it."""
+        own = charges or [Charge()] * len(plan.segments)
         segments = []
-        for rank, (cluster, charge) in enumerate(zip(clusters, own, strict=True)):
-            name = self._name(cluster)
-            own_width = kernels[name].width if name in kernels else place.width
+        for segment, charge in zip(plan.segments, own, strict=True):
+            name, is_elsewhere = self._name(segment), segment.device != HOST
+            is_own = is_elsewhere or place.spec.traits.is_host
+            width = min(segment.width, place.width) if is_own else segment.width
             segments.append(
-                Segment(
+                replace(
+                    segment,
                     name=name,
-                    device=HOST if cluster.is_on_host else place.index,
-                    width=cluster.width if cluster.is_on_host else own_width,
-                    tasks=cluster.tasks,
-                    inputs=tuple(boundary_inputs(self.graph, cluster.tasks)),
-                    outputs=tuple(boundary_outputs(self.graph, cluster.tasks)),
-                    rank=rank,
+                    device=place.index if is_elsewhere else HOST,
+                    width=kernels[name].width if name in kernels else width,
                     **charge.of_segment(),
                 )
             )
         memories = tuple(spec.memory for spec in place.devices)
-        return Plan(
-            source_hash=self.graph.source_hash,
-            name=self.graph.name,
-            policy="",
+        return replace(
+            plan,
             devices=tuple(spec.name for spec in place.devices),
             memories=memories,
             segments=tuple(segments),
@@ -225,7 +198,5 @@ class Parts:
             bound_ns=0,
         )
 
-    def _name(self, cluster: Cluster) -> str:
-        more = len(cluster.tasks) - 1
-        first = self.graph.tasks[cluster.tasks[0]].name
-        return f"{self.graph.name}: {first}{f' +{more}' if more else ''}"
+    def _name(self, segment: Segment) -> str:
+        return f"{self.graph.name}: {segment.name}"

@@ -21,9 +21,11 @@ from surplus.colocation.service import Device, Service
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.native import load_runtime
+from surplus.engine.planning.tune_by_default import tune_by_default
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams
 from surplus.engine.scheduling.measure import GroupMeasureParams, measure
-from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.setting_up import loaded, places, replay_backend
 from surplus.engine.time_limit import time_limit
 
@@ -58,6 +60,10 @@ class PolicyParams:
         for ever.
     gpu_memory : str
         How much of each GPU's memory to use where a CPU takes part; empty is all of it.
+    tune : str
+        As ``BasePlanParams.tune``; the default is that of ``surplus.load``.
+    any_bits : bool
+        As ``LiveModelParams.any_bits``.
     profile : Path, optional
         A file of ``engine colocate profile`` to use instead of measuring at the start.
     rounds : int
@@ -81,6 +87,8 @@ class PolicyParams:
     max_load_s: float = 0.0
     max_query_ms: float = 0.0
     gpu_memory: str = ""
+    tune: str = field(default_factory=tune_by_default)
+    any_bits: bool = False
     profile: Path | None = None
     rounds: int = 10
     cache: Path | None = None
@@ -106,9 +114,9 @@ class PolicyParams:
         return LiveModelParams(
             groups=self.groups,
             slice_ns=self.slice_ns,
-            gpu_memory=self.gpu_memory,
+            plan=BasePlanParams(self.tune, self.gpu_memory, self.cache),
+            any_bits=self.any_bits,
             query_limit_ns=round(self.max_query_ms * _NS_PER_MS),
-            cache=self.cache,
             manifest=self.compiled.get(name),
         )
 

@@ -18,10 +18,11 @@ from surplus.colocation.query import Outcome, Query
 from surplus.colocation.reorganiser import ReorganisationParams, Reorganiser
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.errors import DeadlineError, EngineError, ExecutionError, QueueFullError
+from surplus.engine.runtime.held_lanes import stall_of
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.live_model import LiveModel
 from surplus.engine.scheduling.loop_executor import Clock, LoopExecutor
-from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.serving_record import QueryEnd, ServingRecord
 from surplus.engine.scheduling.stacking import Arrays
 
@@ -150,8 +151,12 @@ class PolicyService:
 
     @property
     def failure(self) -> str:
-        """Why every query fails: all devices are lost; empty as long as one is there."""
-        return "; ".join(self.lost.values()) if len(self.lost) == len(self._places) else ""
+        """Why every query fails: all devices are lost or have no lane left; empty if one has."""
+        reasons = [
+            self.lost.get(device, "") or stall_of(place.machine, {place.spec.name})
+            for device, place in enumerate(self._places)
+        ]
+        return "; ".join(reasons) if all(reasons) else ""
 
     def close(self) -> None:
         """Answer nothing more; no query is in flight."""

@@ -15,9 +15,10 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError
 from surplus.engine.native import load_runtime
 from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.compiled_check import check_compiled
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams, load_live_model
-from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.stacking import Arrays
 
 
@@ -89,7 +90,11 @@ def load_models(
             name,
             model_file(model, cache),
             place,
-            LiveModelParams(count, cache=cache, manifest=Path(file) if file else None),
+            LiveModelParams(
+                count,
+                plan=BasePlanParams(cache=cache),
+                manifest=Path(file) if file else None,
+            ),
         )
         for name, model, count, file in rows
     )

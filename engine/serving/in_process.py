@@ -13,10 +13,11 @@ from typing import Any, Self
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.executor import Executor
-from surplus.engine.serving.executors.lazy import LazyExecutor
-from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
@@ -167,5 +168,5 @@ class Server:
 
 def _executor(model: str | Path | Model | LazyModel) -> Executor:
     if isinstance(model, LazyModel):
-        return LazyExecutor(model)
-    return ModelExecutor(model if isinstance(model, Model) else load(model))
+        return ModelExecutor(ServedLate(model))
+    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model)))

@@ -16,8 +16,9 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.datatypes import datatype_of
-from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 from tests.constant_costs import constant_problem, scattered_plan
@@ -46,7 +47,7 @@ def talk(
 
     async def both() -> None:
         server = AsyncServer(ServerParams(grpc_port=0))
-        server.plane.models.add("m").set_ready(ModelExecutor(model))
+        server.plane.models.add("m").set_ready(ModelExecutor(ServedAlone(model)))
         port = await server.start()
         async with triton.InferenceServerClient(f"127.0.0.1:{port}") as client:
             await scenario(client)

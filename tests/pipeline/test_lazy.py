@@ -16,8 +16,9 @@ import surplus
 from surplus.engine.errors import ModelError
 from surplus.engine.pipeline import lazy
 from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.serving.executors.lazy import LazyExecutor
+from surplus.engine.serving.model_executor import ModelExecutor
 
 TEXT = '<ir_version: 9, opset_import: ["" : 18]> neg (float[4] x) => (float[4] y) { y = Neg(x) }'
 INPUT = {"x": np.arange(4, dtype=np.float32)}
@@ -118,7 +119,7 @@ def test_an_unloaded_model_comes_back(
 
 def test_a_server_knows_the_signature_before_it_loads(path: Path, params: LoadParams) -> None:
     model = LazyModel(path, params)
-    executor = LazyExecutor(model, params.cache)
+    executor = ModelExecutor(ServedLate(model, params.cache))
     assert [(s.name, s.dtype, s.shape) for s in executor.inputs] == [("x", "FP32", (4,))]
     assert [s.name for s in executor.outputs] == ["y"]
     assert not model.is_loaded
@@ -134,7 +135,7 @@ def test_a_server_knows_the_signature_before_it_loads(path: Path, params: LoadPa
 def test_a_server_refuses_a_bad_file_at_once(path: Path, params: LoadParams) -> None:
     path.write_bytes(b"no model")
     with pytest.raises(ModelError, match=r"neg\.onnx"):
-        LazyExecutor(LazyModel(path, params), params.cache)
+        ServedLate(LazyModel(path, params), params.cache)
 
 
 class UnloadingLock:
@@ -165,8 +166,8 @@ def test_a_model_that_is_unloaded_at_once_answers_still(path: Path, params: Load
 
 def test_a_model_that_is_closed_while_it_loads_is_let_go(path: Path, params: LoadParams) -> None:
     model = LazyModel(path, params)
-    executor = LazyExecutor(model, params.cache)
+    served = ServedLate(model, params.cache)
     model._lock = UnloadingLock(model)  # type: ignore[assignment]
-    answer = asyncio.run(executor.infer(INPUT, None, None))
+    answer = asyncio.run(served.infer(INPUT, None, None, 0))
     assert np.array_equal(answer["y"], -INPUT["x"])
-    assert executor._executor is None
+    assert served._loaded is None

@@ -14,10 +14,11 @@ from surplus import models
 from surplus.engine import _core
 from surplus.engine.errors import UnavailableError
 from surplus.engine.runtime.model import Model
-from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.runtime.served_alone import ServedAlone
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.values import to_value
-from tests.compiled_library import await_deaf, compiled_blocks, look_until, release_deaf
+from tests.compiled_library import await_deaf, deaf_plan, look_until, release_deaf
 
 INPUTS = models.example_inputs("chain", length=3, size=8)
 
@@ -31,15 +32,7 @@ def model(tmp_path: Path) -> Model:
 @pytest.fixture
 def deaf(model: Model) -> Iterator[_core.Plan]:
     """A plan on the model's machine whose only operator ends when the test does."""
-    builder = _core.PlanBuilder(model._machine)
-    x, y = builder.add_value("x"), builder.add_value("y")
-    weights = [to_value(np.ones(shape, np.float32)) for shape in ((2, 2), (2,))]
-    builder.add_compiled(
-        "deaf", 0, str(compiled_blocks()), "gemm_deaf", [x], [(y, 1, (-1, 2))], weights, 1
-    )
-    builder.set_inputs([x])
-    builder.set_outputs([y])
-    yield builder.build()
+    yield deaf_plan(model._machine)
     release_deaf()
 
 
@@ -64,14 +57,14 @@ def test_a_lane_that_is_held_is_counted_and_its_segment_named(
     model.run(INPUTS)  # on the other lane
     model._prepared = replace(model._prepared, native=deaf)
     assert model.warning == "lanes are held by segments whose queries have ended: 'deaf'"
-    assert ModelExecutor(model).warning == model.warning
+    assert ModelExecutor(ServedAlone(model)).warning == model.warning
 
 
 def test_a_model_without_a_lane_is_not_ready_until_one_returns(
     model: Model, deaf: _core.Plan
 ) -> None:
     served = ServedModel("chain", "1")
-    served.set_ready(ModelExecutor(model))
+    served.set_ready(ModelExecutor(ServedAlone(model)))
     hold(deaf, 2)
     assert model.failure == "all 2 lanes of cpu are held by operators that do not return"
     assert served.state is ModelState.UNAVAILABLE

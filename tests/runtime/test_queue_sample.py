@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from surplus.engine.runtime.queue_sample import QueueSample, rate_for
+from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.segmentation.plan import Plan
-from surplus.engine.serving.executors.model import ModelExecutor
+from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.placement.timeline import Timeline
 from tests.runtime.pretended import spans_of
 from tests.runtime.runtime_models import ADD, model_of, read_text
@@ -76,7 +77,7 @@ def test_queries_wait_for_those_before_them(tmp_path: Path) -> None:
     model = model_of(read_text(SQUARE, tmp_path), whole=True)
     long = replace(model.plan.predicted.spans[0], end_ns=LONG_NS)
     model.plan = replace(model.plan, predicted=Timeline((long,), "predicted"))
-    executor, query = ModelExecutor(model), {"x": np.eye(500, dtype=np.float32)}
+    executor, query = ModelExecutor(ServedAlone(model)), {"x": np.eye(500, dtype=np.float32)}
 
     async def together(count: int) -> None:
         await asyncio.gather(*(executor.infer(query, None, None) for _ in range(count)))

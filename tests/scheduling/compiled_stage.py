@@ -14,8 +14,9 @@ from surplus.colocation.query import Query
 from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, piece_of
 from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams
-from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.setting_up import loaded, places
 from tests.compiled_library import compiled_blocks, compiled_runs
 
@@ -82,7 +83,10 @@ class Served:
         self.place: Place = places("cpu:2", [2])[0]
         path, cache = mlp(folder), folder / "cache"
         self.model: LiveModel = loaded(
-            "mlp", path, self.place, LiveModelParams(groups, cache=cache, manifest=compiled)
+            "mlp",
+            path,
+            self.place,
+            LiveModelParams(groups, plan=BasePlanParams(cache=cache), manifest=compiled),
         )
         self.inputs: dict[int, dict[str, Any]] = {}
         self.answers: dict[int, Any] = {}

@@ -15,8 +15,9 @@ from surplus.colocation.service import Partition
 from surplus.colocation.work import Group, Piece, piece_of
 from surplus.engine.devices.machines import EmulationParams
 from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams, load_live_model
-from surplus.engine.scheduling.parts import Place
+from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.setting_up import places
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
@@ -62,7 +63,7 @@ class Stage:
                 f"m{i}",
                 saved(text, folder),
                 self.devices[0],
-                LiveModelParams(n, cache=folder / "cache"),
+                LiveModelParams(n, plan=BasePlanParams(cache=folder / "cache")),
             )
             for i, (text, n) in enumerate(zip(texts, operators, strict=True))
         ]

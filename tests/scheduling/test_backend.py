@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from surplus.colocation.service import Partition
 from surplus.colocation.work import Group
 from surplus.engine.devices.machines import EmulationParams
 from surplus.engine.errors import ConfigError
-from surplus.engine.scheduling.parts import Cluster
+from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at
 from tests.scheduling.stage import CHAIN, FIXED, Stage, piece
 
 DEVICES = ("cpu:2", "emulated:gpu:2")
@@ -48,12 +48,14 @@ def test_a_query_rests_between_groups_over_cpu_and_gpu(
     tmp_path: Path, cuts: tuple[int, ...]
 ) -> None:
     stage = Stage(tmp_path, [CHAIN], [1], "cpu:1,emulated:gpu:2")
-    host, gpu = partial(Cluster, is_on_host=True), Cluster
-    stage.models[0].parts.groups = [
-        (gpu((0,)), host((1, 2))),
-        (gpu((3,)),),
-        (host((4,)), gpu((5,)), host((6,))),
-    ]
+    host, gpu = 0, 1
+    model = stage.models[0]
+    plan = cut_at(
+        model.graph, model.parts.whole.plan, [(0, 1), (1, 3), (3, 4), (4, 5), (5, 6), (6, 7)]
+    ).plan
+    rows = zip(plan.segments, (gpu, host, gpu, host, gpu, host), strict=True)
+    segments = tuple(replace(segment, device=device) for segment, device in rows)
+    model.parts.grouped = GroupedPlan(replace(plan, segments=segments), (0, 0, 1, 2, 2, 2))
     batch = [stage.query(0), stage.query(1)]
     for start, end in pairwise(cuts):
         assert stage.answers == {}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from surplus.engine.errors import ConfigError
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.compiled_check import check_compiled
 from surplus.engine.scheduling.live_model import LiveModelParams
 from surplus.engine.scheduling.setting_up import loaded, places
@@ -44,13 +45,13 @@ def test_version_0_replaces_the_session_for_everybody(tmp_path: Path) -> None:
 def test_a_whole_model_may_be_cut_around_its_blocks(tmp_path: Path) -> None:
     """Tasks of the block are a group of their own; all groups at once run compiled, too."""
     served = Served(tmp_path, two_versions(tmp_path), groups=4)
-    tasks = [task for cluster in served.model.parts.clusters for task in cluster.tasks]
+    tasks = list(served.model.parts.grouped.tasks)
     assert tasks == list(range(len(served.model.graph.tasks)))
     compiled = served.model.parts.compiled
     assert compiled is not None
     (block,) = compiled.blocks
     own = tuple(range(block.first, block.end))
-    assert own in [cluster.tasks for cluster in served.model.parts.clusters]
+    assert own in [s.tasks for s in served.model.parts.grouped.plan.segments]
     part = served.model.parts.part(0, 4, served.place, version=1)
     assert len(part.native.node_names) == 4
 
@@ -140,6 +141,8 @@ def test_a_width_that_the_device_lacks_is_left_out(
 
 def test_compiled_versions_are_for_cpus(tmp_path: Path) -> None:
     place = places("emulated:gpu:2", [2])[0]
-    params = LiveModelParams(3, cache=tmp_path / "cache", manifest=two_versions(tmp_path))
+    params = LiveModelParams(
+        3, plan=BasePlanParams(cache=tmp_path / "cache"), manifest=two_versions(tmp_path)
+    )
     with pytest.raises(ConfigError, match="run on CPUs only"):
         loaded("mlp", mlp(tmp_path), place, params)

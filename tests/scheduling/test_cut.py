@@ -10,9 +10,12 @@ import pytest
 from surplus import models
 from surplus.engine.errors import ConfigError
 from surplus.engine.planning.stages import read_model
+from surplus.engine.planning.whole_plan import whole_plan
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.cut import CROSSING_COST, _crossing, cut
+from surplus.engine.scheduling.grouped_plan import one_group
 from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
-from surplus.engine.scheduling.parts import Cluster, Parts
+from surplus.engine.scheduling.parts import Parts
 from surplus.engine.scheduling.setting_up import places
 from surplus.engine.values import to_value
 from tests.loops import COUNT_TEXT, ENDLESS, counted
@@ -58,20 +61,20 @@ def test_too_few_operators_are_named(tmp_path: Path) -> None:
 
 
 def test_slices_are_as_many_groups_as_none_longer_takes(tmp_path: Path) -> None:
-    stage = places("cpu:1", [1])[0]
-    whole = load_live_model("m", saved(CHAIN, tmp_path), stage, LiveModelParams(cache=tmp_path))
-    tight = LiveModelParams(slice_ns=1, cache=tmp_path)
+    stage, cached = places("cpu:1", [1])[0], BasePlanParams(cache=tmp_path)
+    whole = load_live_model("m", saved(CHAIN, tmp_path), stage, LiveModelParams(plan=cached))
+    tight = LiveModelParams(slice_ns=1, plan=cached)
     single = load_live_model("m", saved(CHAIN, tmp_path), stage, tight)
     assert (whole.operators, single.operators) == (1, len(single.graph.tasks))
-    roomy = LiveModelParams(slice_ns=10**12, cache=tmp_path)
+    roomy = LiveModelParams(slice_ns=10**12, plan=cached)
     assert load_live_model("m", saved(CHAIN, tmp_path), stage, roomy).operators == 1
 
 
 def test_a_group_that_does_not_end_is_ended(tmp_path: Path) -> None:
     stage = places("cpu:1", [1])[0]
     graph = read_model(saved(COUNT_TEXT, tmp_path), tmp_path / "cache")
-    everything = ((Cluster(tuple(range(len(graph.tasks)))),),)
-    part = Parts(graph, everything, everything[0], query_limit_ns=50_000_000).part(0, 1, stage)
+    whole = one_group(whole_plan(graph, stage.devices))
+    part = Parts(graph, whole, whole, query_limit_ns=50_000_000).part(0, 1, stage)
     query = counted(ENDLESS)
     run = part.native.submit([to_value(query[name]) for name, _ in part.reads])
     assert run.wait(WAIT_S)

@@ -39,7 +39,7 @@ def test_all_answer_as_alone(
 ) -> None:
     detector = prepared.models[0]
     segments = sorted(alone["faster_rcnn"].plan.segments, key=lambda segment: segment.rank)
-    assert [cluster.tasks for cluster in detector.parts.whole] == [s.tasks for s in segments]
+    assert [s.tasks for s in detector.parts.whole.plan.segments] == [s.tasks for s in segments]
     assert {segment.device for segment in segments} == {HOST, GPU}
     wanted = {model.name: alone[model.name].run(dict(model.example)) for model in prepared.models}
     for round_ in rounds(prepared, policy, ROUNDS):

@@ -19,7 +19,8 @@ from tritonclient.utils import InferenceServerException
 
 from surplus import models
 from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile
-from surplus.engine.cli.main import main
+from surplus.engine.cli import serve_policy
+from surplus.engine.cli.main import _parser, main
 from tests.scheduling.stage import CHAIN, chain_of, saved
 
 WAIT_S = 120
@@ -196,7 +197,6 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--policy", "edf", "--lazy"], "--lazy: policy 'edf' decides by times that are measured"),
         (["--slice-ms", "1"], "--slice-ms: policy 'edf' runs models whole"),
         (["--policy", "abacus", "--slice-ms", "1", "--groups", "2"], "give one"),
-        (["--any-bits"], "--any-bits: policy 'edf' decides itself how queries that overlap run"),
         (
             ["--gpu-memory", "1GiB", "--slo", "chain=1s", "--slo", "lenet=1s"],
             "gpu_memory 1GiB: no CPU takes part in plans for 'cpu'",
@@ -230,3 +230,11 @@ def test_what_is_wrong_is_said_before_anything_is_served(
         command += ["--profile", str(profile_of(tmp_path)), "--max-batch", "4"]
     assert main([*command, *words]) == 1
     assert wanted in capsys.readouterr().err
+
+
+def test_any_bits_reach_the_policy() -> None:
+    words = ["serve", "m", "--policy", "edf", "--slo", "m=1s"]
+    for more, wanted in (([], False), (["--any-bits"], True)):
+        asked = serve_policy.asked(_parser(["serve"]).parse_args([*words, *more]))
+        assert asked is not None
+        assert asked.policy.of_model("m").any_bits is wanted

@@ -24,10 +24,13 @@ from surplus.engine.errors import (
     EngineError,
     ExecutionError,
     InputError,
+    ModelError,
     QueueFullError,
 )
 from surplus.engine.scheduling.policy_service import PolicyService
-from surplus.engine.serving.executors.policy import PolicyExecutor
+from surplus.engine.scheduling.served_by_policy import ServedByPolicy
+from surplus.engine.serving.model_executor import ModelExecutor
+from tests.compiled_library import compiled_blocks, hold_lanes, look_until, release_deaf
 from tests.scheduling.stage import CHAIN, FIXED, Stage, chain_of
 
 HOUR_NS = 3_600_000_000_000
@@ -163,7 +166,7 @@ def test_a_lost_device_ends_all_queries_and_is_told(tmp_path: Path, policy: str)
     stage = Stage(tmp_path, [CHAIN], [1], "emulated:gpu:2", emulation=emulation)
 
     async def use(service: PolicyService) -> None:
-        executor = PolicyExecutor(service, 0, 4)
+        executor = ModelExecutor(ServedByPolicy(service, 0, 4))
         assert (executor.warning, executor.failure) == ("", "")
         answers = [service.submit(0, some_rows(k)).answer for k in range(12)]
         ends = await asyncio.gather(*answers, return_exceptions=True)
@@ -235,10 +238,10 @@ def test_every_query_ends_once_whatever_clients_do(tmp_path: Path, policy: str) 
     luck = random.Random(5)
     ends: dict[str, int] = {}
 
-    async def client(executor: PolicyExecutor, number: int) -> None:
+    async def client(executor: ModelExecutor, number: int) -> None:
         for _ in range(luck.randrange(4)):
             await asyncio.sleep(0)
-        rows = luck.randrange(1, 4) if executor is not None and executor._stackable else 2
+        rows = luck.randrange(1, 4) if executor.inputs[0].shape == (-1, 3) else 2
         deadline_ns = luck.choice([None, 1, HOUR_NS * 10_000])
         task = asyncio.ensure_future(
             executor.infer(some_rows(number, rows), ["y"], deadline_ns, luck.randrange(3))
@@ -255,7 +258,7 @@ def test_every_query_ends_once_whatever_clients_do(tmp_path: Path, policy: str) 
         ends[kind] = ends.get(kind, 0) + 1
 
     async def use(service: PolicyService) -> None:
-        executors = [PolicyExecutor(service, index, 4) for index in range(2)]
+        executors = [ModelExecutor(ServedByPolicy(service, index, 4)) for index in range(2)]
         await asyncio.gather(*(client(executors[k % 2], k) for k in range(120)))
         while service._waiting:  # those whose clients left
             await asyncio.sleep(0)
@@ -270,7 +273,7 @@ def test_rows_of_a_query_are_checked(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [text], [1])
 
     async def use(service: PolicyService) -> None:
-        executor = PolicyExecutor(service, 0, 4)
+        executor = ModelExecutor(ServedByPolicy(service, 0, 4))
         two, three = np.ones((2, 3), np.float32), np.ones((3, 3), np.float32)
         with pytest.raises(InputError, match="different numbers of rows"):
             await executor.infer({"x": two, "w": three}, None, None)
@@ -295,11 +298,62 @@ def test_a_query_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [text], [1])
 
     async def use(service: PolicyService) -> None:
-        executor = PolicyExecutor(service, 0, 4)
+        executor = ModelExecutor(ServedByPolicy(service, 0, 4))
         none, one = (np.ones((rows, 2, 5), np.float32) for rows in (0, 1))
         with pytest.raises(InputError, match=r"'w': dimension 0 is empty.*SIGABRT"):
             await executor.infer({"x": none, "w": none}, None, None)
         answer = await executor.infer({"x": one, "w": one}, ["y"], None)
         np.testing.assert_array_equal(answer["y"], np.zeros((1, 1, 2, 6)))
 
+    serve(stage, "edf", use)
+
+
+THROUGH = """through (float[n, 3] x, float[3] shift = {1, 2, 3})
+    => (float[n, 3] y, float[n, 3] x, float c) {
+    c = Constant<value_float = 2.5>()  a = Neg(x)  b = Exp(a)  y = Add(b, shift)
+}"""
+"""Hands an input through, has a constant for an answer, and an input with a default."""
+
+
+@pytest.mark.parametrize("devices", ["cpu:2", "emulated:gpu:2"])
+@pytest.mark.parametrize("operators", [1, 3])
+def test_what_comes_in_and_goes_out_is_as_of_the_model_alone(
+    tmp_path: Path, devices: str, operators: int
+) -> None:
+    stage = Stage(tmp_path, [THROUGH], [operators], devices)
+    inputs = some_rows(0, 2)
+
+    async def use(service: PolicyService) -> None:
+        executor = ModelExecutor(ServedByPolicy(service, 0, 4))
+        for own in (inputs, inputs | {"shift": np.zeros(3, np.float32)}):
+            shift = own.get("shift", np.array([1, 2, 3], np.float32))
+            answer = await executor.infer(own, None, None)
+            assert answer.keys() == {"x", "y", "c"}
+            np.testing.assert_array_equal(answer["x"], inputs["x"])
+            np.testing.assert_allclose(answer["y"], np.exp(-inputs["x"]) + shift, rtol=1e-3)
+            assert answer["c"] == np.float32(2.5)
+            assert set(await executor.infer(own, ["c"], None)) == {"c"}
+
+    serve(stage, "abacus" if operators > 1 else "edf", use)
+
+
+def test_a_model_without_operators_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="'m0' has no operators"):
+        Stage(tmp_path, ["none (float[3] x) => (float[3] x) { }"], [1])
+
+
+def test_a_policy_without_a_lane_that_comes_back_answers_no_more(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [CHAIN], [1])
+
+    async def use(service: PolicyService) -> None:
+        executor = ModelExecutor(ServedByPolicy(service, 0, 4))
+        assert executor.failure == ""
+        hold_lanes(stage.devices[0].machine)
+        try:
+            assert "all 2 lanes of cpu are held" in executor.failure
+        finally:
+            release_deaf()
+            look_until(lambda: not stage.devices[0].machine.is_stalled)
+
+    compiled_blocks()
     serve(stage, "edf", use)

@@ -15,6 +15,7 @@ from surplus.colocation.service import Partition
 from surplus.engine.cli.main import main
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError
+from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
 from surplus.engine.scheduling.policy_params import PolicyParams, prepare
 from surplus.engine.scheduling.policy_service import PolicyService
@@ -32,12 +33,16 @@ def lenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def in_groups(count: int, path: Path) -> LiveModelParams:
+    return LiveModelParams(count, plan=BasePlanParams(cache=path.parent / "cache"))
+
+
 @pytest.mark.parametrize("share", [1, 7, 40, 100])
 def test_times_on_a_share_are_those_of_a_gpu_with_so_many_processors(
     lenet: Path, share: int
 ) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1])
-    model = load_live_model("lenet", lenet, place, LiveModelParams(3, cache=lenet.parent / "cache"))
+    model = load_live_model("lenet", lenet, place, in_groups(3, lenet))
     inputs = model.inputs(64)
     found = share_times(model.graph, GPU, inputs, model.cache).on_share(share)
     alone = replace(GPU, name="emulated:gpu[part]", lanes=1, share_percent=share)
@@ -53,7 +58,7 @@ def test_times_on_a_share_are_those_of_a_gpu_with_so_many_processors(
 
 def test_a_smaller_share_takes_longer_but_not_for_memory(lenet: Path) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
-    model = load_live_model("lenet", lenet, place, LiveModelParams(2, cache=lenet.parent / "cache"))
+    model = load_live_model("lenet", lenet, place, in_groups(2, lenet))
 
     def total_ns(share: int, items: int) -> int:
         own = replace(place, spec=replace(place.spec, share_percent=share))
@@ -69,7 +74,7 @@ def test_charges_that_are_known_are_not_derived_under_load(
     lenet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (place,) = places("emulated:gpu[t4]:4", [1], by_share=True)
-    model = load_live_model("lenet", lenet, place, LiveModelParams(2, cache=lenet.parent / "cache"))
+    model = load_live_model("lenet", lenet, place, in_groups(2, lenet))
     model.know_charges(place, 6)
     monkeypatch.setattr("surplus.engine.scheduling.live_model.share_times", None)
     for items in range(1, 7):

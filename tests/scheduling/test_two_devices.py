@@ -40,11 +40,10 @@ def test_groups_are_of_the_plan_that_was_measured(
     assert HOST in devices, "the GPU's memory does not hold all of it"
     if GPU not in devices:
         pytest.skip("beside this load the CPU alone was measured to be faster")
-    clusters = list(detector.parts.clusters)
-    tasks = [task for cluster in clusters for task in cluster.tasks]
-    assert tasks == [task for segment in plan for task in segment.tasks]
-    assert [cluster.tasks for cluster in detector.parts.whole] == [s.tasks for s in plan]
-    on_host = {task for cluster in clusters if cluster.is_on_host for task in cluster.tasks}
+    grouped = detector.parts.grouped
+    assert list(grouped.tasks) == [task for segment in plan for task in segment.tasks]
+    assert [s.tasks for s in detector.parts.whole.plan.segments] == [s.tasks for s in plan]
+    on_host = {task for s in grouped.plan.segments if s.device == HOST for task in s.tasks}
     assert on_host == {t for segment in plan if segment.device == HOST for t in segment.tasks}
 
 

@@ -1,24 +1,18 @@
-"""One of several models under a policy, as the server sees it."""
+"""One of several models under a policy, as what serves it asks for answers."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
 
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.inputs import input_specs, output_specs
+from surplus.engine.runtime.inputs import Array
 from surplus.engine.scheduling.policy_service import PolicyService
-from surplus.engine.serving.executors.specs import tensor_spec
-from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
-
-Array = np.ndarray[Any, Any]
+from surplus.engine.trial.empty_inputs import is_empty
 
 
-class PolicyExecutor:
-    """An ``surplus.engine.serving.executor.Executor`` over a service of a ``PolicyService``.
+class ServedByPolicy:
+    """A ``surplus.engine.runtime.queryable.Queryable`` over a service of a ``PolicyService``.
 
     Parameters
     ----------
@@ -27,22 +21,15 @@ class PolicyExecutor:
         Which of its services.
     most_items : int
         Rows that a query may bring.
-
-    Raises
-    ------
-    ModelError
-        If an input or output is not a tensor.
     """
 
     def __init__(self, service: PolicyService, index: int, most_items: int) -> None:
-        model = service.models[index]
-        self.inputs = tuple(tensor_spec(spec) for spec in input_specs(model.graph))
-        self.outputs = tuple(tensor_spec(spec) for spec in output_specs(model.graph))
+        self._model = service.models[index]
+        self.inputs = self._model.ports.inputs
+        self.outputs = self._model.ports.outputs
         self._service = service
         self._index = index
         self._most_items = most_items
-        self._stackable = model.stackable
-        self._empty = EmptyInputs(model.graph.model_path, model.graph.folder)
 
     @property
     def queued_ns(self) -> int:
@@ -51,17 +38,17 @@ class PolicyExecutor:
 
     @property
     def warning(self) -> str:
-        """Which devices the policy goes on without since they were lost, and why."""
-        return "; ".join(self._service.lost.values())
+        """Which devices the policy goes on without since they were lost, and why; held lanes."""
+        return "; ".join(filter(None, (*self._service.lost.values(), self.held)))
 
     @property
     def held(self) -> str:
-        """Not known under a policy."""
-        return ""
+        """Which of its segments hold lanes."""
+        return self._model.parts.held
 
     @property
     def failure(self) -> str:
-        """Which devices were lost, and why, if none is left."""
+        """Which devices were lost or have no lane, and why, if none is left."""
         return self._service.failure
 
     async def infer(
@@ -69,20 +56,13 @@ class PolicyExecutor:
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int | None,
-        priority: int = 0,
+        priority: int,
     ) -> dict[str, Array]:
-        """Run one query under the policy.
-
-        The protocol counts levels from 1, the most urgent, 0 being the default; policies take a
-        larger priority for more urgent.
-        """
-        empty = {name: array for name, array in inputs.items() if is_empty(array)}
-        if empty:  # may take a child
-            await asyncio.to_thread(self._empty.check, empty, lambda: inputs)
+        """Run one query under the policy."""
+        if any(map(is_empty, inputs.values())):  # may take a child
+            await asyncio.to_thread(self._model.ports.values, inputs, outputs)
         items = self._items(inputs)
-        submitted = self._service.submit(
-            self._index, inputs, items, deadline_ns, min(0, 1 - priority)
-        )
+        submitted = self._service.submit(self._index, inputs, items, deadline_ns, priority)
         try:
             answer = await submitted.answer
         except asyncio.CancelledError:
@@ -90,11 +70,11 @@ class PolicyExecutor:
             raise
         return answer if outputs is None else {name: answer[name] for name in outputs}
 
-    def close(self) -> None:
+    def unload(self) -> None:
         """Nothing of its own: the service is closed by whoever made it."""
 
     def _items(self, inputs: Mapping[str, Array]) -> int:
-        if not self._stackable:
+        if not self._model.stackable:
             return 1
         rows: dict[str, int] = {name: array.shape[0] for name, array in inputs.items()}
         counts = set(rows.values())

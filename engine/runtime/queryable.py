@@ -1,0 +1,73 @@
+"""What answers the queries of a served model, in whatever order: the core's own, or a policy's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from surplus.engine.runtime.inputs import Array, IoSpec
+
+
+class Queryable(Protocol):
+    """A model on an event loop, any number of queries at a time."""
+
+    @property
+    def inputs(self) -> tuple[IoSpec, ...]:
+        """Constant."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[IoSpec, ...]:
+        """Constant."""
+        ...
+
+    @property
+    def queued_ns(self) -> int:
+        """What queries answered so far waited before their first segment; may be estimated."""
+        ...
+
+    @property
+    def warning(self) -> str:
+        """What it goes on without, such as a device that was lost; empty if nothing."""
+        ...
+
+    @property
+    def held(self) -> str:
+        """Which of its segments hold lanes although their queries have ended; or empty."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why no query can be answered any more; empty as long as some can."""
+        ...
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int,
+    ) -> dict[str, Array]:
+        """Run one query; cancelling the awaiting task cancels it.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array
+            Read in place until it returns.
+        outputs : sequence of str, or None
+            Which to return; None is all.
+        deadline_ns : int or None
+            On the clock of ``time.monotonic_ns``.
+        priority : int
+            Larger is more urgent.
+
+        Raises
+        ------
+        EngineError
+            Saying why there is no answer.
+        """
+        ...
+
+    def unload(self) -> None:
+        """Let the model go; no query is in flight."""
+        ...

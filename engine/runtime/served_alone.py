@@ -1,0 +1,55 @@
+"""A model whose queries run in the core's own order: by rank, priority and arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.queue_sample import QueueSample, rate_for
+
+
+class ServedAlone:
+    """A ``Queryable`` over a ``Model``, which tells how long its queries wait for a lane."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.inputs = model.inputs
+        self.outputs = model.outputs
+        self._waits = QueueSample(rate_for(model.plan))
+
+    @property
+    def queued_ns(self) -> int:
+        """What queries answered so far waited for their first lane (queue_sample.py)."""
+        return self._waits.queued_ns
+
+    @property
+    def warning(self) -> str:
+        """As ``Model.warning``."""
+        return self.model.warning
+
+    @property
+    def held(self) -> str:
+        """As ``Model.held``."""
+        return self.model.held
+
+    @property
+    def failure(self) -> str:
+        """As ``Model.failure``."""
+        return self.model.failure
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int,
+    ) -> dict[str, Array]:
+        """As ``Model.infer``."""
+        look = self._waits.look if self._waits.is_due() else None
+        answer = await self.model.infer(inputs, outputs, deadline_ns, priority, look)
+        self._waits.answered()
+        return answer
+
+    def unload(self) -> None:
+        """Nothing to release: who holds the model may go on with it."""

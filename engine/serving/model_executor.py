@@ -1,0 +1,92 @@
+"""Puts whatever answers a model's queries behind the interface that the server speaks to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from surplus.engine.dfg.graph import ValueKind
+from surplus.engine.errors import ModelError
+from surplus.engine.runtime.inputs import Array, IoSpec
+from surplus.engine.runtime.queryable import Queryable
+from surplus.engine.serving.datatypes import datatype_of
+from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.values import dtype_of
+
+
+class ModelExecutor:
+    """An ``surplus.engine.serving.executor.Executor``: the same whether or not a policy runs it.
+
+    Parameters
+    ----------
+    model : Queryable
+        A model by itself, one that its first query loads, or one of several under a policy.
+
+    Raises
+    ------
+    ModelError
+        If an input or output is not a tensor: the protocol has no sequences.
+    EngineError
+        If the model is loaded late, and its file is none that can be served.
+    """
+
+    def __init__(self, model: Queryable) -> None:
+        self.inputs = tuple(tensor_spec(spec) for spec in model.inputs)
+        self.outputs = tuple(tensor_spec(spec) for spec in model.outputs)
+        self._model = model
+
+    @property
+    def queued_ns(self) -> int:
+        """What queries answered so far waited before their first segment began."""
+        return self._model.queued_ns
+
+    @property
+    def warning(self) -> str:
+        """Which lost devices queries go on without, and why; which segments hold lanes."""
+        return self._model.warning
+
+    @property
+    def held(self) -> str:
+        """Which of its segments hold lanes."""
+        return self._model.held
+
+    @property
+    def failure(self) -> str:
+        """For which lost devices every query fails, and why."""
+        return self._model.failure
+
+    async def infer(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str] | None,
+        deadline_ns: int | None,
+        priority: int = 0,
+    ) -> dict[str, Array]:
+        """Run one query; cancelling the awaiting task cancels the run.
+
+        The protocol counts levels from 1, the most urgent, 0 being the default; whatever runs it
+        takes a larger priority for more urgent.
+        """
+        return await self._model.infer(inputs, outputs, deadline_ns, min(0, 1 - priority))
+
+    def close(self) -> None:
+        """Let the model go: lanes are shared, sessions go with it."""
+        self._model.unload()
+
+
+def tensor_spec(spec: IoSpec) -> TensorSpec:
+    """An input or output as the protocol describes it.
+
+    Raises
+    ------
+    ModelError
+        If it is not a tensor.
+    """
+    if spec.kind is not ValueKind.TENSOR:
+        raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
+    dtype = dtype_of(spec.elem_type)
+    shape = None
+    if spec.shape is not None:
+        shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape)
+    return TensorSpec(spec.name, datatype_of(np.empty(0, dtype)), shape, spec.optional)
