@@ -27,6 +27,7 @@ VERBS = (
     "tune",
     "plans",
     "memory",
+    "cache",
     "simulate",
     "capacity",
     "colocate",

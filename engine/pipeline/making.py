@@ -43,6 +43,7 @@ from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime.free_memory import release_free_memory
 from surplus.engine.runtime.lowering import refuse_layout
 from surplus.engine.runtime.model import Model
+from surplus.engine.store.cache_limit import keep_within_limit
 
 _log = logging.getLogger(__name__)
 
@@ -232,6 +233,7 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     written = write_plan(job.stored_at, job.question, stored)
     if written:
         remove_unused_files(graph)
+        keep_within_limit(graph.folder.parent)
         judge_in_service(prepacked, job, stored)
     release_free_memory()
     return prepacked, report, written

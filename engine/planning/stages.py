@@ -31,6 +31,7 @@ from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams, per_task, segment
 from surplus.engine.segmentation.service import ServiceTimes
+from surplus.engine.store.model_folders import note_source
 from surplus.engine.trial.first_run import require_harmless
 from surplus.placement.bounds import lower_bounds
 from surplus.placement.fit_memory import InfeasibleError
@@ -77,7 +78,7 @@ def read_model(path: str | Path, cache: Path | None = None) -> Graph:
     ModelError
         If it is no model that ONNX Runtime loads.
     """
-    return read(Path(path), cache or cache_folder())
+    return _noted(path, read(Path(path), cache or cache_folder()))
 
 
 def read_tried(path: str | Path, cache: Path | None = None) -> Graph:
@@ -88,7 +89,12 @@ def read_tried(path: str | Path, cache: Path | None = None) -> Graph:
     ModelError
         Also if its first run ends the process, or does not end in time.
     """
-    return read(Path(path), cache or cache_folder(), require_harmless)
+    return _noted(path, read(Path(path), cache or cache_folder(), require_harmless))
+
+
+def _noted(path: str | Path, graph: Graph) -> Graph:
+    note_source(graph.folder, Path(path).absolute())
+    return graph
 
 
 def measure(

@@ -29,6 +29,7 @@ from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.runtime.urgency import check_urgency
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.store.folder_use import FolderUse
 from surplus.engine.trial.empty_inputs import is_empty
 from surplus.placement.timeline import Timeline
 
@@ -62,6 +63,7 @@ class Model:
         judgement: Judgement | None = None,
     ) -> None:
         self.graph = graph
+        self._in_use = FolderUse(graph.folder, is_stored=graph.is_stored)
         self._judgement: Judgement | None = None
         self._judge: PlanJudge | None = None
         self._ports = Ports(graph)
@@ -218,7 +220,7 @@ class Model:
         with self._swap:
             if other._machine is not self._machine:
                 return False
-            self.graph = other.graph
+            self.graph, self._in_use = other.graph, other._in_use
             self._ports = other._ports
             self._overlaps = other._overlaps
             self._prepared = other._prepared

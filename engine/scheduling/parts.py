@@ -22,6 +22,7 @@ from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_making import copies_of
 from surplus.engine.segmentation.plan_part import Resting, StagedPlan
+from surplus.engine.store.folder_use import FolderUse
 from surplus.placement.timeline import Timeline
 
 _CONFIG = {"session.enable_mem_pattern": "0"}
@@ -91,6 +92,10 @@ class Parts:
     compiled: Compiled | None = None
     query_limit_ns: int = 0
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
+    _in_use: FolderUse = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._in_use = FolderUse(self.graph.folder, is_stored=self.graph.is_stored)
 
     def is_whole(self, first: int, last: int) -> bool:
         """Whether these are all groups."""

@@ -42,6 +42,7 @@ def test_all_verbs_are_there() -> None:
         "convert",
         "tune",
         "memory",
+        "cache",
         "plans",
     }
     assert names == offline | {"run", "serve", "simulate", "capacity", "colocate", "devices"}
