@@ -16,12 +16,12 @@ from functools import partial
 from bench.abacus.models import FOLDER, FOUR
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Row
-from surplus.colocation.abacus.search import Candidate, GroupSearch
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Service
 from surplus.colocation.overlap.latency_model import load_latency_model
+from surplus.colocation.policies.abacus.search import Candidate, GroupSearch
 from surplus.colocation.predictors.overlap import Overlap
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.query import Query
-from surplus.colocation.service import Service
 
 REPEATS = 2000
 NS_PER_US = 1_000

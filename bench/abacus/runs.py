@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.abacus.models import FOLDER
 from surplus.colocation import PolicySpec, Scenario, check_run, policy_spec, simulate, summarise
 from surplus.colocation.arrivals.steady import Poisson
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.clock import NS_PER_S
 
 FIGURES = ("p99_of_target", "violations", "served_per_s", "goodput_per_s", "offered_per_s")
 

@@ -21,10 +21,10 @@ from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import Scenario, policy_names, read_scenario
-from surplus.colocation.capacity import BOUND
 from surplus.colocation.clairvoyant import scenario_bound
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.comparison import check_targets, compare_able
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.results.capacity import BOUND
+from surplus.colocation.results.comparison import check_targets, compare_able
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "colocation"
 QUERIES = 3000

@@ -36,14 +36,14 @@ from surplus.colocation import (
 )
 from surplus.colocation.arrivals.bursty import Bursty
 from surplus.colocation.arrivals.steady import Poisson
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.service import Device, Service
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.noise import NOISES
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.reorganiser import ReorganisationParams
-from surplus.colocation.scenario import Scenario, Tenant
-from surplus.colocation.service import Device, Service
+from surplus.colocation.randomness.noise import NOISES
+from surplus.colocation.scenarios.scenario import Scenario, Tenant
 
 QUERIES = 1_100_000
 OF_A_RUN = 100_000

@@ -17,7 +17,7 @@ for what the controller did before it started it.
 
 ``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
 point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
-of them, over its target, of the worst service: above 1 it starved (colocation/starvation.py).
+of them, over its target, of the worst service: above 1 it starved (``results/starvation.py``).
 ``others %`` is what other processes had of the cores, which no simulation knows of; a run is
 repeated while it is too much.
 """
@@ -38,13 +38,13 @@ from bench.infrastructure.pace import WINDOW_NS, pace_of
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import Scenario, compare, policy_names, read_scenario
-from surplus.colocation.comparison import Compared
-from surplus.colocation.live_file import read_to_measure
-from surplus.colocation.load import Load
-from surplus.colocation.policies import PolicySpec
-from surplus.colocation.simulator import Run, Setting, simulate
-from surplus.colocation.starvation import longest_waits_ns
-from surplus.colocation.truth import HostedTruth, Pace, PacedTruth
+from surplus.colocation.frame.load import Load
+from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.results.comparison import Compared
+from surplus.colocation.results.starvation import longest_waits_ns
+from surplus.colocation.scenarios.live_file import read_to_measure
+from surplus.colocation.simulation.simulator import Run, Setting, simulate
+from surplus.colocation.truths.truth import HostedTruth, Pace, PacedTruth
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.measure import GroupMeasureParams, query_times_ns

@@ -11,10 +11,10 @@ from typing import Any
 
 from bench.dstack.saturated import saturated_utilisation
 from bench.infrastructure import result_file
-from surplus.colocation.dstack.kernel_ideal import KernelChain, ideal_schedule
-from surplus.colocation.dstack.kernel_model import KernelModel
-from surplus.colocation.dstack.knee import knee_by_derivative
-from surplus.colocation.dstack.session_plan import Runner, plan_session
+from surplus.colocation.policies.dstack.kernel_ideal import KernelChain, ideal_schedule
+from surplus.colocation.policies.dstack.kernel_model import KernelModel
+from surplus.colocation.policies.dstack.knee import knee_by_derivative
+from surplus.colocation.policies.dstack.session_plan import Runner, plan_session
 
 MS = 1_000_000
 SLOTS_PER_MS = 10

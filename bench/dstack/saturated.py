@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surplus.colocation.dstack.free_time import Held, free_until_ns
-from surplus.colocation.dstack.scoreboard import Scoreboard
-from surplus.colocation.dstack.session_plan import Runner, plan_session
-from surplus.colocation.dstack.timetable import Timetable
+from surplus.colocation.policies.dstack.free_time import Held, free_until_ns
+from surplus.colocation.policies.dstack.scoreboard import Scoreboard
+from surplus.colocation.policies.dstack.session_plan import Runner, plan_session
+from surplus.colocation.policies.dstack.timetable import Timetable
 
 MS = 1_000_000
 SESSIONS = 40

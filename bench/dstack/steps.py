@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from bench.infrastructure import result_file
 from surplus.colocation import Run, compare, read_scenario
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.load import Load
-from surplus.colocation.query import Outcome
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Outcome
 
 SCENARIO = Path(__file__).parents[1] / "configs" / "colocation" / "dstack" / "fig11b.toml"
 SEEDS = (1, 2, 3, 4, 5)

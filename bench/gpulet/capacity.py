@@ -18,10 +18,10 @@ from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Row, Table, fill
 from surplus.colocation import Scenario, policy_spec, read_scenario, simulate, summarise
 from surplus.colocation.arrivals.steady import Poisson
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.noise import NOISES
-from surplus.colocation.planner import PLANNERS
-from surplus.colocation.policies import PolicySpec
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.planner import PLANNERS
+from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.randomness.noise import NOISES
 
 FOLDER = Path(__file__).parents[1] / "configs/colocation/gpulet"
 SCENARIOS = ("scen1", "scen2", "scen3", "scen4", "scen5", "game", "traffic")

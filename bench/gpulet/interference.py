@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from bench.infrastructure import result_file
 from surplus.colocation import read_scenario
-from surplus.colocation.gpulets.belief import LinearParams
 from surplus.colocation.interference.contention import Contention
+from surplus.colocation.policies.gpulet.belief import LinearParams
 
 MODELS = Path(__file__).parents[1] / "configs/colocation/gpulet/models.toml"
 CHOSEN = ("goo", "le", "res", "ssd", "vgg")

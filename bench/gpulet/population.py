@@ -21,7 +21,7 @@ import numpy as np
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Row, Table, fill
 from surplus.colocation import read_scenario
-from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.frame.planner import PLANNERS, Demand
 
 MODELS = Path(__file__).parents[1] / "configs/colocation/gpulet/models.toml"
 RATES_PER_S = (0.0, 100.0, 200.0)

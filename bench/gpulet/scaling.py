@@ -28,11 +28,11 @@ from surplus.colocation import (
 )
 from surplus.colocation.arrivals.diurnal import Diurnal
 from surplus.colocation.arrivals.steady import Poisson
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.metrics import Summary
-from surplus.colocation.reorganiser import ReorganisationParams
-from surplus.colocation.service import Device
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.service import Device
+from surplus.colocation.results.metrics import Summary
 
 SCEN3 = Path(__file__).parents[1] / "configs/colocation/gpulet/scen3.toml"
 GPUS = 8

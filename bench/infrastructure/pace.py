@@ -8,12 +8,12 @@ from statistics import fmean
 from typing import NamedTuple
 
 from surplus.colocation import Scenario
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.query import Query
-from surplus.colocation.record import NEVER_NS, Record
-from surplus.colocation.simulator import Run
-from surplus.colocation.truth import Pace
-from surplus.colocation.work import Group, Piece
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.record import NEVER_NS, Record
+from surplus.colocation.frame.work import Group, Piece
+from surplus.colocation.simulation.simulator import Run
+from surplus.colocation.truths.truth import Pace
 
 WINDOW_NS = NS_PER_S
 

@@ -22,11 +22,11 @@ from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import Run, Scenario, compare, read_scenario
-from surplus.colocation.capacity import CapacityParams, capacity_of, scaled
-from surplus.colocation.capacity_search import SearchParams
-from surplus.colocation.clock import NS_PER_MS, NS_PER_S
-from surplus.colocation.query import Outcome
-from surplus.colocation.record import NEVER_NS
+from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.record import NEVER_NS
+from surplus.colocation.results.capacity import CapacityParams, capacity_of, scaled
+from surplus.colocation.results.capacity_search import SearchParams
 
 FOLDER = Path(__file__).parents[1] / "configs" / "colocation" / "veltair"
 SCENARIOS = ("resnet50", "medium", "heavy", "mix", "light")

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.infrastructure import result_file
-from surplus.colocation.veltair.core_needs import layer_needs, layer_targets_ns, model_need
-from surplus.colocation.veltair.layer_blocks import LayerBlock, form_blocks, mean_cores, thresholds
-from surplus.colocation.veltair.layer_profile import LayerProfile, read_layer_profile
-from surplus.colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation.policies.veltair.core_needs import layer_needs, layer_targets_ns, model_need
+from surplus.colocation.policies.veltair.layer_blocks import (
+    LayerBlock,
+    form_blocks,
+    mean_cores,
+    thresholds,
+)
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile, read_layer_profile
+from surplus.colocation.policies.veltair.resnet50 import resnet50_operations
 
 MS = 1_000_000
 CORES = tuple(range(8, 65, 8))

@@ -21,10 +21,10 @@ from itertools import count
 from typing import Any
 
 from bench.infrastructure import result_file
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.veltair.versions import VersionChoice, pruned
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.policies.veltair.versions import VersionChoice, pruned
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import load_runtime
 from surplus.engine.scheduling.backend import EngineBackend

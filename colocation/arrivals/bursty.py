@@ -10,8 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.arrival import (
+    ARRIVALS,
+    Times,
+    checked_count,
+    checked_length,
+    checked_rate,
+)
+from surplus.colocation.frame.clock import NS_PER_S
 
 
 @ARRIVALS.register("bursty")

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.arrival import ARRIVALS, Times, checked_count, checked_rate
+from surplus.colocation.frame.clock import NS_PER_S
 from surplus.loadgen import arrivals as loadgen
 
 

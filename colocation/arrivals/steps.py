@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_length, checked_rate
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.arrival import (
+    ARRIVALS,
+    Times,
+    checked_count,
+    checked_length,
+    checked_rate,
+)
+from surplus.colocation.frame.clock import NS_PER_S
 
 
 @ARRIVALS.register("steps")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from surplus.colocation.arrival import ARRIVALS, Times, checked_count, checked_rate
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.csv_file import read_rows
+from surplus.colocation.files.csv_file import read_rows
+from surplus.colocation.frame.arrival import ARRIVALS, Times, checked_count, checked_rate
+from surplus.colocation.frame.clock import NS_PER_S
 
 _UNITS_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MINUTE_NS = 60 * NS_PER_S

@@ -26,10 +26,10 @@ from surplus.colocation.clairvoyant.cheapest_cores import cheapest
 from surplus.colocation.clairvoyant.least_work import FULL_PERCENT, LeastWork, in_levels
 from surplus.colocation.clairvoyant.most_work import most_work
 from surplus.colocation.clairvoyant.sampled_floor import sampled_saving
-from surplus.colocation.load import Load
-from surplus.colocation.noise import Noise
-from surplus.colocation.planner import Demand
-from surplus.colocation.scenario import Scenario
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.randomness.noise import Noise
+from surplus.colocation.scenarios.scenario import Scenario
 
 _LEVELS = 24
 _ROUNDING = 1e-6

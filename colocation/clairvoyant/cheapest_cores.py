@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surplus.colocation.profile import LayeredProfile, Profile
+from surplus.colocation.frame.profile import LayeredProfile, Profile
 
 
 class CheapestCores:

@@ -14,11 +14,11 @@ from math import inf
 
 import numpy as np
 
-from surplus.colocation.draws import stream_of, uniform
-from surplus.colocation.load import Column, Load
-from surplus.colocation.noise import Noise
-from surplus.colocation.profile import Profile
-from surplus.colocation.service import Service
+from surplus.colocation.frame.load import Column, Load
+from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.service import Service
+from surplus.colocation.randomness.draws import stream_of, uniform
+from surplus.colocation.randomness.noise import Noise
 
 FULL_PERCENT = 100
 _SAFE = 1.0 - 1e-9

@@ -11,10 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
+from surplus.colocation.frame.planner import Demand
 from surplus.colocation.overlap.features import Part
 from surplus.colocation.overlap.group_times import GroupTimes
 from surplus.colocation.overlap.known_models import KnownModels
-from surplus.colocation.planner import Demand
 
 _SAMPLES = 400
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from surplus.colocation.frame.interference_model import INTERFERENCES
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.interference_model import INTERFERENCES
-from surplus.colocation.measured_profile import load_measured_profile
+from surplus.colocation.profiles.measured_profile import load_measured_profile
 
 
 @INTERFERENCES.register("measured")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surplus.colocation.interference_model import INTERFERENCES, UNIT_PPM
-from surplus.colocation.work import Group
+from surplus.colocation.frame.interference_model import INTERFERENCES, UNIT_PPM
+from surplus.colocation.frame.work import Group
 
 
 @INTERFERENCES.register("pairwise")

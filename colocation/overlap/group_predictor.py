@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from surplus.colocation.predictor import Predictor
-from surplus.colocation.work import Piece
+from surplus.colocation.frame.predictor import Predictor
+from surplus.colocation.frame.work import Piece
 
 Groups = Sequence[Sequence[Piece]]
 

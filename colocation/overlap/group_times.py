@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surplus.colocation.draws import stream_of, uniform
 from surplus.colocation.overlap.features import Layout, Part, Parts
 from surplus.colocation.overlap.perceptron import Array, Perceptron, pack, unpack
+from surplus.colocation.randomness.draws import stream_of, uniform
 
 _FORMAT = "group times"
 _NS_PER_MS = 1_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Piece
 from surplus.colocation.overlap.features import Layout, Part, Parts
-from surplus.colocation.service import Service
-from surplus.colocation.work import Piece
 
 
 class KnownModels:

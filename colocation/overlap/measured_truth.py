@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from surplus.colocation.draws import stream_of, uniform
-from surplus.colocation.noise import Noise
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Group
 from surplus.colocation.overlap.group_times import GroupTimes
 from surplus.colocation.overlap.known_models import KnownModels
-from surplus.colocation.service import Service
-from surplus.colocation.work import Group
+from surplus.colocation.randomness.draws import stream_of, uniform
+from surplus.colocation.randomness.noise import Noise
 
 
 class MeasuredTruth:

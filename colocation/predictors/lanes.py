@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surplus.colocation import lane_groups
-from surplus.colocation.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame import lane_groups
+from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.work import Piece
 from surplus.colocation.predictors.serial import Serial
-from surplus.colocation.work import Piece
 
 
 @PREDICTORS.register("lanes")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from surplus.colocation.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.profile import LayeredProfile, Profile, part_ns
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Piece
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile
+from surplus.colocation.policies.veltair.model_times import ModelTimes
 from surplus.colocation.predictors.serial import Serial
-from surplus.colocation.profile import LayeredProfile, Profile, part_ns
-from surplus.colocation.service import Service
-from surplus.colocation.veltair.layer_profile import LayerProfile
-from surplus.colocation.veltair.model_times import ModelTimes
-from surplus.colocation.work import Piece
 
 _MOST_COUNTS = 16
 """Numbers of cores that are looked at of a model without layers."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.work import Piece
 from surplus.colocation.overlap.features import Part
 from surplus.colocation.overlap.group_times import load_group_times
 from surplus.colocation.overlap.known_models import KnownModels
-from surplus.colocation.predictor import PREDICTORS, Profiles, Services
-from surplus.colocation.work import Piece
 
 
 @PREDICTORS.register("oracle")

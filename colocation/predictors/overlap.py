@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from surplus.colocation.clock import NS_PER_MS
+from surplus.colocation.frame.clock import NS_PER_MS
+from surplus.colocation.frame.predictor import PREDICTORS, Predictor, Profiles, Services
+from surplus.colocation.frame.work import Piece
 from surplus.colocation.overlap.features import Part
 from surplus.colocation.overlap.group_predictor import Groups
 from surplus.colocation.overlap.known_models import KnownModels
 from surplus.colocation.overlap.latency_model import load_latency_model
-from surplus.colocation.predictor import PREDICTORS, Predictor, Profiles, Services
 from surplus.colocation.predictors.serial import Serial
-from surplus.colocation.work import Piece
 
 _ALONE = ("model", "profile")
 _MOST_MS = 1e9

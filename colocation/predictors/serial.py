@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surplus.colocation.predictor import PREDICTORS, Profiles, Services
-from surplus.colocation.profile import part_ns
-from surplus.colocation.work import Piece
+from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.profile import part_ns
+from surplus.colocation.frame.work import Piece
 
 _MOST_MARGIN = 1000.0
 

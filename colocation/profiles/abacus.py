@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from surplus.colocation.csv_file import read_rows
-from surplus.colocation.profile import PROFILES
+from surplus.colocation.files.csv_file import read_rows
+from surplus.colocation.frame.profile import PROFILES
 
 _COLUMNS = ["model", "start", "end", "bs", "seq_len"] * 2 + ["median", "mean", "var"]
 _NS_PER_US = 1_000

@@ -7,8 +7,8 @@ D-STACK (TCC'24), section 4.C; the departures are those of ``KernelModel``.
 
 from __future__ import annotations
 
-from surplus.colocation.dstack.kernel_model import KernelModel
-from surplus.colocation.profile import PROFILES, checked_deviation
+from surplus.colocation.frame.profile import PROFILES, checked_deviation
+from surplus.colocation.policies.dstack.kernel_model import KernelModel
 
 
 @PROFILES.register("analytic")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surplus.colocation.profile import PROFILES, checked_deviation
+from surplus.colocation.frame.profile import PROFILES, checked_deviation
 
 
 @PROFILES.register("bandwidth")

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from surplus.colocation.profile import PROFILES, checked_deviation
-from surplus.colocation.veltair.derived import NETWORKS, derive
-from surplus.colocation.veltair.layer_profile import LayerProfile, read_layer_profile
-from surplus.colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation.frame.profile import PROFILES, checked_deviation
+from surplus.colocation.policies.veltair.derived import NETWORKS, derive
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile, read_layer_profile
+from surplus.colocation.policies.veltair.resnet50 import resnet50_operations
 
 _MEASURED = "resnet50"
 _CORES = tuple(range(8, 65, 8))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surplus.colocation.clock import NS_PER_MS
-from surplus.colocation.measured_profile import MeasuredModel, load_measured_profile
-from surplus.colocation.profile import PROFILES
+from surplus.colocation.frame.clock import NS_PER_MS
+from surplus.colocation.frame.profile import PROFILES
+from surplus.colocation.profiles.measured_profile import MeasuredModel, load_measured_profile
 from surplus.colocation.profiles.table import Table
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from surplus.colocation.clock import NS_PER_MS
-from surplus.colocation.profile import PROFILES, checked_deviation
+from surplus.colocation.frame.clock import NS_PER_MS
+from surplus.colocation.frame.profile import PROFILES, checked_deviation
 
 _MOST_MS = 1e9
 

@@ -18,8 +18,8 @@ from surplus.engine.planning.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from surplus.colocation import Scenario
-    from surplus.colocation.capacity import Capacity, CapacityParams
-    from surplus.colocation.capacity_search import Probe
+    from surplus.colocation.results.capacity import Capacity, CapacityParams
+    from surplus.colocation.results.capacity_search import Probe
 
 _SUMMARY = "search the highest load that policies keep within their latency targets"
 _EXAMPLE = """
@@ -47,8 +47,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search for each policy; one that cannot serve the scenario says why."""
-    from surplus.colocation.capacity import BOUND, CapacityParams
-    from surplus.colocation.capacity_search import SearchParams
+    from surplus.colocation.results.capacity import BOUND, CapacityParams
+    from surplus.colocation.results.capacity_search import SearchParams
 
     check_page(args.plot)
     params = CapacityParams(
@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _scenario(args: argparse.Namespace) -> Scenario:
     from surplus.colocation import read_scenario
-    from surplus.colocation.clock import NS_PER_S
-    from surplus.colocation.comparison import check_targets
+    from surplus.colocation.frame.clock import NS_PER_S
+    from surplus.colocation.results.comparison import check_targets
 
     scenario = read_scenario(args.scenario, args.data)
     if args.duration is not None:
@@ -91,7 +91,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
 def _search(
     scenario: Scenario, names: Sequence[str], params: CapacityParams, report: ProgressCallback
 ) -> tuple[list[Capacity], dict[str, str]]:
-    from surplus.colocation.capacity import capacity_of
+    from surplus.colocation.results.capacity import capacity_of
 
     found: list[Capacity] = []
     refused: dict[str, str] = {}

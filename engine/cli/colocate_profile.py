@@ -39,7 +39,7 @@ def add_parser(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the file, print the times."""
-    from surplus.colocation.live_file import read_to_measure
+    from surplus.colocation.scenarios.live_file import read_to_measure
     from surplus.engine.atomic_file import write_atomic
     from surplus.engine.scheduling.measure import GroupMeasureParams
     from surplus.engine.scheduling.replay import measure_scenario

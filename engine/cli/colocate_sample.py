@@ -33,8 +33,8 @@ def add_parser(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the sets that are missing."""
-    from surplus.colocation.live_file import read_to_measure
     from surplus.colocation.overlap.training.samples import to_csv
+    from surplus.colocation.scenarios.live_file import read_to_measure
     from surplus.engine.atomic_file import write_atomic
     from surplus.engine.scheduling.sample import SampleParams, group_bench, sets_of
 

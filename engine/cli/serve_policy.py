@@ -121,7 +121,7 @@ def _refuse(args: argparse.Namespace) -> None:
     ValueError
         Saying why.
     """
-    from surplus.colocation.policies import policy_spec
+    from surplus.colocation.policies.names import policy_spec
 
     name = args.policy
     if args.lazy and args.profile is None:

@@ -22,7 +22,7 @@ from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from surplus.colocation import Compared, Scenario
-    from surplus.colocation.load import Load
+    from surplus.colocation.frame.load import Load
 
 _SUMMARY = "compare policies that serve several models under latency targets"
 _EXAMPLE = """
@@ -100,7 +100,7 @@ def _compared(
 ) -> tuple[Load, list[Compared], dict[str, str]]:
     """Of all policies those that can; of named ones every one, or an error."""
     from surplus.colocation import compare
-    from surplus.colocation.comparison import compare_able
+    from surplus.colocation.results.comparison import compare_able
 
     if able:
         return compare_able(scenario, names)
@@ -124,8 +124,8 @@ def _document(
 
 
 def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
-    from surplus.colocation.clock import NS_PER_S
-    from surplus.colocation.timeline import timeline_of
+    from surplus.colocation.frame.clock import NS_PER_S
+    from surplus.colocation.results.timeline import timeline_of
     from surplus.engine.report.gantt import write_gantt
 
     services, devices = scenario.services, scenario.devices

@@ -44,7 +44,7 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
     ValueError
         Naming the load and why.
     """
-    from surplus.colocation.capacity import scaled
+    from surplus.colocation.results.capacity import scaled
 
     for load in loads:
         try:
@@ -69,7 +69,7 @@ def draw_comparison(
 def _against_load(
     scenario: Scenario, compared: Sequence[Compared], loads: Sequence[float]
 ) -> Chart:
-    from surplus.colocation.capacity import BOUND, CapacityParams, probe
+    from surplus.colocation.results.capacity import BOUND, CapacityParams, probe
 
     names = [*(one.summary.policy for one in compared), BOUND]
     params = CapacityParams(seeds=1)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surplus.colocation.clairvoyant import Bound
-from surplus.colocation.comparison import Compared
-from surplus.colocation.metrics import Tally
+from surplus.colocation.results.comparison import Compared
+from surplus.colocation.results.metrics import Tally
 from surplus.engine.cli.output import duration, show_rows, show_text
 
 _LEGEND = """\

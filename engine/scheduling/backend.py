@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surplus.colocation.live_executor import Ended
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group, Piece
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, Piece
+from surplus.colocation.live.executor import Ended
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, EngineError
 from surplus.engine.scheduling.live_model import LiveModel
@@ -90,7 +90,7 @@ class _Slot:
 
 
 class EngineBackend:
-    """Groups on the devices of a machine; a ``surplus.colocation.live_executor.Backend``.
+    """Groups on the devices of a machine; a ``surplus.colocation.live.executor.Backend``.
 
     Parameters
     ----------

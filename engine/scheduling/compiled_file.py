@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from surplus.colocation.toml_table import Table, read_table
+from surplus.colocation.files.toml_table import Table, read_table
 from surplus.engine.errors import ConfigError
 
 FORMAT = "surplus-compiled/1"

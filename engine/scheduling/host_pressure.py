@@ -2,7 +2,7 @@
 
 Cache counters where the processor shows them, else how long threads that could run had to wait for
 a core. Either is a proxy: what it means for a model is fitted (``fit_proxy``) or learned while
-serving (``surplus.colocation.veltair.pressure.LinearProxy``).
+serving (``surplus.colocation.policies.veltair.pressure.LinearProxy``).
 
 References
 ----------

@@ -10,10 +10,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from surplus.colocation.event import Event, EventKind
-from surplus.colocation.live_executor import Ended
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group
+from surplus.colocation.frame.event import Event, EventKind
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group
+from surplus.colocation.live.executor import Ended
 from surplus.engine.scheduling.backend import EngineBackend
 
 Handle = Callable[[Event], None]
@@ -23,7 +23,7 @@ _NS_PER_S = 1e9
 
 
 class LoopExecutor:
-    """A ``surplus.colocation.executor.ElasticExecutor`` whose events go to a callback.
+    """A ``surplus.colocation.frame.executor.ElasticExecutor`` whose events go to a callback.
 
     Parameters
     ----------

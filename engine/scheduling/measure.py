@@ -12,11 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 
-from surplus.colocation.clock import NS_PER_S
-from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile, MeasuredVersion
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.profiles.measured_profile import (
+    MeasuredModel,
+    MeasuredProfile,
+    MeasuredVersion,
+)
 from surplus.engine.devices.host import this_machine
 from surplus.engine.errors import ExecutionError
 from surplus.engine.scheduling.backend import EngineBackend

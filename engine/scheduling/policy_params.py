@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from surplus.colocation.live_file import batches_of, checked_shares
-from surplus.colocation.measured_profile import (
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.policies.names import PolicySpec, policy_spec, with_options
+from surplus.colocation.profiles.measured import times_of
+from surplus.colocation.profiles.measured_profile import (
     MeasuredModel,
     MeasuredProfile,
     load_measured_profile,
 )
-from surplus.colocation.planner import Demand
-from surplus.colocation.policies import PolicySpec, policy_spec, with_options
-from surplus.colocation.profiles.measured import times_of
-from surplus.colocation.service import Device, Service
+from surplus.colocation.scenarios.live_file import batches_of, checked_shares
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.native import load_runtime

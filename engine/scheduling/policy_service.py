@@ -8,14 +8,14 @@ import time
 from itertools import count
 from typing import Any, NamedTuple
 
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.controller import Controller
-from surplus.colocation.event import Event, EventKind
-from surplus.colocation.planner import Demand
-from surplus.colocation.policies import PolicySpec
-from surplus.colocation.policy_setup import set_up
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.reorganiser import ReorganisationParams, Reorganiser
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.controller import Controller
+from surplus.colocation.frame.event import Event, EventKind
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.reorganiser import ReorganisationParams, Reorganiser
+from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.policies.setup import set_up
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.errors import DeadlineError, EngineError, ExecutionError, QueueFullError
 from surplus.engine.runtime.held_lanes import stall_of

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, count
 from typing import NamedTuple
 
-from surplus.colocation.load import Load
-from surplus.colocation.query import Query
-from surplus.colocation.record import Record
-from surplus.colocation.service import Partition, Service
-from surplus.colocation.simulator import Run
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Partition, Service
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.simulation.simulator import Run
 from surplus.engine.errors import ExecutionError
 from surplus.engine.scheduling.backend import EngineBackend
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from surplus.colocation.comparison import Compared, compare
-from surplus.colocation.live_file import ToMeasure
-from surplus.colocation.live_run import serve_live
-from surplus.colocation.load import Load
-from surplus.colocation.measured_profile import MeasuredProfile
-from surplus.colocation.policies import PolicySpec
-from surplus.colocation.scenario import Scenario
-from surplus.colocation.simulator import Run, Setting, simulate
+from surplus.colocation.frame.load import Load
+from surplus.colocation.live.run import serve_live
+from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.profiles.measured_profile import MeasuredProfile
+from surplus.colocation.results.comparison import Compared, compare
+from surplus.colocation.scenarios.live_file import ToMeasure
+from surplus.colocation.scenarios.scenario import Scenario
+from surplus.colocation.simulation.simulator import Run, Setting, simulate
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.measure import GroupMeasureParams, measure

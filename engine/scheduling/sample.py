@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from surplus.colocation.live_file import ToMeasure
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, Piece
 from surplus.colocation.overlap.features import Layout, Part, Parts
 from surplus.colocation.overlap.training.instances import instance_groups
 from surplus.colocation.overlap.training.samples import Samples
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group, Piece
+from surplus.colocation.scenarios.live_file import ToMeasure
 from surplus.engine.errors import ExecutionError
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.setting_up import load_models, places, replay_backend

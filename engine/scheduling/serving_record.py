@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from surplus.colocation.change import Change
-from surplus.colocation.deployment import Deployment
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.record import Record
-from surplus.colocation.work import Group
+from surplus.colocation.frame.change import Change
+from surplus.colocation.frame.deployment import Deployment
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.work import Group
 
 
 class QueryEnd(NamedTuple):

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache as remembered
 from pathlib import Path
 
-from surplus.colocation.query import Query
-from surplus.colocation.scenario import LiveSettings
+from surplus.colocation.frame.query import Query
+from surplus.colocation.scenarios.scenario import LiveSettings
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices

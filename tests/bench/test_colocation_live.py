@@ -12,8 +12,8 @@ from bench.colocation.live import FOLDER as SCENARIOS
 from bench.colocation.live import _agrees, _ratio, _refused, bars, simulated_at
 from bench.infrastructure.bystanders import Bystanders
 from surplus.colocation import read_scenario
-from surplus.colocation.live_file import read_to_measure
-from surplus.colocation.truth import Pace
+from surplus.colocation.scenarios.live_file import read_to_measure
+from surplus.colocation.truths.truth import Pace
 
 
 def test_what_others_do_is_one() -> None:

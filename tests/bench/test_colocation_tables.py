@@ -7,7 +7,7 @@ import pytest
 from bench.colocation.all import best_rows, scenario_names
 from bench.colocation.conservation import ENDS, counted, measure, setting_of, sums
 from surplus.colocation import policy_names
-from surplus.colocation.capacity import BOUND
+from surplus.colocation.results.capacity import BOUND
 
 QUERIES = 1500
 

@@ -9,9 +9,9 @@ import pytest
 
 from bench.infrastructure.pace import pace_of
 from surplus.colocation import policy_spec, read_scenario
-from surplus.colocation.scenario import Scenario
-from surplus.colocation.simulator import Run, simulate
-from surplus.colocation.truth import Pace, PacedTruth, ProfileTruth
+from surplus.colocation.scenarios.scenario import Scenario
+from surplus.colocation.simulation.simulator import Run, simulate
+from surplus.colocation.truths.truth import Pace, PacedTruth, ProfileTruth
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/two_services.toml"
 WINDOW_NS = 500_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surplus.colocation import compare, read_scenario
-from surplus.colocation.comparison import Compared
+from surplus.colocation.results.comparison import Compared
 from surplus.engine.cli.main import main
 from surplus.engine.cli.simulate_tables import alike, ranked, show_compared
 

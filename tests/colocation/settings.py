@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surplus.colocation.interference_model import Interference
-from surplus.colocation.load import Load, Stream, merge
-from surplus.colocation.noise import NOISES
-from surplus.colocation.planner import Demand
+from surplus.colocation.frame.interference_model import Interference
+from surplus.colocation.frame.load import Load, Stream, merge
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.service import Device, Service
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.service import Device, Service
-from surplus.colocation.simulator import Setting
-from surplus.colocation.truth import ProfileTruth
+from surplus.colocation.randomness.noise import NOISES
+from surplus.colocation.simulation.simulator import Setting
+from surplus.colocation.truths.truth import ProfileTruth
 
 MS = 1_000_000
 

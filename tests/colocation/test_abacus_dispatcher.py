@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.colocation import PolicySpec, simulate
-from surplus.colocation.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Group, Piece
 from surplus.colocation.predictors.serial import Serial
-from surplus.colocation.query import Outcome
-from surplus.colocation.service import Service
-from surplus.colocation.simulator import Run, Setting
-from surplus.colocation.truth import Truth
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import Group, Piece
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Run, Setting
+from surplus.colocation.truths.truth import Truth
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SAVED = 0.4

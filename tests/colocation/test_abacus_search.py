@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surplus.colocation.abacus.search import Candidate, Found, GroupSearch
-from surplus.colocation.query import Query
-from surplus.colocation.work import Piece
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.work import Piece
+from surplus.colocation.policies.abacus.search import Candidate, Found, GroupSearch
 
 
 class Counted:

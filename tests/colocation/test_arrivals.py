@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surplus.colocation.arrival import ARRIVALS
-from surplus.colocation.clock import NS_PER_S, VirtualClock, WallClock
+from surplus.colocation.frame.arrival import ARRIVALS
+from surplus.colocation.frame.clock import NS_PER_S, VirtualClock, WallClock
 from tests.colocation.settings import MS
 
 MADE: dict[str, dict[str, Any]] = {

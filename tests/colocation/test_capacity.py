@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.colocation import Scenario, read_scenario
-from surplus.colocation.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
-from surplus.colocation.capacity_search import Probe, SearchParams, search_capacity
 from surplus.colocation.clairvoyant import scenario_bound
+from surplus.colocation.results.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
+from surplus.colocation.results.capacity_search import Probe, SearchParams, search_capacity
 
 UNIFORM = """
 duration_s = 4

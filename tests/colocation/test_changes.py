@@ -18,17 +18,17 @@ from surplus.colocation import (
     read_scenario,
     simulate,
 )
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.deployment import Assignment, Deployment
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.deployment import Assignment, Deployment
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.rate_monitor import RateMonitor
+from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.stage import Stage
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.planner import PLANNERS, Demand
-from surplus.colocation.query import Outcome
-from surplus.colocation.rate_monitor import RateMonitor
-from surplus.colocation.reorganiser import ReorganisationParams
-from surplus.colocation.service import Partition
-from surplus.colocation.simulator import Run, Setting
-from surplus.colocation.stage import Stage
-from surplus.colocation.validate import Rule, check_run, validate_run
+from surplus.colocation.results.validate import Rule, check_run, validate_run
+from surplus.colocation.simulation.simulator import Run, Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 LOST, BACK, LEFT, CAME = ChangeKind

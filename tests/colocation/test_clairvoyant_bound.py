@@ -16,12 +16,12 @@ from surplus.colocation import policy_names, policy_spec, simulate
 from surplus.colocation.clairvoyant.bound import _greedy, clairvoyant_bound
 from surplus.colocation.clairvoyant.least_work import in_levels, shortest_window
 from surplus.colocation.clairvoyant.most_work import most_work
-from surplus.colocation.load import Load
-from surplus.colocation.noise import NOISES, Noise
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.service import Service
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.query import Outcome
-from surplus.colocation.service import Service
-from surplus.colocation.simulator import Setting
+from surplus.colocation.randomness.noise import NOISES, Noise
+from surplus.colocation.simulation.simulator import Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 NONE = NOISES.make("none")

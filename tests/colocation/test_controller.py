@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surplus.colocation import PolicyError, PolicySpec, simulate
-from surplus.colocation.decision import NOTHING, Decision, Drop, Start
-from surplus.colocation.dispatcher import DISPATCHERS, Context
-from surplus.colocation.event import Event
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.state import Queue, State
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import piece_of
+from surplus.colocation.frame.decision import NOTHING, Decision, Drop, Start
+from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
+from surplus.colocation.frame.event import Event
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.state import Queue, State
+from surplus.colocation.frame.work import piece_of
+from surplus.colocation.results.validate import check_run
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=50, max_batch=2, operators=4), service("b", operators=2))

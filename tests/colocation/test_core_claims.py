@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from surplus.colocation.controller import Controller, PolicyError
-from surplus.colocation.decision import NOTHING, Decision, Resize, Start
-from surplus.colocation.deployment import Assignment, Deployment, check_deployment
-from surplus.colocation.event import Event
+from surplus.colocation.frame.controller import Controller, PolicyError
+from surplus.colocation.frame.decision import NOTHING, Decision, Resize, Start
+from surplus.colocation.frame.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.frame.event import Event
+from surplus.colocation.frame.interference_model import Interference
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Device, Partition
+from surplus.colocation.frame.state import State
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.pressure import Pressure
-from surplus.colocation.interference_model import Interference
-from surplus.colocation.metrics import summarise
-from surplus.colocation.record import Record
-from surplus.colocation.service import Device, Partition
-from surplus.colocation.simulator import Run
-from surplus.colocation.state import State
-from surplus.colocation.validate import Rule, validate_run
-from surplus.colocation.virtual_executor import VirtualExecutor
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.results.metrics import summarise
+from surplus.colocation.results.validate import Rule, validate_run
+from surplus.colocation.simulation.simulator import Run
+from surplus.colocation.simulation.virtual_executor import VirtualExecutor
 from tests.colocation.settings import MS, load_of, service
 
 Decide = Callable[[State, Event], Decision]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from surplus.colocation.arrivals.trace import AzureFunctions, Timestamps
-from surplus.colocation.csv_file import read_rows
+from surplus.colocation.files.csv_file import read_rows
 from surplus.colocation.overlap.training.samples import read_samples
+from surplus.colocation.policies.veltair.layer_profile import read_layer_profile
 from surplus.colocation.profiles.abacus import Abacus
-from surplus.colocation.veltair.layer_profile import read_layer_profile
 
 GROUPS = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var\n"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from surplus.colocation.arrivals.trace import Timestamps
-from surplus.colocation.measured_profile import load_measured_profile
+from surplus.colocation.files.toml_table import read_table
 from surplus.colocation.overlap.features import Layout, Part
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
@@ -21,7 +21,7 @@ from surplus.colocation.overlap.perceptron import Perceptron
 from surplus.colocation.overlap.training.samples import read_samples
 from surplus.colocation.profiles.abacus import Abacus
 from surplus.colocation.profiles.layers import Layers
-from surplus.colocation.toml_table import read_table
+from surplus.colocation.profiles.measured_profile import load_measured_profile
 
 LAYOUT = Layout(("a", "b"), (4, 6), 2)
 MODEL = LatencyModel("linear", LAYOUT, Perceptron((np.ones((10, 1)),), (np.ones(1),)))

@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surplus.colocation.dstack.efficacy import (
+from surplus.colocation.policies.dstack.efficacy import (
     Limits,
     OperatingPoint,
     exhaustive,
     optimise,
     point_of,
 )
-from surplus.colocation.dstack.kernel_model import KernelModel
-from surplus.colocation.dstack.knee import SearchParams, derivative, knee_by_derivative, search_knee
+from surplus.colocation.policies.dstack.kernel_model import KernelModel
+from surplus.colocation.policies.dstack.knee import (
+    SearchParams,
+    derivative,
+    knee_by_derivative,
+    search_knee,
+)
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.analytic import Analytic
 

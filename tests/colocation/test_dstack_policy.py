@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from surplus.colocation import PolicySpec, policy_spec, simulate
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.measured_profile import MeasuredModel
-from surplus.colocation.metrics import summarise
-from surplus.colocation.planner import Demand
-from surplus.colocation.planners.dstack import DStackPlanner
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.policies.dstack.planner import DStackPlanner
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.measured import MeasuredTimes
+from surplus.colocation.profiles.measured_profile import MeasuredModel
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.reorganiser import ReorganisationParams
-from surplus.colocation.service import Device, Service
-from surplus.colocation.simulator import Run, Setting
-from surplus.colocation.validate import check_run
+from surplus.colocation.results.metrics import summarise
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Run, Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 

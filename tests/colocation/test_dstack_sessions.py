@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surplus.colocation.dstack.free_time import FOREVER_NS, Held, free_until_ns
-from surplus.colocation.dstack.kernel_ideal import KernelChain, ideal_schedule
-from surplus.colocation.dstack.scoreboard import Scoreboard
-from surplus.colocation.dstack.session_plan import Runner, Turn, plan_session, session_length_ns
-from surplus.colocation.dstack.timetable import Timetable
+from surplus.colocation.policies.dstack.free_time import FOREVER_NS, Held, free_until_ns
+from surplus.colocation.policies.dstack.kernel_ideal import KernelChain, ideal_schedule
+from surplus.colocation.policies.dstack.scoreboard import Scoreboard
+from surplus.colocation.policies.dstack.session_plan import (
+    Runner,
+    Turn,
+    plan_session,
+    session_length_ns,
+)
+from surplus.colocation.policies.dstack.timetable import Timetable
 
 ALEXNET, RESNET50, VGG19 = Runner(0, 30, 8, 25), Runner(1, 40, 28, 50), Runner(2, 50, 55, 100)
 """Table VI, in milliseconds."""

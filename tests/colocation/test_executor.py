@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 
-from surplus.colocation.controller import Controller
-from surplus.colocation.dispatcher import Context
-from surplus.colocation.dispatchers.edf import Edf
-from surplus.colocation.event import Event, EventKind
-from surplus.colocation.load import Load
-from surplus.colocation.planners.whole import Whole
+from surplus.colocation.frame.controller import Controller
+from surplus.colocation.frame.dispatcher import Context
+from surplus.colocation.frame.event import Event, EventKind
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.work import Group
+from surplus.colocation.policies.baselines.edf import Edf
+from surplus.colocation.policies.baselines.whole import Whole
 from surplus.colocation.predictors.serial import Serial
-from surplus.colocation.query import Outcome
-from surplus.colocation.record import Record
-from surplus.colocation.simulator import Setting
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import Group
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=10), service("b", slo_ms=5))

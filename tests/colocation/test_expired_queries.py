@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surplus.colocation import check_run, policy_spec, simulate
-from surplus.colocation.query import Outcome
+from surplus.colocation.frame.query import Outcome
 from tests.colocation.settings import load_of, service, setting_of
 
 

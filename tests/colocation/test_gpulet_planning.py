@@ -10,23 +10,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surplus.colocation import read_scenario
-from surplus.colocation.deployment import Deployment, check_deployment
-from surplus.colocation.gpulets.belief import LinearParams, factor_table
-from surplus.colocation.gpulets.duty_cycle import merged_cycle, residual_cycle, saturated_cycle
-from surplus.colocation.gpulets.floor import Floor
-from surplus.colocation.gpulets.latency_table import LatencyTable
-from surplus.colocation.gpulets.packing import Packing, PackingParams
-from surplus.colocation.gpulets.scheduler import RateParams
+from surplus.colocation.frame.deployment import Deployment, check_deployment
+from surplus.colocation.frame.interference_model import UNIT_PPM
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Device, Partition, Service
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.contention import Contention
-from surplus.colocation.interference_model import UNIT_PPM
-from surplus.colocation.planner import PLANNERS, Demand
-from surplus.colocation.planners.gpulet import Gpulet
+from surplus.colocation.policies.gpulet.belief import LinearParams, factor_table
+from surplus.colocation.policies.gpulet.duty_cycle import (
+    merged_cycle,
+    residual_cycle,
+    saturated_cycle,
+)
+from surplus.colocation.policies.gpulet.floor import Floor
+from surplus.colocation.policies.gpulet.latency_table import LatencyTable
+from surplus.colocation.policies.gpulet.packing import Packing, PackingParams
+from surplus.colocation.policies.gpulet.planner import Gpulet
+from surplus.colocation.policies.gpulet.scheduler import RateParams
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.bandwidth import Bandwidth
-from surplus.colocation.query import Query
-from surplus.colocation.service import Device, Partition, Service
-from surplus.colocation.validate_plan import validate_plan
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.results.validate_plan import validate_plan
 from tests.colocation.settings import MS
 
 FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"

@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 
 from surplus.colocation import PolicySpec, policy_spec, simulate
-from surplus.colocation.dispatchers.max_throughput import best_of
-from surplus.colocation.measured_profile import MeasuredModel
-from surplus.colocation.noise import NOISES
-from surplus.colocation.planner import Demand
-from surplus.colocation.planners.knee_shares import KneeShares
-from surplus.colocation.profile import Profile
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Device
+from surplus.colocation.policies.dstack.knee_shares import KneeShares
+from surplus.colocation.policies.dstack.max_throughput import best_of
+from surplus.colocation.policies.side_by_side import Ready
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.measured import MeasuredTimes
+from surplus.colocation.profiles.measured_profile import MeasuredModel
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.query import Query
-from surplus.colocation.service import Device
-from surplus.colocation.side_by_side import Ready
-from surplus.colocation.simulator import Setting
-from surplus.colocation.truth import ProfileTruth
+from surplus.colocation.randomness.noise import NOISES
+from surplus.colocation.simulation.simulator import Setting
+from surplus.colocation.truths.truth import ProfileTruth
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 

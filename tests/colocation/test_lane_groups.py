@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from surplus.colocation import lane_groups, read_scenario
+from surplus.colocation import read_scenario
+from surplus.colocation.frame import lane_groups
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Group, Piece, piece_of
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.lanes_truth import LanesTruth
 from surplus.colocation.predictors.lanes import Lanes
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.query import Query
-from surplus.colocation.service import Service
-from surplus.colocation.truth import HostedTruth, ProfileTruth
-from surplus.colocation.work import Group, Piece, piece_of
+from surplus.colocation.truths.lanes_truth import LanesTruth
+from surplus.colocation.truths.truth import HostedTruth, ProfileTruth
 from tests.colocation.settings import MS, service
 
 SCENARIO = Path(__file__).parents[2] / "bench/configs/colocation/live/two_cpu.toml"

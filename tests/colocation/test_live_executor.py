@@ -7,16 +7,16 @@ from heapq import heappop, heappush
 
 import pytest
 
-from surplus.colocation.clock import VirtualClock
-from surplus.colocation.event import EventKind
-from surplus.colocation.live_executor import Ended, LiveExecutor
-from surplus.colocation.live_run import serve_live
-from surplus.colocation.policies import policy_spec
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.service import Partition
-from surplus.colocation.simulator import Setting, simulate
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.clock import VirtualClock
+from surplus.colocation.frame.event import EventKind
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.live.executor import Ended, LiveExecutor
+from surplus.colocation.live.run import serve_live
+from surplus.colocation.policies.names import policy_spec
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Setting, simulate
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=12, max_batch=4), service("b", slo_ms=30, max_batch=2))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from surplus.colocation import read_scenario
-from surplus.colocation.arrival import ARRIVALS
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.arrival import ARRIVALS
+from surplus.colocation.frame.clock import NS_PER_S
 from surplus.engine.cli.main import main
 
 LOADS = Path(__file__).parents[2] / "bench" / "configs" / "colocation" / "loads"

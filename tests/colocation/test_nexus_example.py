@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from surplus.colocation.deployment import Deployment
-from surplus.colocation.planner import PLANNERS, Demand
+from surplus.colocation.frame.deployment import Deployment
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.service import Device, Service
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.service import Device, Service
 from tests.colocation.settings import MS
 
 PROFILES_MS = {"a": {8: 75, 16: 100}, "b": {4: 50, 16: 125}, "c": {4: 60, 16: 125}}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from surplus.colocation import PolicyError, PolicySpec, simulate
-from surplus.colocation.decision import NOTHING, Decision, Start
-from surplus.colocation.deployment import Assignment, Deployment, check_deployment
-from surplus.colocation.dispatcher import DISPATCHERS, Context
-from surplus.colocation.event import Event
-from surplus.colocation.planner import PLANNERS, Demand
-from surplus.colocation.service import Device, Partition
-from surplus.colocation.stage import Stage
-from surplus.colocation.state import State
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import piece_of
+from surplus.colocation.frame.decision import NOTHING, Decision, Start
+from surplus.colocation.frame.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
+from surplus.colocation.frame.event import Event
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.service import Device, Partition
+from surplus.colocation.frame.stage import Stage
+from surplus.colocation.frame.state import State
+from surplus.colocation.frame.work import piece_of
+from surplus.colocation.results.validate import check_run
 from tests.colocation.settings import load_of, service, setting_of
 
 SERVICES = (service("a"), service("b"), service("c"))

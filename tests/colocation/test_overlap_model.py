@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surplus.colocation.frame.predictor import PREDICTORS
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.work import piece_of
 from surplus.colocation.overlap.features import Layout, Part
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
 from surplus.colocation.overlap.perceptron import Perceptron, pack
-from surplus.colocation.predictor import PREDICTORS
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.query import Query
-from surplus.colocation.work import piece_of
 from tests.colocation.settings import MS, service
 
 LAYOUT = Layout(("a", "b", "c"), (4, 6, 2), slots=2)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surplus.colocation.noise import NOISES
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.overlap.features import Layout, Part
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.overlap.measured_truth import MeasuredTruth
@@ -17,8 +18,7 @@ from surplus.colocation.overlap.training.fit_times import fit_times, held_out_er
 from surplus.colocation.overlap.training.instances import instance_groups, samples_of
 from surplus.colocation.overlap.training.samples import Samples, read_samples
 from surplus.colocation.overlap.training.trainer import TRAINERS, mean_error
-from surplus.colocation.query import Query
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.randomness.noise import NOISES
 from tests.colocation.settings import service
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var"

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.colocation import policy_names, policy_spec, simulate
-from surplus.colocation.load import Load
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.service import Service
-from surplus.colocation.simulator import Setting
-from surplus.colocation.validate import check_run
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.service import Service
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 TIMES = st.lists(st.integers(0, 80), max_size=12)

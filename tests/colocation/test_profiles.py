@@ -7,15 +7,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from surplus.colocation.draws import stream_of, uniform
-from surplus.colocation.metrics import jain
-from surplus.colocation.noise import NOISES
-from surplus.colocation.planner import PLANNERS, Demand
-from surplus.colocation.predictor import PREDICTORS
-from surplus.colocation.profile import PROFILES, part_ns
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.predictor import PREDICTORS
+from surplus.colocation.frame.profile import PROFILES, part_ns
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.work import Piece
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.service import Device, Service
-from surplus.colocation.work import Piece
+from surplus.colocation.randomness.draws import stream_of, uniform
+from surplus.colocation.randomness.noise import NOISES
+from surplus.colocation.results.metrics import jain
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 HEADER = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var\n"

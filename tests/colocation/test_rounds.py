@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from surplus.colocation import PolicySpec, check_run, simulate
-from surplus.colocation.query import Outcome
-from surplus.colocation.simulator import Run
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.simulation.simulator import Run
 from tests.colocation.settings import load_of, service, setting_of
 
 ARRIVALS = [[0, 1, 2], [3]]

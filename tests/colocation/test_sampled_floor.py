@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from surplus.colocation.clairvoyant.sampled_floor import sampled_saving
+from surplus.colocation.frame.planner import Demand
 from surplus.colocation.overlap.features import Layout, Parts
 from surplus.colocation.overlap.group_times import GroupTimes, Time
-from surplus.colocation.planner import Demand
 from tests.colocation.settings import load_of, service, setting_of
 
 NS = 1_000_000

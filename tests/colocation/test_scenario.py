@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from surplus.colocation import compare, policy_names, read_scenario
-from surplus.colocation.timeline import timeline_of
+from surplus.colocation.results.timeline import timeline_of
 from surplus.engine.cli.main import main
 
 CONFIGS = Path(__file__).parents[2] / "bench/configs/colocation"

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from surplus.colocation import policy_spec, simulate, summarise
+from surplus.colocation.frame.load import Load, Stream, merge
+from surplus.colocation.frame.planner import PLANNERS
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.service import Partition, Service
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.load import Load, Stream, merge
-from surplus.colocation.planner import PLANNERS
-from surplus.colocation.policies import PolicySpec
-from surplus.colocation.query import Outcome
-from surplus.colocation.service import Partition, Service
-from surplus.colocation.simulator import Run, Setting
-from surplus.colocation.validate import check_run
+from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Run, Setting
 from surplus.loadgen.arrivals import poisson
 from tests.colocation.settings import MS, load_of, service, setting_of
 
@@ -130,7 +130,7 @@ class Halves:
     """A partition of half a device for each of two services."""
 
     def plan(self, demand):  # type: ignore[no-untyped-def]
-        from surplus.colocation.deployment import Assignment, Deployment
+        from surplus.colocation.frame.deployment import Assignment, Deployment
 
         return Deployment(
             (Partition(0, 50), Partition(0, 50)), (Assignment(0, 0, 1), Assignment(1, 1, 1))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surplus.colocation.load import Load, Stream, merge
-from surplus.colocation.query import Outcome, Query
-from surplus.colocation.record import Record
-from surplus.colocation.service import Service
-from surplus.colocation.starvation import longest_waits_ns, starved
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.load import Load, Stream, merge
+from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.results.starvation import longest_waits_ns, starved
 
 MOST_NS = 1000
 

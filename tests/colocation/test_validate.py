@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from surplus.colocation import policy_spec, simulate
-from surplus.colocation.change import Change, ChangeKind
-from surplus.colocation.deployment import Assignment, Deployment, check_deployment
-from surplus.colocation.load import Load
-from surplus.colocation.query import Outcome
-from surplus.colocation.record import Record
-from surplus.colocation.service import Device, Partition, Service
-from surplus.colocation.validate import Rule, check_run, validate_run
+from surplus.colocation.frame.change import Change, ChangeKind
+from surplus.colocation.frame.deployment import Assignment, Deployment, check_deployment
+from surplus.colocation.frame.load import Load
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Device, Partition, Service
+from surplus.colocation.results.validate import Rule, check_run, validate_run
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=20, max_batch=4), service("b", slo_ms=12, max_batch=4))

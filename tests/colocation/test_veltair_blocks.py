@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surplus.colocation.veltair.core_needs import layer_needs, layer_targets_ns, model_need
-from surplus.colocation.veltair.layer_blocks import (
+from surplus.colocation.policies.veltair.core_needs import layer_needs, layer_targets_ns, model_need
+from surplus.colocation.policies.veltair.layer_blocks import (
     LayerBlock,
     first_pivot,
     form_blocks,
     mean_cores,
     thresholds,
 )
-from surplus.colocation.veltair.layer_profile import LayerProfile, read_layer_profile
-from surplus.colocation.veltair.resnet50 import resnet50_operations
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile, read_layer_profile
+from surplus.colocation.policies.veltair.resnet50 import resnet50_operations
 
 # Three layers on 1, 2, 4 cores; the second does not scale to two cores.
 SMALL = LayerProfile((1, 2, 4), ((80, 40, 20), (90, 85, 30), (80, 40, 20)))

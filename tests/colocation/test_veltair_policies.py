@@ -9,18 +9,18 @@ import pytest
 
 from surplus.colocation import policy_spec, simulate
 from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
-from surplus.colocation.dispatchers import prema
-from surplus.colocation.draws import stream_of
-from surplus.colocation.layer_truth import LayerTruth
-from surplus.colocation.noise import NOISES
-from surplus.colocation.planner import Demand
-from surplus.colocation.policies import with_options
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.work import Group, piece_of
+from surplus.colocation.policies.names import with_options
+from surplus.colocation.policies.veltair import prema
 from surplus.colocation.profiles.affine import Affine
-from surplus.colocation.record import Record
-from surplus.colocation.service import Device, Service
-from surplus.colocation.simulator import Setting
-from surplus.colocation.validate import check_run
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.randomness.draws import stream_of
+from surplus.colocation.randomness.noise import NOISES
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Setting
+from surplus.colocation.truths.layer_truth import LayerTruth
 from tests.colocation.settings import MS, load_of
 
 # Milliseconds of the layers on 2, 4 and 8 cores; the third layer needs more than the others.

@@ -10,11 +10,11 @@ import pytest
 from bench.veltair.gains import POLICIES, at_load, core_time, gain_rows
 from surplus.colocation import compare, read_scenario
 from surplus.colocation.clairvoyant import scenario_bound
-from surplus.colocation.clock import NS_PER_S
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.policies.veltair.derived import NETWORKS, derive
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile
+from surplus.colocation.policies.veltair.resnet50 import resnet50_operations
 from surplus.colocation.profiles.layers import Layers
-from surplus.colocation.veltair.derived import NETWORKS, derive
-from surplus.colocation.veltair.layer_profile import LayerProfile
-from surplus.colocation.veltair.resnet50 import resnet50_operations
 
 FOLDER = Path(__file__).parents[2] / "bench" / "configs" / "colocation" / "veltair"
 CORES = tuple(range(8, 65, 8))

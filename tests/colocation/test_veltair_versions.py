@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surplus.colocation.veltair.pressure import LinearProxy
-from surplus.colocation.veltair.versions import Candidate, VersionChoice, dominant, picked, pruned
+from surplus.colocation.policies.veltair.pressure import LinearProxy
+from surplus.colocation.policies.veltair.versions import (
+    Candidate,
+    VersionChoice,
+    dominant,
+    picked,
+    pruned,
+)
 
 FAST, WIDE, BOTH, SLOW = (
     Candidate(2, 8, 50),

@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group, piece_of
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import onnx
 
-from surplus.colocation.query import Query
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group, Piece, piece_of
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group, Piece, piece_of
 from surplus.engine.devices.machines import EmulationParams
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.base_plan import BasePlanParams

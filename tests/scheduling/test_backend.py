@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from surplus.colocation.live_executor import Ended
-from surplus.colocation.service import Partition
-from surplus.colocation.work import Group
+from surplus.colocation.frame.service import Partition
+from surplus.colocation.frame.work import Group
+from surplus.colocation.live.executor import Ended
 from surplus.engine.devices.machines import EmulationParams
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at

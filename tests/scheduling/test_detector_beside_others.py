@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surplus.colocation.policies import policy_spec
+from surplus.colocation.policies.names import policy_spec
 from surplus.engine.runtime.model import Model
 from surplus.engine.scheduling.policy_params import PreparedPolicy
 from tests.scheduling.two_devices import GPU, HOST, each_alone, rounds, saved, under_policies

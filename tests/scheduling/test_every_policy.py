@@ -13,10 +13,10 @@ import pytest
 
 from surplus import models
 from surplus.colocation import policy_names
-from surplus.colocation.planner import Demand
-from surplus.colocation.policies import policy_spec
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.policies.names import policy_spec
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.service import Device, Service
 from surplus.engine.errors import DeadlineError
 from surplus.engine.planning.stored_plan import StoredPlan
 from surplus.engine.planning.whole_plan import whole_plan

@@ -15,7 +15,7 @@ import onnx
 import pytest
 import tritonclient.grpc as triton
 
-from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile
+from surplus.colocation.profiles.measured_profile import MeasuredModel, MeasuredProfile
 from tests.scheduling.stage import HEADER
 
 WAIT_S = 120

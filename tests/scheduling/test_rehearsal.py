@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from surplus.colocation.deployment import Assignment, Deployment
-from surplus.colocation.load import Load, Stream, merge
-from surplus.colocation.query import Query
-from surplus.colocation.record import Record
-from surplus.colocation.service import Partition, Service
-from surplus.colocation.simulator import Run
-from surplus.colocation.work import Group, Piece, piece_of
+from surplus.colocation.frame.deployment import Assignment, Deployment
+from surplus.colocation.frame.load import Load, Stream, merge
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.service import Partition, Service
+from surplus.colocation.frame.work import Group, Piece, piece_of
+from surplus.colocation.simulation.simulator import Run
 from surplus.engine.scheduling.rehearsal import Part, parts_of, rehearse, run_parts
 from tests.scheduling.stage import CHAIN, Stage
 

@@ -18,7 +18,7 @@ import tritonclient.http as triton_http
 from tritonclient.utils import InferenceServerException
 
 from surplus import models
-from surplus.colocation.measured_profile import MeasuredModel, MeasuredProfile
+from surplus.colocation.profiles.measured_profile import MeasuredModel, MeasuredProfile
 from surplus.engine.cli import serve_policy
 from surplus.engine.cli.main import _parser, main
 from tests.scheduling.stage import CHAIN, chain_of, saved

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surplus.colocation.decision import Decision, Start
-from surplus.colocation.dispatcher import DISPATCHERS
-from surplus.colocation.planner import Demand
-from surplus.colocation.policies import PolicySpec, policy_spec
+from surplus.colocation.frame.decision import Decision, Start
+from surplus.colocation.frame.dispatcher import DISPATCHERS
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.work import piece_of
+from surplus.colocation.policies.names import PolicySpec, policy_spec
 from surplus.colocation.profiles.table import Table
-from surplus.colocation.service import Device, Service
-from surplus.colocation.work import piece_of
 from surplus.engine.devices.machines import EmulationParams, close_machines
 from surplus.engine.errors import (
     DeadlineError,

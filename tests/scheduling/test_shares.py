@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from surplus import models
-from surplus.colocation.service import Partition
+from surplus.colocation.frame.service import Partition
 from surplus.engine.cli.main import main
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError

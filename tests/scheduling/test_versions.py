@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from surplus.colocation.live_file import read_to_measure
-from surplus.colocation.live_run import serve_live
-from surplus.colocation.measured_profile import (
+from surplus.colocation.frame.profile import LayeredProfile
+from surplus.colocation.live.run import serve_live
+from surplus.colocation.policies.names import policy_spec
+from surplus.colocation.profiles.measured import times_of
+from surplus.colocation.profiles.measured_profile import (
     MeasuredModel,
     MeasuredProfile,
     load_measured_profile,
 )
-from surplus.colocation.policies import policy_spec
-from surplus.colocation.profile import LayeredProfile
-from surplus.colocation.profiles.measured import times_of
-from surplus.colocation.scenario_file import read_scenario
+from surplus.colocation.scenarios.live_file import read_to_measure
+from surplus.colocation.scenarios.scenario_file import read_scenario
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.measure import GroupMeasureParams, measure
 from surplus.engine.scheduling.policy_params import PolicyParams, prepare

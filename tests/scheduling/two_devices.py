@@ -9,7 +9,7 @@ from typing import Any
 
 import surplus
 from surplus import models
-from surplus.colocation.policies import policy_spec
+from surplus.colocation.policies.names import policy_spec
 from surplus.engine.runtime.model import Model
 from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy, prepare
 from surplus.engine.scheduling.policy_service import PolicyService

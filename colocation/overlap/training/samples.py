@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from surplus.colocation.csv_file import read_rows
+from surplus.colocation.files.csv_file import read_rows
 from surplus.colocation.overlap.features import Layout, Part, Parts, Rows
 
 Column = npt.NDArray[np.float64]

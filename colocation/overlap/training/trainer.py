@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from surplus.colocation.frame.registry import Registry
 from surplus.colocation.overlap.latency_model import LatencyModel
 from surplus.colocation.overlap.training.fit_linear import fit_linear, fit_svm
 from surplus.colocation.overlap.training.fit_mlp import MlpParams, fit_mlp
 from surplus.colocation.overlap.training.samples import Samples
-from surplus.colocation.registry import Registry
 
 TRAINERS: Registry[LatencyModel] = Registry("latency model")
 """Factories take samples and a seed."""

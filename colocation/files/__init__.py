@@ -1,0 +1,1 @@
+"""Strict reading of files: every error says where it is."""

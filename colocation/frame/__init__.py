@@ -1,0 +1,1 @@
+"""What drives every policy: queries, events, deployments, the controller, extension points."""

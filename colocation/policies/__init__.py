@@ -1,0 +1,1 @@
+"""Policies, a folder a paper; what several share stands beside the folders."""

@@ -1,0 +1,1 @@
+"""Nexus (SOSP'19): squishy bin packing, duty cycles."""

@@ -1,0 +1,1 @@
+"""Random numbers: the same whoever asks first, and how they scatter."""

@@ -1,0 +1,1 @@
+"""What runs come to, judged by a validator of their own."""

@@ -1,0 +1,1 @@
+"""What is served, on what, under which load: read from files."""

@@ -1,0 +1,1 @@
+"""Runs a policy on a virtual clock, against a truth that it does not see."""

@@ -1,0 +1,1 @@
+"""How long groups really take in a simulation; policies never see it."""
