@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.cli.cache_table import megabytes, show_models
+from surplus.engine.cli.durations import duration_ns
 from surplus.engine.cli.options import add_cache, add_json
-from surplus.engine.cli.output import show_json, show_rows
+from surplus.engine.cli.output import show_json
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.cli.serve_policy import duration_ns
 
 if TYPE_CHECKING:
-    from surplus.engine.store.model_folders import ModelFolder
+    pass
 
 _SUMMARY = "list what is kept of models between starts, or remove what is not used"
 _EXAMPLE = """
 engine cache list
 engine cache prune --unused-for 30d --limit 20GiB
 """
-_MB = 1e6
 _DAY_NS = 86_400 * 10**9
 
 
@@ -64,7 +62,7 @@ def run_list(args: argparse.Namespace) -> int:
     if args.json:
         show_json([one.to_dict() for one in found])
     else:
-        _show(f"{folder}: {_megabytes(found)}", found)
+        show_models(f"{folder}: {megabytes(found)}", found)
     return 0
 
 
@@ -82,7 +80,7 @@ def run_prune(args: argparse.Namespace) -> int:
     if args.json:
         show_json([one.to_dict() for one in removed])
     elif removed:
-        _show(f"removed from {folder}: {_megabytes(removed)}", removed)
+        show_models(f"removed from {folder}: {megabytes(removed)}", removed)
     else:
         print(f"nothing is removed from {folder}: what is loaded or was used just now stays")
     return 0
@@ -94,26 +92,3 @@ def _span_ns(text: str) -> int:
         if number != text and number.isascii() and number.isdigit():
             return int(number) * unit_ns
     return duration_ns(text)
-
-
-def _show(title: str, found: Sequence[ModelFolder]) -> None:
-    if not found:
-        print(f"{title}, no model")
-        return
-    show_rows(title, [_row(one) for one in found])
-
-
-def _row(one: ModelFolder) -> dict[str, str]:
-    used = datetime.datetime.fromtimestamp(one.used_ns / 1e9).strftime("%Y-%m-%d %H:%M")
-    share = f"{one.size_bytes / one.source_bytes:.1f}x" if one.source_bytes else "gone"
-    return {
-        "model": Path(one.source).name or one.path.name[:16],
-        "MB": f"{one.size_bytes / _MB:.1f}",
-        "of its file": share,
-        "plans": str(one.plans),
-        "last used": "now" if one.in_use else used,
-    }
-
-
-def _megabytes(found: Sequence[ModelFolder]) -> str:
-    return f"{sum(one.size_bytes for one in found) / _MB:.1f} MB of {len(found)} models"

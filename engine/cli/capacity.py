@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
-from surplus.engine.cli.load_limits import show_need
-from surplus.engine.cli.output import check_page, show_json, show_rows, three_digits
+from surplus.engine.cli.capacity_report import capacity_document, draw_capacity, show_capacity
+from surplus.engine.cli.output import check_page, show_json
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.progress import progress_bar
-from surplus.engine.cli.scenario_options import add_scenario, asked_policies
+from surplus.engine.cli.scenario_options import add_scenario, asked_policies, scenario_of
 from surplus.engine.planning.progress import ProgressCallback
 
 if TYPE_CHECKING:
@@ -57,35 +56,17 @@ def run(args: argparse.Namespace) -> int:
         each=args.each,
         search=SearchParams(tolerance=args.tolerance),
     )
-    scenario = _scenario(args)
+    scenario = scenario_of(args)
     with progress_bar() as report:
         names = [*asked_policies(args.policy, scenario), BOUND]
         found, refused = _search(scenario, names, params, report)
     if args.plot:
-        _draw(args.plot, scenario, found, params)
+        draw_capacity(args.plot, scenario, found, params)
     if args.json:
-        show_json(_document(scenario, params, found, refused))
+        show_json(capacity_document(scenario, params, found, refused))
     else:
-        _show(scenario, params, found, refused)
+        show_capacity(scenario, params, found, refused)
     return 0
-
-
-def _scenario(args: argparse.Namespace) -> Scenario:
-    from surplus.colocation import read_scenario
-    from surplus.colocation.frame.clock import NS_PER_S
-    from surplus.colocation.results.comparison import check_targets
-
-    scenario = read_scenario(args.scenario, args.data)
-    if args.duration is not None:
-        if not 0 < args.duration < 1e6:
-            raise ValueError(f"--duration: expected seconds > 0, got {args.duration}")
-        scenario = replace(scenario, duration_ns=round(args.duration * NS_PER_S))
-    check_targets(scenario)
-    if not len(scenario.load()):
-        seconds = scenario.duration_ns / NS_PER_S
-        text = f"no query comes in {seconds:g} s, any load would be held"
-        raise ValueError(f"{scenario.name}: {text}")
-    return scenario
 
 
 def _search(
@@ -115,57 +96,3 @@ def _counter(name: str, report: ProgressCallback) -> Callable[[Probe], None]:
         report(name, len(probes), len(probes) + 1)
 
     return told
-
-
-def _document(
-    scenario: Scenario, params: CapacityParams, found: Sequence[Capacity], refused: dict[str, str]
-) -> dict[str, Any]:
-    return {
-        "scenario": scenario.name,
-        "seeds": [scenario.seed + k for k in range(params.seeds)],
-        "target": params.target,
-        "each_service": params.each,
-        "policies": [one.to_dict() for one in found],
-        "refused": refused,
-    }
-
-
-def _show(
-    scenario: Scenario, params: CapacityParams, found: Sequence[Capacity], refused: dict[str, str]
-) -> None:
-    from surplus.colocation.clairvoyant import scenario_bound
-
-    whose = "each service" if params.each else "all queries"
-    title = f"{scenario.name}: load at which {params.target:.4g} of {whose} is in time"
-    show_rows(f"{title}, {params.seeds} seeds", [_row(one) for one in found])
-    for one in found:
-        if one.found.held_above is not None:
-            text = f"also holds {one.found.held_above:.3f}, above a load that it does not"
-            print(f"{one.policy}: not monotone, {text}")
-    for name, reason in refused.items():
-        print(f"{name}: cannot serve this scenario, {reason}")
-    show_need(scenario, scenario_bound(scenario))
-
-
-def _row(one: Capacity) -> dict[str, str]:
-    found = one.found
-    row = {"policy": one.policy, "queries/s": three_digits(one.rate_per_s)}
-    row |= {"scale": f"{found.scale:.3f}"}
-    held = [probe for probe in found.probes if probe.scale == found.scale]
-    worst = f"{held[0].least:.2%} to {held[0].most:.2%}" if held else "-"
-    missed = "-" if found.missed_scale is None else f"{found.missed_scale:.3f}"
-    return row | {"seeds there": worst, "missed at": missed, "loads": str(len(found.probes))}
-
-
-def _draw(
-    path: Path, scenario: Scenario, found: Sequence[Capacity], params: CapacityParams
-) -> None:
-    from surplus.engine.report.charts import Chart, Series, write_charts
-
-    series = tuple(
-        Series(one.policy, tuple((p.scale, 100 * p.goodput) for p in one.found.probes))
-        for one in found
-    )
-    text = f"Goodput against load ({params.seeds} seeds, target {params.target:.4g})"
-    chart = Chart(text, "load, in rates of the scenario", "answered in time, %", series, y_most=100)
-    write_charts(path, [chart], scenario.name)

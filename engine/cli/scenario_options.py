@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,3 +35,22 @@ def asked_policies(text: str | None, scenario: Scenario) -> list[str]:
     for name in names:
         policy_spec(name)
     return list(dict.fromkeys(names))
+
+
+def scenario_of(args: argparse.Namespace) -> Scenario:
+    """The scenario that is asked for, of another length where one is given."""
+    from surplus.colocation import read_scenario
+    from surplus.colocation.frame.clock import NS_PER_S
+    from surplus.colocation.results.comparison import check_targets
+
+    scenario = read_scenario(args.scenario, args.data)
+    if args.duration is not None:
+        if not 0 < args.duration < 1e6:
+            raise ValueError(f"--duration: expected seconds > 0, got {args.duration}")
+        scenario = replace(scenario, duration_ns=round(args.duration * NS_PER_S))
+    check_targets(scenario)
+    if not len(scenario.load()):
+        seconds = scenario.duration_ns / NS_PER_S
+        text = f"no query comes in {seconds:g} s, any load would be held"
+        raise ValueError(f"{scenario.name}: {text}")
+    return scenario

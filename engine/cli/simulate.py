@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
-from surplus.engine.cli.load_limits import show_need
 from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
@@ -18,6 +17,13 @@ from surplus.engine.cli.output import (
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.scenario_options import add_scenario, asked_policies
 from surplus.engine.cli.simulate_plots import check_loads, draw_comparison, parse_loads
+from surplus.engine.cli.simulate_report import (
+    Simulated,
+    draw_first,
+    lived_too,
+    show_simulation,
+    simulation_document,
+)
 from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -55,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
     from surplus.colocation import read_scenario
     from surplus.colocation.clairvoyant import scenario_bound
-    from surplus.engine.cli.simulate_tables import ranked, show_beside, show_compared
 
     check_chart(args.gantt)
     check_page(args.plot)
@@ -70,28 +75,17 @@ def run(args: argparse.Namespace) -> int:
     names = asked_policies(args.policy, scenario)
     load, compared, refused = _compared(scenario, names, able=args.policy == "all")
     names = [one.summary.policy for one in compared]
+    lived = lived_too(scenario, names, args.cache) if args.live else []
     bound = scenario_bound(scenario, load)
-    lived = _lived(scenario, names, args.cache) if args.live else []
+    found = Simulated(scenario, load, compared, lived, refused, bound)
     if args.gantt:
-        _draw(args.gantt, scenario, load, (lived or compared)[0])
+        draw_first(args.gantt, found)
     if args.plot:
         draw_comparison(args.plot, scenario, compared, bound, loads)
     if args.json:
-        document = _document(scenario, compared, lived, args.timing)
-        show_json(document | {"bound": bound.to_dict(), "refused": refused})
+        show_json(simulation_document(found, args.timing))
     else:
-        show_compared(
-            f"{scenario.name}: {len(load)} queries, simulated",
-            ranked(compared) if args.policy == "all" else compared,
-            args.timing,
-            bound,
-        )
-        for name, reason in refused.items():
-            print(f"{name}: cannot serve this scenario, {reason}")
-        show_need(scenario, bound)
-        if lived:
-            show_compared(f"{scenario.name}: {len(load)} queries, live", lived, args.timing)
-            show_beside(compared, lived)
+        show_simulation(found, args.timing, in_order=args.policy == "all")
     return 0
 
 
@@ -105,29 +99,3 @@ def _compared(
     if able:
         return compare_able(scenario, names)
     return (*compare(scenario, names), {})
-
-
-def _lived(scenario: Scenario, names: Sequence[str], cache: Path | None) -> list[Compared]:
-    from surplus.engine.scheduling.replay import backend_of, compare_live
-
-    return compare_live(scenario, names, backend_of(scenario, cache))[1]
-
-
-def _document(
-    scenario: Scenario, compared: Sequence[Compared], lived: Sequence[Compared], timing: bool
-) -> dict[str, Any]:
-    document: dict[str, Any] = {"scenario": scenario.name, "seed": scenario.seed}
-    document["policies"] = [one.summary.to_dict(timing) for one in compared]
-    if lived:
-        document["live"] = [one.summary.to_dict(timing) for one in lived]
-    return document
-
-
-def _draw(path: Path, scenario: Scenario, load: Load, first: Compared) -> None:
-    from surplus.colocation.frame.clock import NS_PER_S
-    from surplus.colocation.results.timeline import timeline_of
-    from surplus.engine.report.gantt import write_gantt
-
-    services, devices = scenario.services, scenario.devices
-    timeline = timeline_of(first.run, load, services, devices, NS_PER_S)
-    write_gantt(path, timeline, title=f"{scenario.name}: {first.run.policy}")

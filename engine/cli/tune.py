@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.asked import asked_inputs, asked_params
-from surplus.engine.cli.output import duration, show_json, show_mapping, show_rows
+from surplus.engine.cli.output import show_json
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.progress import progress_bar
+from surplus.engine.cli.tune_report import show_tuned, tuned_document
 
 if TYPE_CHECKING:
-    from surplus.engine.pipeline.making import TunedModel
+    pass
 
 _SUMMARY = "look for the fastest segments, widths and order of a model, and store the plan"
 _EXAMPLE = """
@@ -54,50 +55,7 @@ def run(args: argparse.Namespace) -> int:
     with progress_bar() as progress:
         tuned = tune_with(args.model, params, inputs, progress)
     if args.json:
-        show_json({**tuned.report.to_dict(), **_result(tuned)})
+        show_json({**tuned.report.to_dict(), **tuned_document(tuned)})
     else:
-        _show(tuned)
+        show_tuned(tuned)
     return 0
-
-
-def _result(tuned: TunedModel) -> dict[str, Any]:
-    from surplus.engine.cli.run_report import throughput_plan_of
-
-    plan = tuned.model.plan
-    return {
-        "segments": len(plan.segments),
-        "predicted_ms": plan.predicted.makespan_ns / 1e6,
-        "lower_bound_ms": plan.bound_ns / 1e6,
-        **throughput_plan_of(tuned.model),
-        "path": None if tuned.path is None else str(tuned.path),
-    }
-
-
-def _show(tuned: TunedModel) -> None:
-    from surplus.engine.planning.tuning_report import described
-
-    report, plan = tuned.report, tuned.model.plan
-    devices = ", ".join(plan.devices)
-    show_rows(f"{tuned.model.graph.name} on {devices}: what each round tried", list(report.rows()))
-    errors = " -> ".join(f"{100 * played.median_error:.1f} %" for played in report.rounds)
-    ratio = report.against_whole
-    show_mapping(
-        "result",
-        {
-            "plan": f"{report.chosen}, {len(plan.segments)} segments",
-            "predicted": duration(plan.predicted.makespan_ns),
-            "lower bound": duration(plan.bound_ns),
-            f"ratio to {report.whole or 'the whole model'}": (
-                described(ratio)
-                if ratio
-                else "1"
-                if report.whole
-                else "no device can run all of it"
-            ),
-            "median error of predictions": errors,
-            "stopped": f"{report.stopped}, after {report.time_s:.1f} of {report.budget_s:g} s",
-        },
-    )
-    if tuned.model.throughput_plan is not None:
-        print(f"while queries overlap: {tuned.model.throughput_plan.text}")
-    print(f"stored in {tuned.path}" if tuned.path else "not stored: the cache cannot be written")

@@ -1,0 +1,105 @@
+"""What ``engine serve`` does once it knows what it is asked for: load, serve, end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surplus.engine.cli import serve_policy
+from surplus.engine.cli.end_by import end_by
+from surplus.engine.devices.parsing import available_cores
+from surplus.engine.errors import DeviceLostError
+
+if TYPE_CHECKING:
+    from surplus.engine.planning.load_params import LoadParams
+    from surplus.engine.serving.life import MakeReady
+    from surplus.engine.serving.repository import RepositoryEntry
+    from surplus.engine.serving.server import AsyncServer
+    from surplus.engine.serving.server_params import ServerParams
+
+
+DEVICE_LOST = 75
+"""Status of a server that lost its GPU: EX_TEMPFAIL of sysexits.h, try again."""
+
+
+def served(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    loading: LoadParams,
+    *,
+    lazy: bool,
+    restarts: bool,
+) -> int:
+    """Load while the server is imported, and serve."""
+    from surplus.engine.cli.loads import Loads
+
+    loads = Loads(entries, loading, lazy=lazy)
+    try:
+        from surplus.engine.serving.life import Served, all_loaded
+
+        async def make_ready(_: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
+            with loads as futures:
+                return await all_loaded(futures, served)
+
+        return _lived(server, entries, make_ready, restarts=restarts)
+    except DeviceLostError as error:
+        if not restarts:
+            raise
+        print(f"engine serve: {error}", file=sys.stderr)
+        return DEVICE_LOST
+    finally:
+        loads.give_up()
+
+
+def served_by_policy(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    asked: serve_policy.ServedPolicy,
+    *,
+    restarts: bool,
+) -> int:
+    """The newest version of each model under a policy for several."""
+    from surplus.engine.cli.policy_load import PolicyLoad
+
+    newest = {entry.name: entry for entry in entries}
+    asked.policy.check_names(list(newest))
+    with PolicyLoad(asked.policy, clients_control=asked.clients_control) as make_ready:
+        return _lived(server, list(newest.values()), make_ready, restarts=restarts)
+
+
+def _lived(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    make_ready: MakeReady,
+    *,
+    restarts: bool,
+) -> int:
+    """The status that a server's life ends with."""
+    import asyncio
+
+    from surplus.engine.serving.life import ServerEnd, serve
+
+    done = asyncio.run(serve(server, entries, make_ready, end_by, restarts=restarts))
+    return {ServerEnd.DONE: 0, ServerEnd.UNFINISHED: 1, ServerEnd.DEVICE_LOST: DEVICE_LOST}[done]
+
+
+def check_addresses(server: ServerParams) -> None:
+    """Before anything is loaded that would have to be waited for."""
+    from surplus.engine.serving.address import check_address
+
+    for port in (server.grpc_port, server.http_port):
+        if port is not None:
+            check_address(server.host, port)
+
+
+def expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> None:
+    """Where models look new, have what tries them start while the server is imported."""
+    from surplus.engine.cache_folder import cache_folder
+    from surplus.engine.dfg.file_hashes import hashes_in
+
+    if not hashes_in(cache or cache_folder()).is_known(entries[0].path):
+        from surplus.engine.trial.servers import SERVERS
+
+        SERVERS.start(min(len(entries), available_cores()))
