@@ -15,7 +15,7 @@ from surplus.colocation.policies.names import policy_names as policy_names
 from surplus.colocation.policies.names import policy_spec as policy_spec
 from surplus.colocation.results.comparison import Compared as Compared
 from surplus.colocation.results.comparison import compare as compare
-from surplus.colocation.results.metrics import Summary as Summary
+from surplus.colocation.results.metrics import RunSummary as RunSummary
 from surplus.colocation.results.metrics import Tally as Tally
 from surplus.colocation.results.metrics import summarise as summarise
 from surplus.colocation.results.validate import check_run as check_run

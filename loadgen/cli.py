@@ -12,16 +12,16 @@ from pathlib import Path
 from rich.console import Console
 
 from surplus.loadgen.arrivals import ARRIVALS
-from surplus.loadgen.clients.inputs import InputParams, InputSpec, parse_shape
+from surplus.loadgen.clients.inputs import InputParams, ModelInput, parse_shape
 from surplus.loadgen.clock import NS_PER_S, precise_loop
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.duration import parse_duration_ns
 from surplus.loadgen.errors import LoadgenError
 from surplus.loadgen.measure import ArrivalParams, MeasureParams, measure
 from surplus.loadgen.open_loop import OpenLoopParams
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.result import to_json
-from surplus.loadgen.stats import Summary
+from surplus.loadgen.stats import LoadSummary
 from surplus.loadgen.table import render
 
 
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 def _params(arguments: argparse.Namespace) -> MeasureParams:
     inputs = InputParams(
         file=arguments.inputs,
-        specs=tuple(InputSpec.parse(text) for text in arguments.input),
+        specs=tuple(ModelInput.parse(text) for text in arguments.input),
         shapes=dict(parse_shape(text) for text in arguments.shape),
         seed=arguments.seed,
     )
@@ -96,7 +96,7 @@ def _params(arguments: argparse.Namespace) -> MeasureParams:
 
 def _loop(arguments: argparse.Namespace) -> ClosedLoopParams | OpenLoopParams:
     duration = arguments.duration or ("0s" if arguments.count else "10s")
-    load = LoadParams(
+    load = LoadgenParams(
         parse_duration_ns(duration), arguments.count, parse_duration_ns(arguments.warmup)
     )
     if arguments.rate is not None:
@@ -112,7 +112,7 @@ def _check_file(path: str | None) -> None:
         raise OSError(f"{path}: cannot be written")
 
 
-def _report(summary: Summary, params: MeasureParams, json_path: str | None) -> None:
+def _report(summary: LoadSummary, params: MeasureParams, json_path: str | None) -> None:
     if json_path == "-":
         print(to_json(summary, params))
     else:

@@ -10,7 +10,7 @@ from typing import Protocol
 NS_PER_S = 1_000_000_000
 
 
-class Clock(Protocol):
+class LoadClock(Protocol):
     """Where a loop reads the time and waits; tests inject one that never sleeps."""
 
     def now_ns(self) -> int:

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 
 from surplus.loadgen.client import Client
-from surplus.loadgen.clock import Clock
+from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.flight import fly
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
 
 
@@ -18,13 +18,13 @@ class ClosedLoopParams:
 
     Parameters
     ----------
-    load : LoadParams
+    load : LoadgenParams
         How long it lasts.
     users : int
         Queries in flight at any time, >= 1.
     """
 
-    load: LoadParams = field(default_factory=LoadParams)
+    load: LoadgenParams = field(default_factory=LoadgenParams)
     users: int = 1
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class ClosedLoopParams:
 
 
 async def run_closed_loop(
-    client: Client, params: ClosedLoopParams, recorder: Recorder, clock: Clock
+    client: Client, params: ClosedLoopParams, recorder: Recorder, clock: LoadClock
 ) -> None:
     """Keep ``params.users`` queries in flight; return when the last answer is there.
 

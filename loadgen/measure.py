@@ -16,7 +16,7 @@ from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
 from surplus.loadgen.progress import show_progress
 from surplus.loadgen.record import Recorder
-from surplus.loadgen.stats import Summary, summarise
+from surplus.loadgen.stats import LoadSummary, summarise
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class MeasureParams:
     arrivals: ArrivalParams = field(default_factory=ArrivalParams)
 
 
-async def measure(params: MeasureParams, console: Console) -> Summary:
+async def measure(params: MeasureParams, console: Console) -> LoadSummary:
     """Run the load against the server.
 
     Raises

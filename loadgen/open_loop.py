@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from surplus.loadgen.client import Client
-from surplus.loadgen.clock import Clock
+from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.flight import fly
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import OVERFLOW, Recorder
 
 
@@ -23,13 +23,13 @@ class OpenLoopParams:
 
     Parameters
     ----------
-    load : LoadParams
+    load : LoadgenParams
         How long it lasts.
     max_outstanding : int
         Queries in flight at most, >= 1; further ones are not sent and count as ``overflow``.
     """
 
-    load: LoadParams = field(default_factory=LoadParams)
+    load: LoadgenParams = field(default_factory=LoadgenParams)
     max_outstanding: int = 4096
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ async def run_open_loop(
     offsets_ns: Iterator[int],
     params: OpenLoopParams,
     recorder: Recorder,
-    clock: Clock,
+    clock: LoadClock,
 ) -> None:
     """Send queries at ``offsets_ns`` from now and return when all answers are there.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class LoadParams:
+class LoadgenParams:
     """A load goes on until both minima are reached (as in MLPerf LoadGen).
 
     Parameters

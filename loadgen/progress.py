@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from rich.console import Console
 from rich.progress import Progress
 
-from surplus.loadgen.clock import Clock
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.clock import LoadClock
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
 
 _PERIOD_S = 0.25
@@ -18,7 +18,7 @@ _PERIOD_S = 0.25
 
 @asynccontextmanager
 async def show_progress(
-    load: LoadParams, recorder: Recorder, clock: Clock, console: Console
+    load: LoadgenParams, recorder: Recorder, clock: LoadClock, console: Console
 ) -> AsyncIterator[None]:
     """Show how far the load is while the body runs; nothing where no terminal watches."""
     if not console.is_terminal:
@@ -33,13 +33,13 @@ async def show_progress(
             ticker.cancel()
 
 
-def fraction(load: LoadParams, elapsed_ns: int, count: int) -> float:
+def fraction(load: LoadgenParams, elapsed_ns: int, count: int) -> float:
     """How much of a load is done: the lesser of time and count, in [0, 1]."""
     time_share = elapsed_ns / max(1, load.warmup_ns + load.min_duration_ns)
     return max(0.0, min(1.0, time_share, count / load.min_count if load.min_count else 1.0))
 
 
-async def _tick(bar: Progress, load: LoadParams, recorder: Recorder, clock: Clock) -> None:
+async def _tick(bar: Progress, load: LoadgenParams, recorder: Recorder, clock: LoadClock) -> None:
     start_ns = clock.now_ns()
     task = bar.add_task("", total=1.0)
     while True:

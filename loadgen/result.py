@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 from surplus.loadgen.measure import MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
-from surplus.loadgen.stats import Summary
+from surplus.loadgen.stats import LoadSummary
 
 FORMAT = "loadgen-result/1"
 
 
-def to_json(summary: Summary, params: MeasureParams) -> str:
+def to_json(summary: LoadSummary, params: MeasureParams) -> str:
     """Write what was measured and how; times in nanoseconds, rates per second."""
     is_open = isinstance(params.loop, OpenLoopParams)
     loop = asdict(params.loop)

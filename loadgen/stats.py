@@ -41,7 +41,7 @@ class Latency:
 
 
 @dataclass(frozen=True)
-class Summary:
+class LoadSummary:
     """What one run came to; warm-up excluded.
 
     Parameters
@@ -89,7 +89,7 @@ def percentiles(values_ns: NDArray[np.int64], percents: tuple[float, ...]) -> li
     return [int(ordered[max(rank, 1) - 1]) for rank in ranks]
 
 
-def summarise(records: Records, open_loop: bool) -> Summary:
+def summarise(records: Records, open_loop: bool) -> LoadSummary:
     """Summarise the measured part of a run."""
     rows = records.measured()
     ok = rows.kind == 0
@@ -98,7 +98,7 @@ def summarise(records: Records, open_loop: bool) -> Summary:
     sent = ~rows.is_kind(OVERFLOW)
     lateness = (rows.sent_ns - rows.intended_ns)[sent]
     late_ns = percentiles(lateness, (99,))[0] if open_loop and len(lateness) else None
-    return Summary(
+    return LoadSummary(
         queries=len(rows),
         succeeded=int(ok.sum()),
         errors=_errors(rows),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from surplus.loadgen.stats import Summary
+from surplus.loadgen.stats import LoadSummary
 
 
-def render(summary: Summary, title: str) -> Table:
+def render(summary: LoadSummary, title: str) -> Table:
     """Make a rich table of a summary."""
     table = Table(title=Text(title), title_justify="left", show_header=False)
     table.add_column("what")
@@ -18,7 +18,7 @@ def render(summary: Summary, title: str) -> Table:
     return table
 
 
-def _rows(summary: Summary) -> list[tuple[str, str]]:
+def _rows(summary: LoadSummary) -> list[tuple[str, str]]:
     rows = [
         ("queries", f"{summary.queries:,}"),
         ("succeeded", f"{summary.succeeded:,}"),

@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from surplus.loadgen.clock import Clock
+from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import ClientError
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder, Records, merge
 
 
 def run_threaded_loop(
-    call: Callable[[int], object], params: ClosedLoopParams, clock: Clock
+    call: Callable[[int], object], params: ClosedLoopParams, clock: LoadClock
 ) -> Records:
     """Call ``call(query)`` from ``params.users`` threads at once.
 
@@ -41,7 +41,11 @@ class _Run:
     """What the users share. ``next`` on a count is atomic, so it needs no lock."""
 
     def __init__(
-        self, call: Callable[[int], object], load: LoadParams, clock: Clock, measure_from_ns: int
+        self,
+        call: Callable[[int], object],
+        load: LoadgenParams,
+        clock: LoadClock,
+        measure_from_ns: int,
     ) -> None:
         self._call = call
         self._load = load

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 
-from surplus.milp.copies import Copy
+from surplus.milp.copies import LinkCopy
 from surplus.milp.incumbent import make_incumbent
 from surplus.milp.params import SolveParams
 from surplus.milp.result import Result, Status
 from surplus.milp.search import Search, combinatorial_bound_ns
-from surplus.milp.series import Block, block_problem
+from surplus.milp.series import SeriesBlock, block_problem
 from surplus.milp.windows import eligible_devices
 from surplus.placement import Problem, SpanKind
 
@@ -41,13 +41,13 @@ class Chain:
     ----------
     problem : Problem
         The whole, without memory limits.
-    blocks : list of Block
+    blocks : list of SeriesBlock
         In the order in which they run.
     params : SolveParams
         The time limit is for all blocks together.
     """
 
-    def __init__(self, problem: Problem, blocks: list[Block], params: SolveParams) -> None:
+    def __init__(self, problem: Problem, blocks: list[SeriesBlock], params: SolveParams) -> None:
         self._problem = problem
         self._blocks = blocks
         self._params = params
@@ -118,7 +118,7 @@ class Chain:
         results = [self._costs[edge].result for edge in path]
         device_of = [0] * len(self._problem.tasks)
         starts = [0.0] * len(self._problem.tasks)
-        copies: dict[Copy, float] = {}
+        copies: dict[LinkCopy, float] = {}
         begin = 0
         for edge, result in zip(path, results, strict=True):
             if result is None or result.timeline is None or result.placement is None:
@@ -127,7 +127,7 @@ class Chain:
             for span in result.timeline:
                 if span.kind is SpanKind.COPY:
                     link = self._problem.links_by_name[span.resource]
-                    copy = Copy(self._tensor_of[span.name], link.source, link.target)
+                    copy = LinkCopy(self._tensor_of[span.name], link.source, link.target)
                     copies[copy] = begin + span.start_ns
                 elif block.tasks[span.index] != block.first:
                     device_of[block.tasks[span.index]] = result.placement.device_of[span.index]

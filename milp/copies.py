@@ -11,7 +11,7 @@ from surplus.placement.problem import Link, Problem
 
 
 @dataclass(frozen=True, order=True)
-class Copy:
+class LinkCopy:
     """A tensor's way over a link.
 
     Parameters
@@ -27,17 +27,17 @@ class Copy:
     target: str
 
 
-CopyPair = tuple[Copy, Copy]
+CopyPair = tuple[LinkCopy, LinkCopy]
 """Two copies over one link, the smaller first."""
 
 
-def link_of(problem: Problem, copy: Copy) -> Link:
+def link_of(problem: Problem, copy: LinkCopy) -> Link:
     """The link that a copy takes."""
     wanted = (copy.source, copy.target)
     return next(link for link in problem.links if (link.source, link.target) == wanted)
 
 
-def copies_of(problem: Problem, device_of: Sequence[int]) -> Iterator[Copy]:
+def copies_of(problem: Problem, device_of: Sequence[int]) -> Iterator[LinkCopy]:
     """Copies that a placement needs."""
     memory = [problem.devices[d].memory for d in device_of]
     host = problem.devices[0].memory
@@ -47,12 +47,12 @@ def copies_of(problem: Problem, device_of: Sequence[int]) -> Iterator[Copy]:
         if tensor.is_output:
             targets.add(host)
         if tensor.size_bytes:
-            yield from (Copy(index, home, target) for target in sorted(targets - {home}))
+            yield from (LinkCopy(index, home, target) for target in sorted(targets - {home}))
 
 
-def overlaps(problem: Problem, starts_ns: Mapping[Copy, float]) -> frozenset[CopyPair]:
+def overlaps(problem: Problem, starts_ns: Mapping[LinkCopy, float]) -> frozenset[CopyPair]:
     """Pairs that hold one link at once if copies start as given."""
-    by_link: dict[tuple[str, str], list[Copy]] = defaultdict(list)
+    by_link: dict[tuple[str, str], list[LinkCopy]] = defaultdict(list)
     for copy in starts_ns:
         by_link[copy.source, copy.target].append(copy)
     return frozenset(
@@ -64,5 +64,5 @@ def overlaps(problem: Problem, starts_ns: Mapping[Copy, float]) -> frozenset[Cop
     )
 
 
-def _hold_ns(problem: Problem, copy: Copy) -> int:
+def _hold_ns(problem: Problem, copy: LinkCopy) -> int:
     return link_of(problem, copy).hold_ns(problem.tensors[copy.tensor].size_bytes)

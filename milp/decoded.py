@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surplus.milp.copies import Copy
+from surplus.milp.copies import LinkCopy
 
 
 @dataclass(frozen=True)
@@ -23,4 +23,4 @@ class Decoded:
 
     device_of: list[int]
     starts_ns: list[float]
-    copy_starts_ns: dict[Copy, float]
+    copy_starts_ns: dict[LinkCopy, float]

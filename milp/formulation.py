@@ -8,7 +8,7 @@ from typing import Protocol
 
 from surplus.milp.copies import CopyPair
 from surplus.milp.decoded import Decoded
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.milp.reductions import Reduced
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
@@ -46,7 +46,7 @@ def formulate(
     problem: Problem,
     reduced: Reduced,
     copy_pairs: Iterable[CopyPair],
-    room: Room = Room.NEEDED,
+    room: MemoryRoom = MemoryRoom.NEEDED,
 ) -> Formulation:
     """Write a problem down for a solver.
 
@@ -55,7 +55,7 @@ def formulate(
     copy_pairs : iterable of CopyPair
         Copies that must not hold their link at once. An integer program lets the others
         overlap, a constraint program lets none.
-    room : Room
+    room : MemoryRoom
         What has to fit into a memory at once.
     """
     # The modelling layer of integer programs is an optional dependency.

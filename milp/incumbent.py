@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from surplus import placement
-from surplus.milp.copies import Copy
+from surplus.milp.copies import LinkCopy
 from surplus.milp.schedule import placement_of, schedule_in_order
 from surplus.placement import Placement, Problem, SpanKind, Timeline
 from surplus.placement.memory import binding_capacities
@@ -43,7 +43,7 @@ def make_incumbent(
     device_of: Sequence[int],
     starts: Sequence[float],
     origin: str,
-    copy_starts: Mapping[Copy, float] | None = None,
+    copy_starts: Mapping[LinkCopy, float] | None = None,
 ) -> Incumbent:
     """Decode planned starts: simulate, and where that is longer keep to the planned order.
 

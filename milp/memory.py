@@ -16,7 +16,7 @@ from surplus.placement.memory import binding_capacities, own_bytes, working_byte
 from surplus.placement.problem import Problem
 
 
-class Room(StrEnum):
+class MemoryRoom(StrEnum):
     """What has to fit at once."""
 
     NEEDED = "needed"
@@ -54,14 +54,14 @@ class Knapsack:
     passing_bytes: dict[int, int]
 
 
-def knapsacks(problem: Problem, room: Room) -> Iterator[Knapsack]:
+def knapsacks(problem: Problem, room: MemoryRoom) -> Iterator[Knapsack]:
     """Those of the memories that might not hold everything."""
     tasks = range(len(problem.tasks))
     own = {i: own_bytes(problem, i) for i in tasks}
     for memory, capacity_bytes in sorted(binding_capacities(problem).items()):
         items = list(_blobs(problem))
         passing = {}
-        if room is Room.SAFE:
+        if room is MemoryRoom.SAFE:
             items += _tensors(problem, memory)
         else:
             # A task of no length holds nothing for any time.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from surplus.milp.copies import Copy, link_of
+from surplus.milp.copies import LinkCopy, link_of
 from surplus.milp.windows import service_ns
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
@@ -40,7 +40,7 @@ def placement_of(
 
 
 def schedule_in_order(
-    problem: Problem, placement: Placement, copy_starts: Mapping[Copy, float] | None = None
+    problem: Problem, placement: Placement, copy_starts: Mapping[LinkCopy, float] | None = None
 ) -> Timeline:
     """Start tasks strictly in the order of their priorities, each as early as that allows.
 
@@ -72,7 +72,7 @@ def schedule_in_order(
 class _Plan:
     problem: Problem
     placement: Placement
-    copy_starts: Mapping[Copy, float]
+    copy_starts: Mapping[LinkCopy, float]
     spans: list[Span] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class _Plan:
         self._wires = {link.name: 0 for link in self.problem.links}
         self._wire_lanes: dict[str, list[int]] = {link.name: [] for link in self.problem.links}
         self._arrival: dict[tuple[int, str], int] = {}
-        self._pending: list[tuple[float, Copy, int]] = []
+        self._pending: list[tuple[float, LinkCopy, int]] = []
         for index, tensor in enumerate(self.problem.tensors):
             if tensor.producer < 0:
                 self._produce(index, 0)
@@ -129,10 +129,10 @@ class _Plan:
             if tensor.size_bytes == 0:
                 self._arrival[index, target] = made
             else:
-                copy = Copy(index, home, target)
+                copy = LinkCopy(index, home, target)
                 heappush(self._pending, (self.copy_starts.get(copy, made), copy, made))
 
-    def _copy(self, copy: Copy, made: int) -> None:
+    def _copy(self, copy: LinkCopy, made: int) -> None:
         tensor, link = self.problem.tensors[copy.tensor], link_of(self.problem, copy)
         start = max(made, self._wires[link.name])
         self._wires[link.name] = start + link.hold_ns(tensor.size_bytes)

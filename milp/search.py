@@ -11,7 +11,7 @@ from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.decoded import Decoded
 from surplus.milp.formulation import Formulation, formulate
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.milp.params import Listener, Progress, SolveParams
 from surplus.milp.reductions import reduce_problem
 from surplus.milp.result import Result, Status
@@ -68,11 +68,11 @@ class Search:
         self._tell()
         begin_s, limit_s = monotonic(), self._params.time_limit_s
         short = bool(binding_capacities(self._problem))
-        self._close(Room.NEEDED, begin_s + limit_s * (_BOUND_SHARE if short else 1))
+        self._close(MemoryRoom.NEEDED, begin_s + limit_s * (_BOUND_SHARE if short else 1))
         if short and not self._infeasible:
-            self._close(Room.SAFE, begin_s + limit_s)
+            self._close(MemoryRoom.SAFE, begin_s + limit_s)
 
-    def _close(self, room: Room, deadline_s: float) -> None:
+    def _close(self, room: MemoryRoom, deadline_s: float) -> None:
         """Copies that hold a link at once in an answer are told to queue, until none are left."""
         copy_pairs: frozenset[CopyPair] = frozenset()
         with TemporaryDirectory(prefix="milp-") as folder:
@@ -99,7 +99,7 @@ class Search:
         )
 
     def _ask(
-        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float, room: Room
+        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float, room: MemoryRoom
     ) -> frozenset[CopyPair]:
         """Solve once; returns the copies that overlap in the answer."""
         best = self._best
@@ -109,7 +109,7 @@ class Search:
         path = model.write(folder)
         start = model.start_values(best.placement, best.timeline) if best else {}
         job = self._job(path, start, time_limit_s)
-        proves = room is Room.NEEDED
+        proves = room is MemoryRoom.NEEDED
         report = run_job(job, lambda state: self._learn(state, model) if proves else self._tell())
         self.message, self.proof = report.message, f"proven by {self._params.solver}"
         if report.status is SolverStatus.INFEASIBLE:

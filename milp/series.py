@@ -16,7 +16,7 @@ from surplus.placement.problem import Problem, Task, Tensor
 
 
 @dataclass(frozen=True)
-class Block:
+class SeriesBlock:
     """The tasks between two cuts.
 
     Parameters
@@ -32,7 +32,7 @@ class Block:
     last: int | None
 
 
-def series_blocks(problem: Problem) -> list[Block]:
+def series_blocks(problem: Problem) -> list[SeriesBlock]:
     """Blocks in the order in which they run; one if there is no cut or memory binds them."""
     cuts: list[int | None] = []
     if not binding_capacities(problem):
@@ -46,12 +46,12 @@ def series_blocks(problem: Problem) -> list[Block]:
             if (first is None or task == first or first in before[task])
             and (last is None or task == last or task in before[last])
         )
-        blocks.append(Block(tuple(inside), first, last))
+        blocks.append(SeriesBlock(tuple(inside), first, last))
     return blocks
 
 
 def block_problem(
-    problem: Problem, block: Block, first_device: int | None, last_device: int | None
+    problem: Problem, block: SeriesBlock, first_device: int | None, last_device: int | None
 ) -> Problem:
     """A block as a problem of its own, from the end of its first cut to the end of its last.
 
@@ -90,7 +90,7 @@ def _passes_by(tensor: Tensor, cut: int, after: frozenset[int]) -> bool:
     return tensor.is_output or not after.isdisjoint(tensor.consumers)
 
 
-def _tensors(problem: Problem, block: Block, number: dict[int, int]) -> Iterator[Tensor]:
+def _tensors(problem: Problem, block: SeriesBlock, number: dict[int, int]) -> Iterator[Tensor]:
     for tensor in problem.tensors:
         made_here = tensor.producer in number and tensor.producer != block.last
         given = tensor.producer < 0

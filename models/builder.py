@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from surplus.models.room import Room
+from surplus.models.room import BuildBudget
 
 OPSET = 17
 IR_VERSION = 8
@@ -42,7 +42,7 @@ class GraphBuilder:
         self._scopes: list[str] = []
         self._used: dict[str, int] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self._room = Room()
+        self._room = BuildBudget()
         # Filled in place: protobuf copies a message that is put into another, and with it all
         # weights.
         self._model = helper.make_model(

@@ -11,7 +11,7 @@ _SHARE_OF_MEMORY = 0.8
 """For the weights; the rest is for the one that is being made, and for everybody else."""
 
 
-class Room:
+class BuildBudget:
     """What is left of the nodes of a graph and of the memory for its weights."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from surplus.engine.devices.links import host_links, link_figures
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, ValueKind
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.segmenter import per_task
@@ -75,7 +75,7 @@ def plan_of_groups(graph: Graph, groups: GroupGraph, name: str) -> Plan:
 
 def whole_plan(graph: Graph, problem: Problem) -> Plan:
     """The model as one segment of the host."""
-    group = Group(tuple(range(len(graph.tasks))), 0)
+    group = TaskGroup(tuple(range(len(graph.tasks))), 0)
     return plan_of_groups(graph, GroupGraph(problem, [group] if graph.tasks else []), "whole")
 
 
@@ -88,5 +88,5 @@ def scattered_plan(graph: Graph, problem: Problem, seed: int) -> Plan:
 def sliced_plan(graph: Graph, problem: Problem, count: int) -> Plan:
     """The host's tasks in order, cut into ``count`` segments of about equal length."""
     bounds = [i * len(graph.tasks) // count for i in range(count + 1)]
-    groups = [Group(tuple(range(a, b)), 0) for a, b in itertools.pairwise(bounds)]
+    groups = [TaskGroup(tuple(range(a, b)), 0) for a, b in itertools.pairwise(bounds)]
     return plan_of_groups(graph, GroupGraph(problem, groups), f"{count} slices")

@@ -19,7 +19,7 @@ from bench.infrastructure.resumable import Row
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Service
 from surplus.colocation.overlap.latency_model import load_latency_model
-from surplus.colocation.policies.abacus.search import Candidate, GroupSearch
+from surplus.colocation.policies.abacus.search import GroupCandidate, GroupSearch
 from surplus.colocation.predictors.overlap import Overlap
 from surplus.colocation.profiles.affine import Affine
 
@@ -68,7 +68,7 @@ def rows() -> list[Row]:
     )
     predictor = Overlap(services, (Affine(10**7, 0),) * 4, path, False, False)
     waiting = [
-        Candidate(Query(k, k, 0, 0, 10**9, 16, 32 if name == "bert" else 0), 0, count)
+        GroupCandidate(Query(k, k, 0, 0, 10**9, 16, 32 if name == "bert" else 0), 0, count)
         for k, (name, count) in enumerate(zip(FOUR, operators, strict=True))
     ]
     whole = [candidate.piece(candidate.end) for candidate in waiting]

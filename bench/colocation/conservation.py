@@ -39,7 +39,7 @@ from surplus.colocation.arrivals.steady import Poisson
 from surplus.colocation.frame.change import Change, ChangeKind
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.reorganiser import ReorganisationParams
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.interference.pairwise import Pairwise
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.noise import NOISES
@@ -80,7 +80,7 @@ def setting_of(queries: int, seed: int) -> Setting:
     scenario = Scenario(
         name="conservation",
         tenants=TENANTS,
-        devices=tuple(Device(f"gpu{k}") for k in range(DEVICES)),
+        devices=tuple(ServingDevice(f"gpu{k}") for k in range(DEVICES)),
         duration_ns=duration_ns,
         seed=seed,
         policies=(),

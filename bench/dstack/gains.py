@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.infrastructure import result_file
-from surplus.colocation import Summary, compare, read_scenario
+from surplus.colocation import RunSummary, compare, read_scenario
 
 FOLDER = Path(__file__).parents[1] / "configs" / "colocation" / "dstack"
 SCENARIOS = ("c2", "c3", "c4", "c7", "saturated", "cluster")
@@ -51,7 +51,7 @@ BARS = (
 def rows_of(name: str) -> list[dict[str, Any]]:
     """A row for each policy."""
     scenario = read_scenario(FOLDER / f"{name}.toml")
-    found: dict[str, list[Summary]] = {policy: [] for policy in POLICIES}
+    found: dict[str, list[RunSummary]] = {policy: [] for policy in POLICIES}
     for seed in SEEDS:
         _, compared = compare(replace(scenario, seed=seed), list(POLICIES))
         for one in compared:
@@ -60,7 +60,9 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return [_row(name, policy, rows, goodput) for policy, rows in found.items()]
 
 
-def _row(name: str, policy: str, rows: list[Summary], goodput: dict[str, float]) -> dict[str, Any]:
+def _row(
+    name: str, policy: str, rows: list[RunSummary], goodput: dict[str, float]
+) -> dict[str, Any]:
     own = goodput[policy]
     return {
         "policy": POLICIES[policy],

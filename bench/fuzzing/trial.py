@@ -21,7 +21,7 @@ from surplus.engine.errors import EngineError
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 
 DEVICES = ("cpu:2", "cpu:1,emulated:gpu")
@@ -129,7 +129,7 @@ def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array])
 def _whole(graph: Graph) -> Plan:
     costs = random_costs(graph, parse_devices("cpu:2"), Random(0))
     tasks = tuple(range(len(graph.tasks)))
-    groups = GroupGraph(costs.problem, [Group(tasks, 0, 1)] if tasks else [])
+    groups = GroupGraph(costs.problem, [TaskGroup(tasks, 0, 1)] if tasks else [])
     return plan_of_groups(graph, groups, costs.service)
 
 

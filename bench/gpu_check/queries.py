@@ -13,9 +13,9 @@ from surplus.loadgen.arrivals import poisson
 from surplus.loadgen.clock import MonotonicClock, precise_loop
 from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
-from surplus.loadgen.stats import Summary, summarise
+from surplus.loadgen.stats import LoadSummary, summarise
 
 IN_FLIGHT = (1, 4, 16)
 """Queries at a time among which the peak throughput is looked for."""
@@ -35,9 +35,9 @@ class _Client:
         await self._contender.infer()
 
 
-def closed_loop(contender: Contender, users: int, seconds: float) -> Summary:
+def closed_loop(contender: Contender, users: int, seconds: float) -> LoadSummary:
     """``users`` queries in flight for so long at least, after a quarter of that to warm up."""
-    load = LoadParams(round(seconds * 1e9), warmup_ns=round(seconds * 2.5e8))
+    load = LoadgenParams(round(seconds * 1e9), warmup_ns=round(seconds * 2.5e8))
     recorder, clock = Recorder(), MonotonicClock()
     _until_done(run_closed_loop(_Client(contender), ClosedLoopParams(load, users), recorder, clock))
     return summarise(recorder.records(), open_loop=False)
@@ -52,9 +52,9 @@ def peak_per_s(contender: Contender, seconds: float) -> tuple[float, int]:
 
 def under_poisson_load(
     contender: Contender, rate_per_s: float, seconds: float, seed: int = 1
-) -> Summary:
+) -> LoadSummary:
     """Queries at random times; latency counts from when they were meant to be sent."""
-    load = LoadParams(round(seconds * 1e9), warmup_ns=round(seconds * 2.5e8))
+    load = LoadgenParams(round(seconds * 1e9), warmup_ns=round(seconds * 2.5e8))
     recorder, clock = Recorder(), MonotonicClock()
     offsets = poisson(rate_per_s, np.random.default_rng(seed))
     params = OpenLoopParams(load, _MOST_OUTSTANDING)

@@ -22,7 +22,7 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.capture import refusal_of
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
@@ -79,7 +79,7 @@ class Subject:
 
     def predicted_at_first_ns(self, plan: Plan) -> int:
         """The makespan of a plan from what the profile says of its operators, nothing of it run."""
-        groups = {Group(s.tasks, s.device, s.width): s.rank for s in plan.segments}
+        groups = {TaskGroup(s.tasks, s.device, s.width): s.rank for s in plan.segments}
         graph = GroupGraph(self.costs.problem, groups)
         order = [groups[group] for group in graph.groups]
         return predict(graph, self.costs.service, order=order).makespan_ns
@@ -103,7 +103,7 @@ class Subject:
         gpu, graph = self.setting.gpu, self.graph
         service = _filled(self.costs.service, gpu, captured)
         everything = tuple(range(len(graph.tasks)))
-        groups = GroupGraph(self.costs.problem, [Group(everything, gpu)])
+        groups = GroupGraph(self.costs.problem, [TaskGroup(everything, gpu)])
         title = "whole as a captured graph" if captured else "whole"
         candidate = Candidate(title, groups, predict(groups, service))
         plan = plan_of(graph, Costs(self.costs.problem, service), candidate, "one segment")

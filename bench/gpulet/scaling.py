@@ -31,8 +31,8 @@ from surplus.colocation.arrivals.steady import Poisson
 from surplus.colocation.frame.change import Change, ChangeKind
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.reorganiser import ReorganisationParams
-from surplus.colocation.frame.service import Device
-from surplus.colocation.results.metrics import Summary
+from surplus.colocation.frame.service import ServingDevice
+from surplus.colocation.results.metrics import RunSummary
 
 SCEN3 = Path(__file__).parents[1] / "configs/colocation/gpulet/scen3.toml"
 GPUS = 8
@@ -72,14 +72,14 @@ def scenario_of(case: Case) -> Scenario:
     return replace(
         base,
         tenants=tuple(replace(tenant, arrivals=arrivals) for tenant in base.tenants),
-        devices=tuple(Device(f"gpu{k}") for k in range(GPUS)),
+        devices=tuple(ServingDevice(f"gpu{k}") for k in range(GPUS)),
         duration_ns=SECONDS * NS_PER_S,
         changes=() if waves else losses,
         reorganisation=REORGANISE if case.reorganise else None,
     )
 
 
-def served(case: Case) -> tuple[Run, Summary]:
+def served(case: Case) -> tuple[Run, RunSummary]:
     """Simulate gpulet+int, and judge the run."""
     scenario = scenario_of(case)
     setting = scenario.setting()

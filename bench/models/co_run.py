@@ -28,7 +28,7 @@ from surplus.loadgen.client import Client
 from surplus.loadgen.clients.in_process import InProcessClient
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.stats import summarise
 
@@ -63,7 +63,7 @@ class Latencies:
 
 async def load_both(clients: Sequence[Client], rates: Sequence[float], seed: int) -> list[Any]:
     """An open loop for each client, side by side; their records."""
-    params = OpenLoopParams(LoadParams(min_duration_ns=round(SLICE_S * 1e9)))
+    params = OpenLoopParams(LoadgenParams(min_duration_ns=round(SLICE_S * 1e9)))
     recorders = [Recorder() for _ in clients]
     loops = [
         run_open_loop(

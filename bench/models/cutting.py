@@ -11,7 +11,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.service import ServiceTimes
@@ -28,7 +28,7 @@ def cut_plan(graph: Graph, bounds: Sequence[int]) -> Plan:
         tuple(Tensor(t.name, t.producer, t.consumers, 0, t.is_output) for t in graph.tensors),
     )
     ends = sorted({0, *bounds, len(graph.tasks)})
-    groups = GroupGraph(problem, [Group(tuple(range(a, b)), 0) for a, b in pairwise(ends)])
+    groups = GroupGraph(problem, [TaskGroup(tuple(range(a, b)), 0) for a, b in pairwise(ends)])
     service = ServiceTimes.of(problem)
     return make_plan(
         graph, groups, service, predict(groups, service), name="cut", policy="none", bound_ns=0

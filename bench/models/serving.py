@@ -21,7 +21,7 @@ from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER, built
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.stats import summarise
 from surplus.loadgen.threaded_loop import run_threaded_loop
 
@@ -32,7 +32,7 @@ SECONDS = 4
 def in_process(path: Path, inputs: dict[str, Any], users: int) -> float:
     """Queries a second of direct calls."""
     model = surplus.load(path, cache=FOLDER / "cache")
-    load = LoadParams(min_duration_ns=SECONDS * 1_000_000_000)
+    load = LoadgenParams(min_duration_ns=SECONDS * 1_000_000_000)
     records = run_threaded_loop(
         lambda _: model.run(inputs), ClosedLoopParams(load, users=users), MonotonicClock()
     )

@@ -6,11 +6,11 @@ import itertools
 from random import Random
 
 from surplus.engine.devices.spec import DeviceSpec
-from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.planning.stages import Costs
 from surplus.engine.segmentation.clusters import clusters
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.packing import pack
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
@@ -111,8 +111,8 @@ def plan_of_groups(graph: Graph, groups: GroupGraph, service: ServiceTimes) -> P
     return make_plan(graph, groups, service, predicted, name="random", policy="random", bound_ns=0)
 
 
-def _any_width(group: Group, service: ServiceTimes, random: Random) -> Group:
-    return Group(group.tasks, group.device, random.choice(service.widths(group.device)))
+def _any_width(group: TaskGroup, service: ServiceTimes, random: Random) -> TaskGroup:
+    return TaskGroup(group.tasks, group.device, random.choice(service.widths(group.device)))
 
 
 def _able(graph: Graph, index: int, specs: tuple[DeviceSpec, ...]) -> list[bool]:
@@ -131,6 +131,6 @@ def _links(specs: tuple[DeviceSpec, ...], random: Random) -> tuple[p.Link, ...]:
     )
 
 
-def _tensor(tensor: Tensor, random: Random) -> p.Tensor:
+def _tensor(tensor: GraphTensor, random: Random) -> p.Tensor:
     size_bytes = 0 if tensor.metadata_only else random.choice([0, 64, 300_000])
     return p.Tensor(tensor.name, tensor.producer, tensor.consumers, size_bytes, tensor.is_output)

@@ -26,7 +26,7 @@ from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.record import NEVER_NS
 from surplus.colocation.results.capacity import CapacityParams, capacity_of, scaled
-from surplus.colocation.results.capacity_search import SearchParams
+from surplus.colocation.results.capacity_search import CapacitySearchParams
 
 FOLDER = Path(__file__).parents[1] / "configs" / "colocation" / "veltair"
 SCENARIOS = ("resnet50", "medium", "heavy", "mix", "light")
@@ -48,7 +48,7 @@ SEEDS = 5
 QUERIES = 120
 """Of a trace, at the scenario's rates."""
 PAPER_OVER_PLANARIA = {"light": "+71", "medium": "+62", "heavy": "+44", "mix": "+68"}
-SEARCH = SearchParams(tolerance=0.05, checks=())
+SEARCH = CapacitySearchParams(tolerance=0.05, checks=())
 
 
 def scenario_of(name: str, data: Path) -> Scenario:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surplus.colocation.frame.profile import LayeredProfile, Profile
+from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
 
 
 class CheapestCores:
@@ -42,6 +42,6 @@ class CheapestCores:
         )
 
 
-def cheapest(profile: Profile) -> Profile:
+def cheapest(profile: LatencyProfile) -> LatencyProfile:
     """A profile for the bound; others as they are."""
     return CheapestCores(profile) if isinstance(profile, LayeredProfile) else profile

@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 
 from surplus.colocation.frame.load import Column, Load
-from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.service import Service
 from surplus.colocation.randomness.draws import stream_of, uniform
 from surplus.colocation.randomness.noise import Noise
@@ -35,7 +35,7 @@ class LeastWork:
     Parameters
     ----------
     service : Service
-    profile : Profile
+    profile : LatencyProfile
     noise : Noise
         A factor that grows with its draw.
     seed : int
@@ -58,7 +58,7 @@ class LeastWork:
     def __init__(
         self,
         service: Service,
-        profile: Profile,
+        profile: LatencyProfile,
         noise: Noise,
         seed: int,
         overlap: float,

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.overlap.features import Part
+from surplus.colocation.overlap.features import GroupPart
 from surplus.colocation.overlap.group_times import GroupTimes
 from surplus.colocation.overlap.known_models import KnownModels
 
@@ -64,13 +64,13 @@ class _Sample:
         profile = self._demand.profiles[service]
         return cut_ns / profile.latency_ns(whole.items, whole.sequence, 100)
 
-    def _part(self, service: int) -> Part:
+    def _part(self, service: int) -> GroupPart:
         own = self._demand.services[service]
         start, end = sorted(self._draw.choice(own.operators + 1, 2, replace=False).tolist())
         items = int(self._draw.integers(1, own.max_batch + 1))
         longest = self._demand.sequences[service]
         sequence = int(self._draw.integers(min(1, longest), longest + 1))
-        return Part(self._models[service], start, end, items, sequence)
+        return GroupPart(self._models[service], start, end, items, sequence)
 
-    def _ns(self, *parts: Part) -> float:
+    def _ns(self, *parts: GroupPart) -> float:
         return self._times.of(parts).median_ns

@@ -15,7 +15,7 @@ _WORDS = {**WORDS, dict: WORDS[Mapping], list: WORDS[Sequence]}
 _REQUIRED = object()
 
 
-class Table:
+class TomlTable:
     """A table of a file, whose keys are taken one by one.
 
     Parameters
@@ -46,22 +46,22 @@ class Table:
             raise ValueError(f"{self.where}: {key} must be {_WORDS[kind]}, got {shown(value)}")
         return cast(T, float(value) if kind is float else value)
 
-    def table(self, key: str, default: Any = _REQUIRED) -> Table:
+    def table(self, key: str, default: Any = _REQUIRED) -> TomlTable:
         """Remove a table of this one."""
-        return Table(self.take(key, dict, default), f"{self.where}, {key}")
+        return TomlTable(self.take(key, dict, default), f"{self.where}, {key}")
 
-    def optional(self, key: str) -> Table | None:
+    def optional(self, key: str) -> TomlTable | None:
         """Remove a table of this one; None if there is none."""
         return self.table(key) if key in self else None
 
-    def tables(self, key: str, default: Any = _REQUIRED) -> list[Table]:
+    def tables(self, key: str, default: Any = _REQUIRED) -> list[TomlTable]:
         """Remove a list of tables, at least one unless there is a default."""
         values = self.take(key, list, default)
         if values == default:
             return []
         if not values or not all(isinstance(value, dict) for value in values):
             raise ValueError(f"{self.where}: {key} must be a list of tables, at least one")
-        return [Table(value, f"{self.where}, {key} {k}") for k, value in enumerate(values, 1)]
+        return [TomlTable(value, f"{self.where}, {key} {k}") for k, value in enumerate(values, 1)]
 
     def integers(self, key: str, default: tuple[int, ...], least: int) -> tuple[int, ...]:
         """Remove a list of integers, each at least ``least``."""
@@ -101,7 +101,7 @@ class Table:
             raise ValueError(f"{self.where}: unknown key {', '.join(sorted(self._values))}")
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TomlTable:
     """Read a TOML file.
 
     Raises
@@ -112,6 +112,6 @@ def read_table(path: Path) -> Table:
         If it cannot be read.
     """
     try:
-        return Table(tomllib.loads(path.read_text(encoding="utf-8-sig")), str(path))
+        return TomlTable(tomllib.loads(path.read_text(encoding="utf-8-sig")), str(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from surplus.colocation.frame.service import Device, Partition, Service
+from surplus.colocation.frame.service import Partition, Service, ServingDevice
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Deployment:
 
 
 def check_deployment(
-    deployment: Deployment, services: tuple[Service, ...], devices: tuple[Device, ...]
+    deployment: Deployment, services: tuple[Service, ...], devices: tuple[ServingDevice, ...]
 ) -> None:
     """Check a deployment against its devices, whoever made it.
 
@@ -118,7 +118,7 @@ def _check_assignment(
 
 
 def _check_device(
-    index: int, device: Device, deployment: Deployment, services: tuple[Service, ...]
+    index: int, device: ServingDevice, deployment: Deployment, services: tuple[Service, ...]
 ) -> None:
     own = [k for k, p in enumerate(deployment.partitions) if p.device == index]
     share_percent = sum(deployment.partitions[k].share_percent for k in own)

@@ -9,7 +9,7 @@ from surplus.colocation.frame.decision import Decision
 from surplus.colocation.frame.event import Event
 from surplus.colocation.frame.predictor import Predictor
 from surplus.colocation.frame.registry import Registry
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.state import State
 
 
@@ -18,7 +18,7 @@ class Context:
     """What a dispatcher knows beforehand; the deployment is in each state."""
 
     services: tuple[Service, ...]
-    devices: tuple[Device, ...]
+    devices: tuple[ServingDevice, ...]
     predictor: Predictor
 
 

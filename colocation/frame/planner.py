@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from surplus.colocation.frame.deployment import Deployment
-from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.registry import Registry
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Demand:
     Parameters
     ----------
     services : tuple of Service
-    profiles : tuple of Profile
+    profiles : tuple of LatencyProfile
         By service.
     rates_per_s : tuple of float
         Expected queries a second, by service.
@@ -26,17 +26,17 @@ class Demand:
         Items that a query brings, at most, by service.
     sequences : tuple of int
         Longest sequence, by service.
-    devices : tuple of Device
+    devices : tuple of ServingDevice
     previous : Deployment, optional
         The one that serves now, when a planner is asked again: only partitions in use.
     """
 
     services: tuple[Service, ...]
-    profiles: tuple[Profile, ...]
+    profiles: tuple[LatencyProfile, ...]
     rates_per_s: tuple[float, ...]
     items: tuple[int, ...]
     sequences: tuple[int, ...]
-    devices: tuple[Device, ...]
+    devices: tuple[ServingDevice, ...]
     previous: Deployment | None = None
 
     def latency_ns(self, service: int, items: int, share_percent: int = 100) -> int:

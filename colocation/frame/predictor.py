@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.registry import Registry
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Piece
@@ -27,4 +27,4 @@ PREDICTORS: Registry[Predictor] = Registry("predictor")
 """Factories take the services and their profiles, then options."""
 
 Services = tuple[Service, ...]
-Profiles = tuple[Profile, ...]
+Profiles = tuple[LatencyProfile, ...]

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from surplus.colocation.frame.registry import Registry
 
 
-class Profile(Protocol):
+class LatencyProfile(Protocol):
     """Service time of one model, running alone in a partition."""
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
@@ -27,7 +27,7 @@ class Profile(Protocol):
 
 
 @runtime_checkable
-class LayeredProfile(Profile, Protocol):
+class LayeredProfile(LatencyProfile, Protocol):
     """A profile that knows each operator by itself, on some numbers of cores.
 
     Attributes
@@ -76,7 +76,7 @@ def checked_deviation(deviation: float, name: str = "deviation") -> float:
     return deviation
 
 
-PROFILES: Registry[Profile] = Registry("profile")
+PROFILES: Registry[LatencyProfile] = Registry("profile")
 
 
 def part_ns(whole_ns: int, start: int, end: int, operators: int) -> int:

@@ -53,7 +53,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Device:
+class ServingDevice:
     """A processor that can be shared.
 
     Parameters

@@ -25,7 +25,7 @@ PER_SLOT = 4
 """First operator, end operator, batch, sequence length."""
 
 
-class Part(NamedTuple):
+class GroupPart(NamedTuple):
     """Operators ``start <= i < end`` of a model, for a batch of inputs of a length.
 
     ``model`` is its place in a layout.
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 Numbers = tuple[int, int, int, int, int]
 """A part, or its five numbers."""
 
-Parts = tuple[Part, ...]
+Parts = tuple[GroupPart, ...]
 """The parts of a group: different models, those that run no operator left out."""
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.features import GroupPart, Layout, Parts
 from surplus.colocation.overlap.perceptron import Array, Perceptron, pack, unpack
 from surplus.colocation.randomness.draws import stream_of, uniform
 
@@ -139,7 +139,7 @@ class GroupTimes:
         return {(int(m), int(b), int(q)): Time(ms * _NS_PER_MS, d) for m, b, q, ms, d in rows}
 
 
-def estimate_row(layout: Layout, parts: Sequence[Part]) -> list[float]:
+def estimate_row(layout: Layout, parts: Sequence[GroupPart]) -> list[float]:
     """Inputs of the regressor: six numbers for each known model, 0 where it does not run."""
     row = [0.0] * (_PER_MODEL * len(layout.models))
     for model, start, end, items, sequence in parts:

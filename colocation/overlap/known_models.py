@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Piece
-from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.features import GroupPart, Layout, Parts
 
 
 class KnownModels:
@@ -40,6 +40,6 @@ class KnownModels:
         """Parts of a group, as its pieces come."""
         model = self.of_service
         return tuple(
-            Part(model[service], start, end, items, sequence)
+            GroupPart(model[service], start, end, items, sequence)
             for service, _, start, end, items, sequence in pieces
         )

@@ -11,7 +11,7 @@ from surplus.colocation.predictors.serial import Serial
 
 
 @PREDICTORS.register("lanes")
-class Lanes:
+class LanesPredictor:
     """Profiles of the pieces on the lanes that each gets; what neighbours cost is not in it.
 
     Parameters

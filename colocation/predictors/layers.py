@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
-from surplus.colocation.frame.profile import LayeredProfile, Profile, part_ns
+from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile, part_ns
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Piece
 from surplus.colocation.policies.veltair.layer_profile import LayerProfile
@@ -71,7 +71,7 @@ class LayerTimes:
 
 
 def _even(
-    profile: Profile, service: Service, items: int, sequence: int, cores: int
+    profile: LatencyProfile, service: Service, items: int, sequence: int, cores: int
 ) -> LayerProfile:
     """Equal layers, on the numbers of cores that the profile has a time for."""
     known: dict[int, int] = {}

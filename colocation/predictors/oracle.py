@@ -10,7 +10,7 @@ from pathlib import Path
 
 from surplus.colocation.frame.predictor import PREDICTORS, Profiles, Services
 from surplus.colocation.frame.work import Piece
-from surplus.colocation.overlap.features import Part
+from surplus.colocation.overlap.features import GroupPart
 from surplus.colocation.overlap.group_times import load_group_times
 from surplus.colocation.overlap.known_models import KnownModels
 
@@ -39,5 +39,5 @@ class Oracle:
     def alone_ns(self, service: int, items: int, sequence: int, share_percent: int) -> int:
         """Look a whole batch alone up."""
         model = self._models.of_service[service]
-        part = Part(model, 0, self._operators[service], items, sequence)
+        part = GroupPart(model, 0, self._operators[service], items, sequence)
         return max(1, round(self._times.of((part,)).median_ns))

@@ -15,7 +15,7 @@ from pathlib import Path
 from surplus.colocation.frame.clock import NS_PER_MS
 from surplus.colocation.frame.predictor import PREDICTORS, Predictor, Profiles, Services
 from surplus.colocation.frame.work import Piece
-from surplus.colocation.overlap.features import Part
+from surplus.colocation.overlap.features import GroupPart
 from surplus.colocation.overlap.group_predictor import Groups
 from surplus.colocation.overlap.known_models import KnownModels
 from surplus.colocation.overlap.latency_model import load_latency_model
@@ -120,7 +120,7 @@ class Overlap:
         key = (service, items, sequence)
         if key not in self._alone:
             model = self._models.of_service[service]
-            part = Part(model, 0, self._operators[service], items, sequence)
+            part = GroupPart(model, 0, self._operators[service], items, sequence)
             time_ms = float(self._model.latency_ms(self._model.layout.rows([[part]]))[0])
             self._alone[key] = self._time_ns(time_ms)
         return self._alone[key]

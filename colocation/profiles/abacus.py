@@ -27,7 +27,7 @@ Solo = dict[tuple[int, int], list[tuple[float, float]]]
 
 
 @PROFILES.register("abacus")
-class Abacus:
+class AbacusProfile:
     """Medians over all pairs in which the model ran alone and whole.
 
     Parameters

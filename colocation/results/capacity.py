@@ -8,7 +8,12 @@ from functools import partial
 from typing import Any
 
 from surplus.colocation.clairvoyant import scenario_bound
-from surplus.colocation.results.capacity_search import Found, Probe, SearchParams, search_capacity
+from surplus.colocation.results.capacity_search import (
+    CapacityFound,
+    CapacitySearchParams,
+    Probe,
+    search_capacity,
+)
 from surplus.colocation.results.comparison import check_targets, compare
 from surplus.colocation.scenarios.scenario import Scenario
 
@@ -33,7 +38,7 @@ class CapacityParams:
         Loads are drawn for so many seeds, from the scenario's on; 1 to 1000.
     each : bool
         Whether every service must reach the target, instead of all together.
-    search : SearchParams
+    search : CapacitySearchParams
 
     Raises
     ------
@@ -44,7 +49,7 @@ class CapacityParams:
     target: float = 0.99
     seeds: int = 3
     each: bool = False
-    search: SearchParams = field(default_factory=SearchParams)
+    search: CapacitySearchParams = field(default_factory=CapacitySearchParams)
 
     def __post_init__(self) -> None:
         if not 0 < self.target <= 1 or not 1 <= self.seeds <= _MOST_SEEDS:
@@ -61,12 +66,12 @@ class Capacity:
     policy : str
     rate_per_s : float
         Queries a second of all services at ``found.scale``.
-    found : Found
+    found : CapacityFound
     """
 
     policy: str
     rate_per_s: float
-    found: Found
+    found: CapacityFound
 
     def to_dict(self) -> dict[str, Any]:
         """Make plain values for JSON."""

@@ -40,7 +40,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class SearchParams:
+class CapacitySearchParams:
     """How far and how finely to search.
 
     Parameters
@@ -71,7 +71,7 @@ class SearchParams:
 
 
 @dataclass(frozen=True)
-class Found:
+class CapacityFound:
     """What a search found.
 
     Parameters
@@ -92,7 +92,7 @@ class Found:
     probes: tuple[Probe, ...]
 
 
-def search_capacity(probe: Callable[[float], Probe], params: SearchParams) -> Found:
+def search_capacity(probe: Callable[[float], Probe], params: CapacitySearchParams) -> CapacityFound:
     """Double or halve until the answer is bracketed, bisect, and look around it.
 
     Parameters
@@ -121,7 +121,7 @@ def search_capacity(probe: Callable[[float], Probe], params: SearchParams) -> Fo
 
 
 def _bracket(
-    held: Callable[[float], bool], params: SearchParams
+    held: Callable[[float], bool], params: CapacitySearchParams
 ) -> tuple[float | None, float | None]:
     """A load that is held and one that is not; None where the range ends before."""
     scale = 1.0
@@ -138,10 +138,12 @@ def _bracket(
     return None, scale
 
 
-def _judge(rows: list[Probe]) -> Found:
+def _judge(rows: list[Probe]) -> CapacityFound:
     lost = [row.scale for row in rows if not row.held]
     missed_scale = min(lost, default=None)
     kept = [row.scale for row in rows if row.held]
     below = [scale for scale in kept if missed_scale is None or scale < missed_scale]
     above = [scale for scale in kept if missed_scale is not None and scale > missed_scale]
-    return Found(max(below, default=0.0), missed_scale, max(above, default=None), tuple(rows))
+    return CapacityFound(
+        max(below, default=0.0), missed_scale, max(above, default=None), tuple(rows)
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from surplus.colocation.frame.clock import NS_PER_MS
 from surplus.colocation.frame.load import Load
 from surplus.colocation.policies.names import PolicySpec, policy_spec, with_options
-from surplus.colocation.results.metrics import Summary, summarise
+from surplus.colocation.results.metrics import RunSummary, summarise
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.scenarios.scenario import Scenario
 from surplus.colocation.simulation.simulator import Run, Setting, simulate
@@ -19,7 +19,7 @@ class Compared:
     """A policy's run and its figures."""
 
     run: Run
-    summary: Summary
+    summary: RunSummary
 
 
 Runner = Callable[[Setting, PolicySpec], Run]

@@ -66,7 +66,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """Figures of one policy.
 
     Parameters
@@ -110,14 +110,14 @@ class Summary:
         return document
 
 
-def summarise(run: Run, load: Load, services: Sequence[Service], devices: int) -> Summary:
+def summarise(run: Run, load: Load, services: Sequence[Service], devices: int) -> RunSummary:
     """Compute all figures of a run on so many devices."""
     record = run.record
     tallies = tuple(
         _tally(service.name, run, load, load.service == index)
         for index, service in enumerate(services)
     )
-    return Summary(
+    return RunSummary(
         policy=run.policy,
         total=_tally("all", run, load, np.ones(len(load), bool)),
         services=tallies,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from surplus.colocation.frame.load import Load
 from surplus.colocation.frame.record import NEVER_NS
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.simulation.simulator import Run
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
@@ -15,7 +15,7 @@ def timeline_of(
     run: Run,
     load: Load,
     services: Sequence[Service],
-    devices: Sequence[Device],
+    devices: Sequence[ServingDevice],
     end_ns: int | None = None,
 ) -> Timeline:
     """Make a span of every piece of the groups that ended by ``end_ns``.

@@ -25,7 +25,7 @@ Places = set[tuple[int, int]]
 """Services and the partitions that they may start in."""
 
 
-class Rule(StrEnum):
+class RunRule(StrEnum):
     """What a run can break."""
 
     OVERLAP = "overlap"
@@ -47,10 +47,10 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True)
-class Violation:
+class RunViolation:
     """A broken rule and where it was broken."""
 
-    rule: Rule
+    rule: RunRule
     message: str
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ def check_run(
 
 def validate_run(
     load: Load, services: Sequence[Service], deployment: Deployment, record: Record
-) -> list[Violation]:
+) -> list[RunViolation]:
     """List what is wrong with a run; empty if nothing is."""
     judge = _Judge(load, services, deployment, record)
     found = [*judge.partitions(), *judge.devices(), *judge.losses(), *judge.pieces()]
@@ -86,26 +86,26 @@ class _Judge:
         self._record = record
         self._ran: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
 
-    def partitions(self) -> Iterator[Violation]:
+    def partitions(self) -> Iterator[RunViolation]:
         """One group at a time in each partition; a group without an end runs on for ever."""
         rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
         record = self._record
         for group, partition in enumerate(record.group_partition):
             start_ns, end_ns = record.group_start_ns[group], record.group_end_ns[group]
             if end_ns != NEVER_NS and end_ns < start_ns:
-                yield Violation(Rule.EARLY, f"group {group} ends before it starts")
+                yield RunViolation(RunRule.EARLY, f"group {group} ends before it starts")
             rows[partition].append((start_ns, end_ns))
         for partition, spans in sorted(rows.items()):
             if not 0 <= partition < len(self._deployment.partitions):
-                yield Violation(Rule.PLACE, f"there is no partition {partition}")
+                yield RunViolation(RunRule.PLACE, f"there is no partition {partition}")
             free_ns: int | None = 0
             for start_ns, end_ns in sorted(spans):
                 if free_ns is None or start_ns < free_ns:
                     text = f"partition {partition} starts a group at {start_ns} ns, not yet free"
-                    yield Violation(Rule.OVERLAP, text)
+                    yield RunViolation(RunRule.OVERLAP, text)
                 free_ns = None if end_ns == NEVER_NS else end_ns
 
-    def devices(self) -> Iterator[Violation]:
+    def devices(self) -> Iterator[RunViolation]:
         """Shares of the partitions in use, at every start and whenever cores are added."""
         changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
         partitions, record = self._deployment.partitions, self._record
@@ -125,9 +125,9 @@ class _Judge:
                 used += step
                 if used > 100 * parts:
                     text = f"device {device} gives away {used / parts:g} % at {when_ns} ns"
-                    yield Violation(Rule.SHARE, text)
+                    yield RunViolation(RunRule.SHARE, text)
 
-    def pieces(self) -> Iterator[Violation]:
+    def pieces(self) -> Iterator[RunViolation]:
         """Every piece by itself; remembers what ran of each query."""
         record = self._record
         views = self._views()
@@ -139,7 +139,7 @@ class _Judge:
             place = (service, record.group_partition[group])
             if not any(place in view for view in _in_force(views, start_ns)):
                 text = f"service {service} ran in partition {place[1]} at {start_ns} ns"
-                yield Violation(Rule.PLACE, text)
+                yield RunViolation(RunRule.PLACE, text)
             yield from self._batch(piece, list(queries))
             row = (start_ns, end_ns, record.piece_start[piece], record.piece_end[piece])
             for query in queries:
@@ -150,7 +150,7 @@ class _Judge:
         rows = [(0, self._deployment), *self._record.views]
         return [(t, {(a.service, a.partition) for a in view.assignments}) for t, view in rows]
 
-    def losses(self) -> Iterator[Violation]:
+    def losses(self) -> Iterator[RunViolation]:
         """Nothing starts on a device that is away, and what ran there ended with it."""
         record, partitions = self._record, self._deployment.partitions
         absences: dict[int, list[tuple[int, float]]] = defaultdict(list)
@@ -164,24 +164,24 @@ class _Judge:
             until_ns = inf if end_ns == NEVER_NS else end_ns
             for lost_ns in _lost_between(absences.get(device, ()), start_ns, until_ns):
                 text = f"group {group}, {start_ns} to {end_ns} ns: device {device} is lost"
-                yield Violation(Rule.LOST, f"{text} at {lost_ns} ns")
+                yield RunViolation(RunRule.LOST, f"{text} at {lost_ns} ns")
 
-    def _batch(self, piece: int, queries: list[int]) -> Iterator[Violation]:
+    def _batch(self, piece: int, queries: list[int]) -> Iterator[RunViolation]:
         service = self._record.piece_service[piece]
         items = sum(int(self._load.items[query]) for query in queries)
         most = self._services[service].max_batch
         if not 0 < items <= most or items != self._record.piece_items[piece]:
             text = f"piece {piece}: {self._record.piece_items[piece]} items said, {items} are in it"
-            yield Violation(Rule.BATCH, f"{text}, at most {most} are allowed")
+            yield RunViolation(RunRule.BATCH, f"{text}, at most {most} are allowed")
         if any(self._load.service[query] != service for query in queries):
-            yield Violation(Rule.BATCH, f"piece {piece} mixes services")
+            yield RunViolation(RunRule.BATCH, f"piece {piece} mixes services")
 
-    def queries(self) -> Iterator[Violation]:
+    def queries(self) -> Iterator[RunViolation]:
         """What ran of each query, in order, and how it ended. Call after ``pieces``."""
         outcomes = self._record.outcome
         if len(outcomes) != len(self._load):
             text = f"{len(self._load)} queries came, {len(outcomes)} are accounted for"
-            yield Violation(Rule.OUTCOME, text)
+            yield RunViolation(RunRule.OUTCOME, text)
             return
         arrivals, services = self._load.arrival_ns.tolist(), self._load.service.tolist()
         deadlines = self._load.deadline_ns.tolist()
@@ -190,16 +190,18 @@ class _Judge:
             free_ns, done = arrivals[query], 0
             for start_ns, end_ns, start, end in rows:
                 if free_ns == NEVER_NS or start_ns < free_ns:
-                    yield Violation(Rule.EARLY, f"query {query} starts at {start_ns} ns")
+                    yield RunViolation(RunRule.EARLY, f"query {query} starts at {start_ns} ns")
                 if start != done:
                     text = f"query {query} runs operator {start}, {done} is next"
-                    yield Violation(Rule.OPERATORS, text)
+                    yield RunViolation(RunRule.OPERATORS, text)
                 free_ns, done = end_ns, end
             whole = done == self._services[services[query]].operators and bool(rows)
             ended_ns = self._record.ended_ns[query]
             text = _disagreement(outcome, whole, bool(rows), ended_ns, free_ns, deadlines[query])
             if text:
-                yield Violation(Rule.OUTCOME, f"query {query} is {Outcome(outcome).name}, {text}")
+                yield RunViolation(
+                    RunRule.OUTCOME, f"query {query} is {Outcome(outcome).name}, {text}"
+                )
 
 
 def _held(

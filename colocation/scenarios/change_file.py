@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surplus.colocation.files.toml_table import Table
+from surplus.colocation.files.toml_table import TomlTable
 from surplus.colocation.frame.change import Change, ChangeKind
 from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
 from surplus.colocation.frame.reorganiser import ReorganisationParams
@@ -19,12 +19,12 @@ _STATES = {
 }
 
 
-def read_changes(tables: Sequence[Table], names: Mapping[str, Sequence[str]]) -> Changes:
+def read_changes(tables: Sequence[TomlTable], names: Mapping[str, Sequence[str]]) -> Changes:
     """Read ``[[change]]``, sorted by time.
 
     Parameters
     ----------
-    tables : sequence of Table
+    tables : sequence of TomlTable
         Each ``at_s``, ``device`` or ``service``, and ``state``.
     names : mapping
         ``"device"`` and ``"service"`` to the names of the scenario's.
@@ -48,7 +48,7 @@ def read_changes(tables: Sequence[Table], names: Mapping[str, Sequence[str]]) ->
     return tuple(rows)
 
 
-def _change(table: Table, names: Mapping[str, Sequence[str]]) -> tuple[int, Change]:
+def _change(table: TomlTable, names: Mapping[str, Sequence[str]]) -> tuple[int, Change]:
     at_ns = table.time_ns("at_s", NS_PER_S)
     given = {kind: table.take(kind, str, "") for kind in ("device", "service")}
     kinds = [kind for kind, name in given.items() if name]
@@ -64,7 +64,7 @@ def _change(table: Table, names: Mapping[str, Sequence[str]]) -> tuple[int, Chan
     return at_ns, Change(_STATES[kind, state], names[kind].index(name))
 
 
-def read_reorganisation(table: Table | None) -> ReorganisationParams | None:
+def read_reorganisation(table: TomlTable | None) -> ReorganisationParams | None:
     """Read ``[reorganise]``; None if there is none.
 
     Raises

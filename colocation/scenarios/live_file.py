@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surplus.colocation.files.toml_table import Table, read_table
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.files.toml_table import TomlTable, read_table
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.scenarios.scenario import LiveSettings
 
 
@@ -53,7 +53,7 @@ def live_settings(values: dict[str, Any], names: Sequence[str], path: Path) -> L
     """
     if not values:
         return None
-    table = Table(values, f"{path}, live")
+    table = TomlTable(values, f"{path}, live")
     devices, models = table.take("devices", str), table.table("models")
     shares = table.integers("shares", (), 1) if "shares" in values else ()
     compiled = _compiled(table.optional("compiled"), names, path)
@@ -102,7 +102,7 @@ def read_to_measure(path: Path) -> ToMeasure:
         for name, batch, count in zip(names, most, operators, strict=True):
             Service(name, 1, batch, count)
         for row, count in zip(devices, lanes, strict=True):
-            Device(row.take("name", str, ""), lanes=count)
+            ServingDevice(row.take("name", str, ""), lanes=count)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return ToMeasure(
@@ -123,7 +123,7 @@ def batches_of(items: Sequence[int], most: int) -> tuple[int, ...]:
     return tuple(sorted({*items, *(batch for batch in powers if batch <= most), most}))
 
 
-def _compiled(table: Table | None, names: Sequence[str], path: Path) -> tuple[str, ...]:
+def _compiled(table: TomlTable | None, names: Sequence[str], path: Path) -> tuple[str, ...]:
     """By service, its file or nothing; empty without a table."""
     if table is None:
         return ()

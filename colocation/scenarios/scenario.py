@@ -13,9 +13,9 @@ from surplus.colocation.frame.change import Change
 from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.load import Load, Stream, merge
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.profile import LayeredProfile, Profile
+from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
 from surplus.colocation.frame.reorganiser import ReorganisationParams
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.overlap.group_times import GroupTimes
 from surplus.colocation.overlap.measured_truth import MeasuredTruth
 from surplus.colocation.randomness.draws import stream_of
@@ -33,14 +33,14 @@ class Tenant:
     Parameters
     ----------
     service : Service
-    profile : Profile
+    profile : LatencyProfile
     arrivals : Arrivals
     items, sequences : tuple of int
         What a query brings; each drawn uniformly from its tuple.
     """
 
     service: Service
-    profile: Profile
+    profile: LatencyProfile
     arrivals: Arrivals
     items: tuple[int, ...] = (1,)
     sequences: tuple[int, ...] = (0,)
@@ -78,7 +78,7 @@ class Scenario:
     ----------
     name : str
     tenants : tuple of Tenant
-    devices : tuple of Device
+    devices : tuple of ServingDevice
     duration_ns : int
         When arrivals end.
     seed : int
@@ -112,7 +112,7 @@ class Scenario:
 
     name: str
     tenants: tuple[Tenant, ...]
-    devices: tuple[Device, ...]
+    devices: tuple[ServingDevice, ...]
     duration_ns: int
     seed: int
     policies: tuple[str, ...]

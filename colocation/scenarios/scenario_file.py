@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surplus.colocation.files.toml_table import Table, read_table
+from surplus.colocation.files.toml_table import TomlTable, read_table
 from surplus.colocation.files.typed_options import shown
 from surplus.colocation.frame.arrival import ARRIVALS
 from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S, NS_PER_US
 from surplus.colocation.frame.interference_model import INTERFERENCES, Interference
 from surplus.colocation.frame.profile import PROFILES
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.policies.names import policy_names
 from surplus.colocation.randomness.noise import NOISES, Noise
@@ -47,7 +47,7 @@ class _Reader:
         self._path = path
         self._data = data
 
-    def scenario(self, table: Table) -> Scenario:
+    def scenario(self, table: TomlTable) -> Scenario:
         tenants = tuple(self._tenant(row) for row in table.tables("service"))
         names = [tenant.service.name for tenant in tenants]
         truth = table.table("truth", {})
@@ -81,13 +81,13 @@ class _Reader:
         table.done()
         return scenario
 
-    def _changes(self, table: Table, subjects: dict[str, list[str]]) -> Changes:
+    def _changes(self, table: TomlTable, subjects: dict[str, list[str]]) -> Changes:
         try:
             return read_changes(table.tables("change", []), subjects)
         except ValueError as error:
             raise ValueError(f"{self._path}: {error}") from error
 
-    def _tenant(self, table: Table) -> Tenant:
+    def _tenant(self, table: TomlTable) -> Tenant:
         name = table.take("name", str)
         table.where = f"{self._path}, service {name!r}"
         items = table.integers("items", (1,), 1)
@@ -117,7 +117,7 @@ class _Reader:
         table.done()
         return tenant
 
-    def _make(self, registry: Any, table: Table, key: str) -> Any:
+    def _make(self, registry: Any, table: TomlTable, key: str) -> Any:
         name = table.take(key, str)
         options = {k: self._resolved(table, k, v) for k, v in table.rest().items()}
         try:
@@ -125,7 +125,7 @@ class _Reader:
         except ValueError as error:
             raise ValueError(f"{table.where}: {error}") from error
 
-    def _resolved(self, table: Table, key: str, value: Any) -> Any:
+    def _resolved(self, table: TomlTable, key: str, value: Any) -> Any:
         """A string's file, for options that are files."""
         if key not in ("path", "folder") or not isinstance(value, str):
             return value
@@ -135,32 +135,32 @@ class _Reader:
             raise ValueError(f"{table.where}: {key} {value!r} needs the data folder (--data)")
         return str(self._data / value.removeprefix("{data}").lstrip("/"))
 
-    def _noise(self, truth: Table) -> Noise:
+    def _noise(self, truth: TomlTable) -> Noise:
         noise: Noise = self._make(NOISES, truth.table("noise", {"kind": "none"}), "kind")
         return noise
 
-    def _group_times(self, truth: Table) -> GroupTimes | None:
+    def _group_times(self, truth: TomlTable) -> GroupTimes | None:
         values = truth.take("measured", dict, {})
         if not values:
             return None
-        table = Table(values, f"{truth.where}, measured")
+        table = TomlTable(values, f"{truth.where}, measured")
         path = self._resolved(table, "path", table.take("path", str))
         table.done()
         return load_group_times(Path(path))
 
-    def _options(self, table: Table, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, table: TomlTable, options: dict[str, Any]) -> dict[str, Any]:
         """The options of policies; files of their planners and predictors are resolved."""
         return {
             policy: {key: self._inner(table, value) for key, value in own.items()}
             for policy, own in options.items()
         }
 
-    def _inner(self, table: Table, value: Any) -> Any:
+    def _inner(self, table: TomlTable, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         return {key: self._resolved(table, key, inner) for key, inner in value.items()}
 
-    def _interference(self, truth: Table, names: list[str]) -> Interference | None:
+    def _interference(self, truth: TomlTable, names: list[str]) -> Interference | None:
         table = truth.table("interference", {"kind": "none"})
         kind = table.take("kind", str)
         if kind == "none":
@@ -173,18 +173,18 @@ class _Reader:
             raise ValueError(f"{table.where}: {error}") from error
 
 
-def _device(table: Table) -> Device:
+def _device(table: TomlTable) -> ServingDevice:
     name, memory_bytes = table.take("name", str), table.take("memory_bytes", int, -1)
     lanes, cores = table.take("lanes", int, 1), table.take("cores", int, 0)
     try:
-        device = Device(name, None if memory_bytes == -1 else memory_bytes, lanes, cores)
+        device = ServingDevice(name, None if memory_bytes == -1 else memory_bytes, lanes, cores)
     except ValueError as error:
         raise ValueError(f"{table.where}: {error}") from error
     table.done()
     return device
 
 
-def _policies(table: Table, options: dict[str, Any]) -> tuple[str, ...]:
+def _policies(table: TomlTable, options: dict[str, Any]) -> tuple[str, ...]:
     names = table.take("policies", list)
     unknown = [name for name in (*names, *options) if name not in policy_names()]
     if unknown or not names:
@@ -196,7 +196,7 @@ def _policies(table: Table, options: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _side_by_side(truth: Table, devices: Sequence[Device]) -> str:
+def _side_by_side(truth: TomlTable, devices: Sequence[ServingDevice]) -> str:
     asked = truth.take("side_by_side", str, "")
     if asked not in ("", "lanes", "streams"):
         raise ValueError(f"{truth.where}: side_by_side must be lanes or streams, got {asked!r}")

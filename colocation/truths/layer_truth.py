@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surplus.colocation.frame.profile import LayeredProfile, Profile
+from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Group, Piece
 from surplus.colocation.policies.veltair.layer_profile import LayerProfile
@@ -30,7 +30,7 @@ class LayerTruth:
     def __init__(
         self,
         services: tuple[Service, ...],
-        profiles: tuple[Profile, ...],
+        profiles: tuple[LatencyProfile, ...],
         noise: Noise,
         seed: int,
         overlap: float = 0.0,

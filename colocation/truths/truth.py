@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
-from surplus.colocation.frame.profile import Profile, part_ns
+from surplus.colocation.frame.profile import LatencyProfile, part_ns
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Group, Piece
 from surplus.colocation.randomness.draws import stream_of, uniform
@@ -43,7 +43,7 @@ class ProfileTruth:
     def __init__(
         self,
         services: tuple[Service, ...],
-        profiles: tuple[Profile, ...],
+        profiles: tuple[LatencyProfile, ...],
         noise: Noise,
         seed: int,
         overlap: float = 0.0,

@@ -47,14 +47,14 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search for each policy; one that cannot serve the scenario says why."""
     from surplus.colocation.results.capacity import BOUND, CapacityParams
-    from surplus.colocation.results.capacity_search import SearchParams
+    from surplus.colocation.results.capacity_search import CapacitySearchParams
 
     check_page(args.plot)
     params = CapacityParams(
         target=args.target,
         seeds=args.seeds,
         each=args.each,
-        search=SearchParams(tolerance=args.tolerance),
+        search=CapacitySearchParams(tolerance=args.tolerance),
     )
     scenario = scenario_of(args)
     with progress_bar() as report:

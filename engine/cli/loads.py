@@ -15,13 +15,13 @@ from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.segmentation.plan import Plan
-from surplus.engine.serving.executor import Executor
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
+from surplus.engine.serving.servable import Servable
 
 
-class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
+class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
     """Models that load side by side, one a core, from now on.
 
     Within its block all are awaited; at the end of it nothing is loaded any more.
@@ -38,10 +38,10 @@ class Loads(AbstractContextManager[Sequence["Future[Executor]"]]):
         self._open = ExitStack()
         self._open.enter_context(many_loads(len(entries), params))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
-        load: Callable[[RepositoryEntry, LoadParams], Executor] = _checked if lazy else _loaded
+        load: Callable[[RepositoryEntry, LoadParams], Servable] = _checked if lazy else _loaded
         self._futures = [threads.submit(load, entry, params) for entry in entries]
 
-    def __enter__(self) -> Sequence[Future[Executor]]:
+    def __enter__(self) -> Sequence[Future[Servable]]:
         return self._futures
 
     def __exit__(self, *_: object) -> None:

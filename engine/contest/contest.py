@@ -31,7 +31,7 @@ Clock = Callable[[], int]
 
 
 @dataclass(frozen=True)
-class Turn:
+class ContestTurn:
     """What one contender did in one round.
 
     Parameters
@@ -60,7 +60,7 @@ class Contender(Protocol):
     def run(self) -> None:
         """Answer once."""
 
-    def run_traced(self) -> Turn:
+    def run_traced(self) -> ContestTurn:
         """Answer once; return what that took, without what reading the spans takes."""
 
 
@@ -134,8 +134,8 @@ class Contest:
         self._active = list(range(len(contenders)))
         self._is_long: list[bool] = []
         self._round_ns = 0
-        self.rounds: list[dict[int, Turn]] = []
-        self._quiet: list[dict[int, Turn]] = []
+        self.rounds: list[dict[int, ContestTurn]] = []
+        self._quiet: list[dict[int, ContestTurn]] = []
 
     @property
     def is_disturbed(self) -> bool:
@@ -162,7 +162,7 @@ class Contest:
                 self._drop()
             after_round()
 
-    def turns(self, index: int) -> list[Turn]:
+    def turns(self, index: int) -> list[ContestTurn]:
         """What a contender did, round by round, until it dropped out."""
         return [row[index] for row in self.rounds if index in row]
 
@@ -210,7 +210,7 @@ class Contest:
 
     def _play_round(self) -> None:
         """Each round begins with the next contender, so that none always follows the same one."""
-        row: dict[int, Turn] = {}
+        row: dict[int, ContestTurn] = {}
         began_ns = self._clock()
         for place in range(len(self._active)):
             index = self._active[(place + len(self.rounds)) % len(self._active)]
@@ -226,7 +226,7 @@ class Contest:
         return not self.is_disturbed or self._conditions.fallback is None
 
     @property
-    def _counted(self) -> list[dict[int, Turn]]:
+    def _counted(self) -> list[dict[int, ContestTurn]]:
         """Rounds that decide."""
         return self.rounds if self.is_disturbed else self._quiet
 
@@ -237,7 +237,7 @@ class Contest:
             return first_ns > self._params.block_ns
         return self._timed(contender) > self._params.block_ns
 
-    def _turn(self, index: int) -> Turn:
+    def _turn(self, index: int) -> ContestTurn:
         """Queries for a block's time, the first one uncounted and the last one traced.
 
         A query that is longer than a block is run once, traced and counted: what the one before
@@ -253,7 +253,7 @@ class Contest:
         ):
             times.append(self._timed(contender))
         traced = contender.run_traced()
-        return Turn(round(statistics.median(times)), traced.timeline, traced.traced_ns)
+        return ContestTurn(round(statistics.median(times)), traced.timeline, traced.traced_ns)
 
     def _timed(self, contender: Contender) -> int:
         start_ns = self._clock()
@@ -278,7 +278,7 @@ class Contest:
         self._active = [i for i in self._active if i not in lost]
 
 
-def _ratios(rounds: Sequence[Mapping[int, Turn]], index: int, other: int) -> list[float]:
+def _ratios(rounds: Sequence[Mapping[int, ContestTurn]], index: int, other: int) -> list[float]:
     return [
         row[index].wall_ns / max(1, row[other].wall_ns)
         for row in rounds

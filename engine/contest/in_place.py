@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.contest import ContestTurn
 from surplus.engine.contest.within_runs import within_runs_ns
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.segmentation.best_case import bound_in_place_ns
@@ -37,7 +37,7 @@ class Cost:
         return self.service_ns + self.hand_over_ns
 
 
-def costs_in_place(graph: GroupGraph, service: ServiceTimes, turn: Turn) -> dict[int, Cost]:
+def costs_in_place(graph: GroupGraph, service: ServiceTimes, turn: ContestTurn) -> dict[int, Cost]:
     """Cost of each segment of a turn's query, by index; absent where it never ran."""
     spans = {s.index: s for s in turn.timeline if s.kind is SpanKind.SEGMENT}
     free_ns = _lane_free_ns(spans)
@@ -72,13 +72,13 @@ def _lane_free_ns(spans: Mapping[int, Span]) -> dict[int, int]:
     return found
 
 
-def typical(turns: Sequence[Turn]) -> Turn:
+def typical(turns: Sequence[ContestTurn]) -> ContestTurn:
     """The turn whose queries were neither fast nor slow."""
     ordered = sorted(turns, key=lambda turn: turn.wall_ns)
     return ordered[(len(ordered) - 1) // 2]
 
 
-def outside_ns(turns: Sequence[Turn]) -> int:
+def outside_ns(turns: Sequence[ContestTurn]) -> int:
     """Time of a query before its submission to the core and after its last segment."""
     return round(
         statistics.median(
@@ -87,7 +87,9 @@ def outside_ns(turns: Sequence[Turn]) -> int:
     )
 
 
-def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[Turn]) -> Plan:
+def refit(
+    plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[ContestTurn]
+) -> Plan:
     """The plan with service times measured in place, and a new prediction from them.
 
     Measured in place counts what the segments cost each other (caches, memory bandwidth), which
@@ -97,7 +99,7 @@ def refit(plan: Plan, graph: GroupGraph, service: ServiceTimes, turns: Sequence[
 
     Parameters
     ----------
-    turns : sequence of Turn
+    turns : sequence of ContestTurn
         Of this plan, at least one.
     """
     costs = costs_in_place(graph, service, typical(turns))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from surplus.engine.contest.contest import Clock, Turn
+from surplus.engine.contest.contest import Clock, ContestTurn
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
 from surplus.placement.timeline import Timeline
@@ -42,9 +42,9 @@ class OverlappingQueries:
         for future in asked:
             future.result()
 
-    def run_traced(self) -> Turn:
+    def run_traced(self) -> ContestTurn:
         """Answer a batch; return what that took, without spans."""
         began_ns = self.clock()
         self.run()
         wall_ns = self.clock() - began_ns
-        return Turn(wall_ns, Timeline((), "queries that overlap"), wall_ns)
+        return ContestTurn(wall_ns, Timeline((), "queries that overlap"), wall_ns)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surplus.engine.contest import in_place
-from surplus.engine.contest.contest import Clock, Contest, ContestParams, Turn
+from surplus.engine.contest.contest import Clock, Contest, ContestParams, ContestTurn
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.plan import Plan
@@ -26,11 +26,11 @@ class ModelContender:
         """Answer once."""
         self.model.run(self.inputs)
 
-    def run_traced(self) -> Turn:
+    def run_traced(self) -> ContestTurn:
         """Answer once; return what that took, and the spans."""
         self.model.run(self.inputs, traced=True)
         total_ns = self.model.breakdown().total_ns
-        return Turn(total_ns, self.model.timeline(), total_ns)
+        return ContestTurn(total_ns, self.model.timeline(), total_ns)
 
 
 def refit(

@@ -18,7 +18,7 @@ _GPU_EXTRA = "pip install 'surplus-engine[gpu]' brings it"
 
 
 @dataclass(frozen=True)
-class Part:
+class CudaPart:
     """One thing that a CUDA device needs.
 
     Parameters
@@ -36,23 +36,23 @@ class Part:
     missing: str = ""
 
 
-def cuda_parts() -> tuple[Part, ...]:
+def cuda_parts() -> tuple[CudaPart, ...]:
     """All that a CUDA device needs, in the order in which it is usually missing."""
     return tuple(_parts())
 
 
-def _parts() -> Iterator[Part]:
+def _parts() -> Iterator[CudaPart]:
     yield _part("driver", _driver, "NVIDIA's driver brings it")
     yield _part("CUDA runtime", _runtime, _GPU_EXTRA)
     yield _part("CUDA provider of ONNX Runtime", _provider, _GPU_EXTRA)
     yield _part("CUDA sessions of the core", _sessions, "a later version may")
 
 
-def _part(name: str, find: Callable[[], str], brings: str) -> Part:
+def _part(name: str, find: Callable[[], str], brings: str) -> CudaPart:
     try:
-        return Part(name, find())
+        return CudaPart(name, find())
     except (DeviceError, RuntimeLibraryError) as error:
-        return Part(name, "", f"{error} ({brings})")
+        return CudaPart(name, "", f"{error} ({brings})")
 
 
 def _driver() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.constants import stored_bytes
-from surplus.engine.dfg.content import Content, Tensor
+from surplus.engine.dfg.content import Content, GraphTensor
 
 
 def activations(
@@ -37,7 +37,7 @@ def activations(
     return Activations(peak, sum(size is None for size in sizes))
 
 
-def _bytes(tensor: Tensor, named: Mapping[str, int]) -> int | None:
+def _bytes(tensor: GraphTensor, named: Mapping[str, int]) -> int | None:
     """None where shape or type are not known."""
     if tensor.shape is None or not tensor.elem_type:
         return None

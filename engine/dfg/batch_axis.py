@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from surplus.engine.dfg import batch_rules, shape_rules
 from surplus.engine.dfg.batch_question import RULES, Operand, Question, Rows
-from surplus.engine.dfg.graph import Graph, Task, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTask, ValueKind
 
 __all__ = ["BatchAxes", "batch_axes", "propagate"]
 
@@ -123,7 +123,7 @@ def propagate(graph: Graph, batch: int, given: Mapping[int, Rows]) -> BatchAxes:
     return BatchAxes(batch, rows, *(tuple(tasks[kind]) for kind in ("by_row", "shared", "after")))
 
 
-def _asked(graph: Graph, task: Task, batch: int, rows: Mapping[int, Rows]) -> Rows | None:
+def _asked(graph: Graph, task: GraphTask, batch: int, rows: Mapping[int, Rows]) -> Rows | None:
     """What the operator's rule says, if it has one and all sizes are known."""
     answer = RULES.get(task.op_type)
     shapes = [_fixed(graph, index) for index in (*task.inputs, *task.outputs)]

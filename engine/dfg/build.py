@@ -10,7 +10,7 @@ import onnx
 
 from surplus.engine.dfg.captures import captures, reads
 from surplus.engine.dfg.constants import constant_bytes, tensors_of_node
-from surplus.engine.dfg.content import Content, Dim, Task, Tensor, ValueKind
+from surplus.engine.dfg.content import Content, Dim, GraphTask, GraphTensor, ValueKind
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.node_order import depth_first
 
@@ -75,7 +75,7 @@ class _Names:
 
 def _tasks(
     nodes: Sequence[onnx.NodeProto], indices: dict[str, int], constants: dict[str, int]
-) -> tuple[Task, ...]:
+) -> tuple[GraphTask, ...]:
     used: set[str] = set()
     tasks = []
     for node in nodes:
@@ -83,7 +83,7 @@ def _tasks(
         held = tuple(n for n in names if n in constants)
         inner = sum(constant_bytes(tensor) for tensor in tensors_of_node(node))
         tasks.append(
-            Task(
+            GraphTask(
                 name=_unique(node, used),
                 node=node,
                 inputs=tuple(indices[n] for n in names if n not in constants),
@@ -107,7 +107,7 @@ def _unique(node: onnx.NodeProto, used: set[str]) -> str:
 
 def _tensors(
     graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], names: _Names
-) -> tuple[Tensor, ...]:
+) -> tuple[GraphTensor, ...]:
     types = {v.name: v.type for v in (*graph.value_info, *graph.output, *graph.input)}
     types.update(_constant_types(graph, names))
     producer = {n: i for i, node in enumerate(nodes) for n in node.output if n}
@@ -153,9 +153,9 @@ def _tensor(
     *,
     is_output: bool,
     metadata_only: bool,
-) -> Tensor:
+) -> GraphTensor:
     which = kind.WhichOneof("value") or "tensor_type"
-    return Tensor(
+    return GraphTensor(
         name=name,
         producer=producer,
         consumers=consumers,

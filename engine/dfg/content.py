@@ -35,7 +35,7 @@ class ValueKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tensor:
+class GraphTensor:
     """A value between tasks, or an input of the graph. Initializers are not tensors.
 
     Parameters
@@ -72,7 +72,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Task:
+class GraphTask:
     """One node.
 
     Parameters
@@ -125,8 +125,8 @@ class Content:
         The basic-optimised model. Large initializers are external data relative to its folder.
     """
 
-    tasks: tuple[Task, ...]
-    tensors: tuple[Tensor, ...]
+    tasks: tuple[GraphTask, ...]
+    tensors: tuple[GraphTensor, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     model: onnx.ModelProto

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 if TYPE_CHECKING:
-    from surplus.engine.dfg.graph import Graph, Task
+    from surplus.engine.dfg.graph import Graph, GraphTask
 
 _ARGUMENTS = ("ArgMax", "ArgMin")
 
@@ -80,17 +80,17 @@ def _without_ones(kind: onnx.TypeProto) -> onnx.TypeProto:
     return loose
 
 
-def _is_reduction(task: Task) -> bool:
+def _is_reduction(task: GraphTask) -> bool:
     return task.op_type.startswith("Reduce") or task.op_type in _ARGUMENTS
 
 
-def _drops_axes(task: Task) -> bool:
+def _drops_axes(task: GraphTask) -> bool:
     return _is_reduction(task) and any(
         a.name == "keepdims" and a.i == 0 for a in task.node.attribute
     )
 
 
-def _possibly_empty(graph: Graph, task: Task) -> Iterator[int]:
+def _possibly_empty(graph: Graph, task: GraphTask) -> Iterator[int]:
     """Outputs with an open extent; where none is left, the result has the right shape."""
     for index in task.outputs:
         shape = graph.tensors[index].shape

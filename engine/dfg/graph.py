@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from surplus.engine.dfg.content import Content as Content
 from surplus.engine.dfg.content import Dim as Dim
-from surplus.engine.dfg.content import Task as Task
-from surplus.engine.dfg.content import Tensor as Tensor
+from surplus.engine.dfg.content import GraphTask as GraphTask
+from surplus.engine.dfg.content import GraphTensor as GraphTensor
 from surplus.engine.dfg.content import ValueKind as ValueKind
 from surplus.engine.dfg.summary import Summary
 
@@ -97,12 +97,12 @@ class Graph:
         return self._content
 
     @cached_property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[GraphTask, ...]:
         """By index."""
         return self.content.tasks
 
     @cached_property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[GraphTensor, ...]:
         """By index."""
         return self.content.tensors
 

@@ -9,7 +9,7 @@ import onnx
 
 from surplus.engine.dfg.antichain import largest_antichain, widest_level
 from surplus.engine.dfg.constants import constant_bytes, stored_bytes, tensors_of_model
-from surplus.engine.dfg.graph import Graph, Tensor
+from surplus.engine.dfg.graph import Graph, GraphTensor
 
 EXACT_ANTICHAIN_TASKS = 4000
 """Up to here the largest antichain is computed, beyond it the widest level stands in."""
@@ -91,7 +91,7 @@ def inspect(graph: Graph) -> Inspection:
     )
 
 
-def static_shape(tensor: Tensor) -> tuple[int, ...] | None:
+def static_shape(tensor: GraphTensor) -> tuple[int, ...] | None:
     """The shape if every dimension of it is known, else None."""
     if tensor.shape is None:
         return None
@@ -99,18 +99,18 @@ def static_shape(tensor: Tensor) -> tuple[int, ...] | None:
     return fixed if len(fixed) == len(tensor.shape) else None
 
 
-def is_dynamic(tensor: Tensor) -> bool:
+def is_dynamic(tensor: GraphTensor) -> bool:
     """Whether a tensor's shape is not known before a run."""
     return tensor.kind == "tensor" and static_shape(tensor) is None
 
 
-def tensor_bytes(tensor: Tensor) -> int | None:
+def tensor_bytes(tensor: GraphTensor) -> int | None:
     """Bytes of a tensor of known shape, else None."""
     shape = static_shape(tensor)
     return None if shape is None else stored_bytes(tensor.elem_type, shape)
 
 
-def describe(tensor: Tensor) -> str:
+def describe(tensor: GraphTensor) -> str:
     """Type and shape in words, for example ``float32[N, 3, 224, 224]``."""
     element = _element_name(tensor.elem_type)
     if tensor.kind != "tensor":

@@ -11,7 +11,7 @@ from typing import Any
 
 from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.content import Tensor, ValueKind
+from surplus.engine.dfg.content import GraphTensor, ValueKind
 
 SUMMARY_FILE = "summary.json"
 
@@ -28,7 +28,7 @@ class Summary:
         SHA-256 of tasks and tensors by index: plans name tasks by index.
     task_count : int
         How many tasks there are.
-    inputs, outputs : tuple of Tensor
+    inputs, outputs : tuple of GraphTensor
         In the model's order.
     default_inputs, constant_outputs : tuple of str
         As ``Content`` has them.
@@ -38,8 +38,8 @@ class Summary:
 
     digest: str
     task_count: int
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[GraphTensor, ...]
+    outputs: tuple[GraphTensor, ...]
     default_inputs: tuple[str, ...]
     constant_outputs: tuple[str, ...]
     activations: Activations
@@ -86,9 +86,9 @@ def _summary(raw: dict[str, Any]) -> Summary:
     )
 
 
-def _tensor(raw: dict[str, Any]) -> Tensor:
+def _tensor(raw: dict[str, Any]) -> GraphTensor:
     shape = raw["shape"]
-    return Tensor(
+    return GraphTensor(
         **{
             **raw,
             "consumers": tuple(raw["consumers"]),

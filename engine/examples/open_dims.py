@@ -10,7 +10,7 @@ from typing import Any
 
 from onnx import TensorProto
 
-from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.errors import EngineError
 from surplus.engine.examples.fitting import fitting_inputs
 from surplus.engine.native import open_session
@@ -73,14 +73,14 @@ def _has_choice(graph: Graph, dims: Mapping[str, int]) -> bool:
     return integers or not set(open_dims(graph)) <= dims.keys()
 
 
-def _open_axes(tensor: Tensor) -> list[int]:
+def _open_axes(tensor: GraphTensor) -> list[int]:
     """Axes without a fixed size; a batch, or whatever else comes first, among them."""
     if tensor.kind is not ValueKind.TENSOR:
         return []
     return [axis for axis, dim in enumerate(tensor.shape or ()) if not isinstance(dim, int)]
 
 
-def _is_side(tensor: Tensor, axis: int) -> bool:
+def _is_side(tensor: GraphTensor, axis: int) -> bool:
     """Height or width: of (N, C, H, W), (N, H, W, C) or (C, H, W)."""
     shape = tensor.shape or ()
     if len(shape) == 4:
@@ -88,7 +88,7 @@ def _is_side(tensor: Tensor, axis: int) -> bool:
     return len(shape) == 3 and shape[0] in _CHANNELS and axis > 0
 
 
-def _is_length(tensor: Tensor, axis: int) -> bool:
+def _is_length(tensor: GraphTensor, axis: int) -> bool:
     """Length of a text: the second of two dimensions of integers."""
     return len(tensor.shape or ()) == 2 and axis == 1 and tensor.elem_type in _TEXT
 

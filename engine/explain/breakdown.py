@@ -16,7 +16,7 @@ from surplus.engine.explain.call_times import CallTimes
 from surplus.engine.explain.categories import Category
 from surplus.engine.explain.causes import Causes
 from surplus.engine.explain.critical_path import critical_path
-from surplus.engine.explain.lane_use import Occupancy
+from surplus.engine.explain.lane_use import LaneOccupancy
 from surplus.engine.explain.utilisation import LaneUse, utilisation
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
@@ -25,7 +25,7 @@ Part = tuple[Category, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BreakdownPiece:
     """A stretch of a query's time and what it went to; ``span`` ran or waited then."""
 
     category: Category
@@ -50,7 +50,7 @@ class Breakdown:
 
     Parameters
     ----------
-    pieces : tuple of Piece
+    pieces : tuple of BreakdownPiece
         In order of time, each beginning where the one before it ends.
     path : tuple of Span
         The critical path.
@@ -60,7 +60,7 @@ class Breakdown:
         What it was told by.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BreakdownPiece, ...]
     path: tuple[Span, ...]
     lanes: tuple[LaneUse, ...]
     timeline: Timeline
@@ -156,7 +156,7 @@ class _Knife:
     def __init__(self, start_ns: int, limit_ns: int) -> None:
         self.at_ns = start_ns
         self.limit_ns = limit_ns
-        self.pieces: list[Piece] = []
+        self.pieces: list[BreakdownPiece] = []
 
     def cut(self, category: Category, until_ns: int, span: Span | None = None) -> None:
         until_ns = min(until_ns, self.limit_ns)
@@ -166,12 +166,12 @@ class _Knife:
         last = self.pieces[-1] if self.pieces else None
         if last is not None and last.category is category and last.span is span:
             start_ns = self.pieces.pop().start_ns
-        self.pieces.append(Piece(category, start_ns, until_ns, span))
+        self.pieces.append(BreakdownPiece(category, start_ns, until_ns, span))
         self.at_ns = until_ns
 
 
 def _cut_path(
-    knife: _Knife, path: Sequence[Span], spans: Iterable[Span], where: Mapping[str, Occupancy]
+    knife: _Knife, path: Sequence[Span], spans: Iterable[Span], where: Mapping[str, LaneOccupancy]
 ) -> None:
     first_ns = min((span.start_ns for span in spans), default=0)
     for place, span in enumerate(path):
@@ -185,11 +185,11 @@ def _cut_path(
         knife.cut(Category.COPY if copies else Category.SERVICE, span.end_ns, span)
 
 
-def _occupancies(timeline: Timeline, lanes: Mapping[str, int]) -> dict[str, Occupancy]:
+def _occupancies(timeline: Timeline, lanes: Mapping[str, int]) -> dict[str, LaneOccupancy]:
     rows: dict[str, list[Span]] = defaultdict(list)
     for span in timeline:
         rows[span.resource].append(span)
-    return {name: Occupancy(spans, lanes.get(name, 1)) for name, spans in rows.items()}
+    return {name: LaneOccupancy(spans, lanes.get(name, 1)) for name, spans in rows.items()}
 
 
 def _lanes(timeline: Timeline, given: Mapping[str, int]) -> dict[str, int]:
@@ -202,6 +202,6 @@ def _lanes(timeline: Timeline, given: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _part(piece: Piece) -> Part:
+def _part(piece: BreakdownPiece) -> Part:
     # Submission is of the whole query, though its time passes before its first span.
     return piece.category, "" if piece.category is Category.SUBMISSION else piece.resource

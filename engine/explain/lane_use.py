@@ -13,7 +13,7 @@ _Window = tuple[int, int, Span]
 """From, until, whose."""
 
 
-class Occupancy:
+class LaneOccupancy:
     """The lanes of one device or link over time.
 
     Parameters

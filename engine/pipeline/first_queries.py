@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.dfg.content import is_open
-from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.errors import (
     CancelledError,
     DeadlineError,
@@ -87,7 +87,7 @@ def _made_up(graph: Graph, path: str | Path) -> dict[str, Any]:
     return made
 
 
-def _shape(tensor: Tensor, sizes: Mapping[str, Any]) -> tuple[int, ...]:
+def _shape(tensor: GraphTensor, sizes: Mapping[str, Any]) -> tuple[int, ...]:
     shape = sizes[tensor.name].shape if tensor.name in sizes else tensor.shape
     if is_open(shape):
         raise InputError(f"nobody has noted which sizes input {tensor.name!r} takes")

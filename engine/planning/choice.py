@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from surplus.engine.contest import in_place
-from surplus.engine.contest.contest import Contest, ContestParams, Turn
+from surplus.engine.contest.contest import Contest, ContestParams, ContestTurn
 from surplus.engine.contest.selection import ModelContender
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError, ExecutionError
@@ -144,7 +144,7 @@ def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool =
     if contest is None:
         return build.finished(built[0].contender.model)
     entrant = built[contest.winner]
-    turns: Sequence[Turn] = contest.turns(contest.winner)
+    turns: Sequence[ContestTurn] = contest.turns(contest.winner)
     stays = is_given or keeps_devices(params.policy) or len(costs.problem.devices) == 1
     if params.selection_ns and not stays:
         progress("place again", 0, 1)
@@ -258,7 +258,9 @@ def _compared(built: Sequence[ModelEntrant], job: PlanJob) -> Contest | None:
     return contest
 
 
-def _with_real_times(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Turn]) -> Model:
+def _with_real_times(
+    entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[ContestTurn]
+) -> Model:
     model = entrant.contender.model
     if entrant.candidate.shards is not None:
         service = entrant.candidate.shards.service

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from surplus.engine.contest.contest import Clock, Contest, ContestParams, Turn
+from surplus.engine.contest.contest import Clock, Contest, ContestParams, ContestTurn
 from surplus.engine.planning.candidates import Place, by_clusters
 from surplus.engine.planning.observations import Observations
 from surplus.engine.planning.proposals import by_tail, key_of, promise
@@ -56,7 +56,7 @@ class SecondLook:
         entrants: Sequence[Entrant[C]],
         contest: Contest,
         build: Callable[[Candidate], C | None],
-    ) -> tuple[Entrant[C], Sequence[Turn]]:
+    ) -> tuple[Entrant[C], Sequence[ContestTurn]]:
         """The best plan, of those that were run and those that are thought of now.
 
         Parameters

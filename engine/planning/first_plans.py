@@ -9,7 +9,7 @@ from surplus.engine.contest.contest import ContestParams
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import Costs, fits_memory
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, single_segments, split_batches
 from surplus.placement.placement import Placement
@@ -115,7 +115,7 @@ def stored_plan(costs: Costs, known: Plan | None) -> list[Candidate]:
     """A stored plan as a candidate, if it has several segments and still fits."""
     if known is None or len(known.segments) < 2 or known.shards > 1:  # split ones are cut anew
         return []
-    groups = {Group(s.tasks, s.device, s.width): s.rank for s in known.segments}
+    groups = {TaskGroup(s.tasks, s.device, s.width): s.rank for s in known.segments}
     try:
         graph = GroupGraph(costs.problem, groups)
         order = tuple(groups[group] for group in graph.groups)

@@ -14,7 +14,7 @@ from surplus.engine.contest.contest import Contest
 from surplus.engine.contest.in_place import costs_in_place, outside_ns
 from surplus.engine.planning.proposals import Key, key_of
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.groups import TaskGroup
 from surplus.engine.segmentation.learning import learn
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
@@ -35,8 +35,8 @@ class Observations:
         self._first_guess = first_guess
         self._fixed_devices = fixed_devices
         self._wall_ns: dict[Key, int] = {}
-        self._observed: dict[Group, int] = {}
-        self._charged: dict[Group, int] = {}
+        self._observed: dict[TaskGroup, int] = {}
+        self._charged: dict[TaskGroup, int] = {}
         self._outside_ns = 0
         self.service = first_guess
 

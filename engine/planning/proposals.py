@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from surplus.engine.contest.contest import Clock
 from surplus.engine.segmentation.coarse import longest_tail_first, predict
-from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.groups import TaskGroup
 from surplus.engine.segmentation.moves import moves
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 
-Key = tuple[tuple[Group, ...], tuple[int, ...]]
+Key = tuple[tuple[TaskGroup, ...], tuple[int, ...]]
 """Groups and their order: what makes two plans the same."""
 
 Cut = Callable[[ServiceTimes], Sequence[Candidate]]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surplus.engine.contest.conditions import Conditions
-from surplus.engine.contest.contest import Contest, Turn
+from surplus.engine.contest.contest import Contest, ContestTurn
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.runtime.same_bits import same_bits
@@ -49,7 +49,7 @@ def judgement_of(
     winner: int,
     plans: Sequence[Plan],
     chosen: Plan,
-    turns: Sequence[Turn],
+    turns: Sequence[ContestTurn],
     lanes: int,
     at_s: int | None = None,
 ) -> Judgement:
@@ -63,7 +63,7 @@ def judgement_of(
         Of the contenders, in their order; the prediction of each is that before the contest.
     chosen : Plan
         What the winner became, or a plan that came of it.
-    turns : sequence of Turn
+    turns : sequence of ContestTurn
         Its turns.
     lanes : int
         Of the CPU.

@@ -9,7 +9,7 @@ from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.stages import Costs, plan_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.shards import shards_of
 from surplus.engine.segmentation.slices import sliced
@@ -29,8 +29,8 @@ def slice_model(job: PlanJob, model: Model, costs: Costs, policy: str) -> Model:
         costs = Costs(shards.problem, shards.service)
     else:
         shards = None
-    found = {Group(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
-    measured = {Group(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
+    found = {TaskGroup(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
+    measured = {TaskGroup(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
     service = replace(costs.service, measured={**costs.service.measured, **measured})
     graph = sliced(GroupGraph(costs.problem, found), service, round(job.params.slice_ms * 1e6))
     candidate = Candidate(

@@ -54,7 +54,7 @@ so many times as long as one of single queries."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedThroughput:
     """A candidate and what it holds.
 
     Parameters
@@ -78,13 +78,13 @@ class Judged:
         return self.makespan_ns / max(1, self.busiest_ns)
 
 
-def judge(costs: Costs, candidate: Candidate) -> Judged:
+def judge(costs: Costs, candidate: Candidate) -> JudgedThroughput:
     """Say what a candidate holds longest."""
     service = costs.service if candidate.shards is None else candidate.shards.service
     graph, order = candidate.graph, candidate.order
     held = occupancy_ns(*coarse_problem(graph, service, order=order))
     busiest = bottleneck(held)
-    return Judged(candidate, busiest, held[busiest])
+    return JudgedThroughput(candidate, busiest, held[busiest])
 
 
 def balanced(costs: Costs) -> list[Candidate]:
@@ -96,20 +96,20 @@ def balanced(costs: Costs) -> list[Candidate]:
     ]
 
 
-def promising(costs: Costs, own: Candidate, known: Sequence[Candidate]) -> list[Judged]:
+def promising(costs: Costs, own: Candidate, known: Sequence[Candidate]) -> list[JudgedThroughput]:
     """Candidates that hold their busiest resource clearly less long than ``own``, the least first.
 
     Of equally busy ones that whose single query is shorter.
     """
     limit_ns = _LESS * judge(costs, own).busiest_ns
-    found: dict[Key, Judged] = {}
+    found: dict[Key, JudgedThroughput] = {}
     for candidate in known:
         if candidate.shards is None and _needs_no_more_memory(costs, own, candidate):
             found.setdefault(key_of(candidate), judge(costs, candidate))
     return sorted((j for j in found.values() if j.busiest_ns <= limit_ns), key=_promise)
 
 
-def crowd(own: Judged, throughput_plan: Judged) -> int:
+def crowd(own: JudgedThroughput, throughput_plan: JudgedThroughput) -> int:
     """How many queries must be in flight for the throughput plan to be better.
 
     The last one of n ends after n times the bottleneck, or the makespan if that is longer (the
@@ -173,7 +173,10 @@ class ThroughputSearch:
         return self._compared(mine, own.contender, built)
 
     def _compared(
-        self, mine: Judged, own: ModelContender, others: Sequence[tuple[Judged, ModelContender]]
+        self,
+        mine: JudgedThroughput,
+        own: ModelContender,
+        others: Sequence[tuple[JudgedThroughput, ModelContender]],
     ) -> ThroughputPlan | None:
         saturation = max(judged.saturation for judged in (mine, *(j for j, _ in others)))
         in_flight = min(_MOST_IN_FLIGHT, round(_CROWD * saturation))
@@ -204,7 +207,9 @@ class ThroughputSearch:
         return ThroughputPlan(contender.model.plan, grounds)
 
     @staticmethod
-    def _tell(contest: Contest, mine: Judged, others: Sequence[Judged], in_flight: int) -> None:
+    def _tell(
+        contest: Contest, mine: JudgedThroughput, others: Sequence[JudgedThroughput], in_flight: int
+    ) -> None:
         for index, judged in enumerate((mine, *others)):
             _log.info(
                 "%d queries overlapping, %s: %d segments hold %s for %.3f ms, measured %.3f of %s",
@@ -229,7 +234,7 @@ def _shown_best(contest: Contest, count: int) -> int:
     return best
 
 
-def _promise(judged: Judged) -> tuple[int, int, str]:
+def _promise(judged: JudgedThroughput) -> tuple[int, int, str]:
     return judged.busiest_ns, judged.makespan_ns, judged.candidate.name
 
 

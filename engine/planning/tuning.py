@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from surplus.engine.contest.conditions import Conditions, Watching
-from surplus.engine.contest.contest import Clock, Contender, Contest, Turn
+from surplus.engine.contest.contest import Clock, Contender, Contest, ContestTurn
 from surplus.engine.planning.observations import Observations
 from surplus.engine.planning.proposals import Cut, Key, Proposer, key_of, varied
 from surplus.engine.planning.stages import ProgressCallback, no_progress
@@ -46,7 +46,7 @@ class Tuned(Generic[C]):
     """The best plan, its last turns, the contest that they are of, and how it was found."""
 
     best: Entrant[C]
-    turns: Sequence[Turn]
+    turns: Sequence[ContestTurn]
     contest: Contest
     entrants: Sequence[Entrant[C]]
     report: TuningReport
@@ -140,8 +140,8 @@ class Tuner(Generic[C]):
         return self._checked(anchor, best, turns, stopped)
 
     def _next_round(
-        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[Turn], idle: int
-    ) -> tuple[int, str, Entrant[C], Sequence[Turn]]:
+        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[ContestTurn], idle: int
+    ) -> tuple[int, str, Entrant[C], Sequence[ContestTurn]]:
         """One round; says why there is no other one, if so."""
         count = self._affordable(turns)
         if count < 1:
@@ -199,7 +199,7 @@ class Tuner(Generic[C]):
 
     def _closed(
         self, contest: Contest, entrants: Sequence[Entrant[C]]
-    ) -> tuple[Entrant[C], Sequence[Turn]]:
+    ) -> tuple[Entrant[C], Sequence[ContestTurn]]:
         """Note a round's results, learn from them, and say who is best now."""
         candidates = [entrant.candidate for entrant in entrants]
         rows = tuple(self._row(contest, candidates, index) for index in range(len(entrants)))
@@ -242,7 +242,7 @@ class Tuner(Generic[C]):
         gain = self._params.contest.min_gain - self._doubt
         return self._observations.predicted_ns(best) * (1 - gain)
 
-    def _affordable(self, turns: Sequence[Turn]) -> int:
+    def _affordable(self, turns: Sequence[ContestTurn]) -> int:
         """How many plans the next round may build; none if no comparison would fit."""
         left_ns = self._left_ns()
         turn_ns = max(self._params.contest.block_ns, _median_ns(turns))
@@ -252,7 +252,7 @@ class Tuner(Generic[C]):
         return max(0, min(self._params.challengers, fitting))
 
     def _checked(
-        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[Turn], stopped: str
+        self, anchor: Entrant[C], best: Entrant[C], turns: Sequence[ContestTurn], stopped: str
     ) -> Tuned[C]:
         """Compare with the whole model in fresh rounds: luck does not win twice."""
         whole = anchor.candidate.name if anchor.is_whole else None
@@ -290,5 +290,5 @@ def _median_error(rows: Sequence[Tried]) -> float:
     return statistics.median(row.error for row in rows) if rows else 0.0
 
 
-def _median_ns(turns: Sequence[Turn]) -> int:
+def _median_ns(turns: Sequence[ContestTurn]) -> int:
     return round(statistics.median(turn.wall_ns for turn in turns))

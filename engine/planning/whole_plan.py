@@ -8,7 +8,7 @@ from itertools import permutations
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.service import ServiceTimes
@@ -40,7 +40,7 @@ def whole_plan(graph: Graph, specs: Sequence[DeviceSpec], device: int | None = N
     )
     width = specs[device].lanes if specs[device].traits.is_host else 1
     service = ServiceTimes({(device, width): [0] * len(graph.tasks)})
-    group = Group(tuple(range(len(graph.tasks))), device, width)
+    group = TaskGroup(tuple(range(len(graph.tasks))), device, width)
     groups = GroupGraph(problem, [group] if graph.tasks else [])
     predicted = predict(groups, service)
     name = f"whole x{width}"

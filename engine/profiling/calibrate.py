@@ -13,7 +13,7 @@ from surplus.engine import _core
 from surplus.engine.dfg.constants import array_of, element_bits, stored_bytes
 from surplus.engine.dfg.content import is_open
 from surplus.engine.dfg.extract import extract
-from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.errors import InputError
 from surplus.engine.native import open_session
 from surplus.engine.profiling.calibration_values import CalibrationValues, failed
@@ -194,7 +194,7 @@ def initial_values(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, _core.V
     return values
 
 
-def _value(tensor: Tensor, content: Any) -> _core.Value:
+def _value(tensor: GraphTensor, content: Any) -> _core.Value:
     try:
         if tensor.kind is ValueKind.SEQUENCE:
             items = [to_value(np.asarray(item), tensor.elem_type) for item in content]
@@ -205,13 +205,13 @@ def _value(tensor: Tensor, content: Any) -> _core.Value:
         raise InputError(f"input {tensor.name!r}: {error}") from error
 
 
-def dim_key(tensor: Tensor, axis: int) -> str:
+def dim_key(tensor: GraphTensor, axis: int) -> str:
     """What a dimension is called: its name, or ``INPUT.AXIS`` where the model gives it none."""
     dim = None if tensor.shape is None else tensor.shape[axis]
     return dim if isinstance(dim, str) else f"{tensor.name}.{axis}"
 
 
-def made_up_shape(tensor: Tensor, dims: Mapping[str, int]) -> tuple[int, ...]:
+def made_up_shape(tensor: GraphTensor, dims: Mapping[str, int]) -> tuple[int, ...]:
     """Its shape with sizes of open dimensions by ``dim_key``; others are 1."""
     return tuple(
         dim if isinstance(dim, int) else dims.get(dim_key(tensor, axis), 1)
@@ -219,7 +219,7 @@ def made_up_shape(tensor: Tensor, dims: Mapping[str, int]) -> tuple[int, ...]:
     )
 
 
-def _random(tensor: Tensor, dims: Mapping[str, int], rng: np.random.Generator) -> Array:
+def _random(tensor: GraphTensor, dims: Mapping[str, int], rng: np.random.Generator) -> Array:
     if tensor.kind is not ValueKind.TENSOR:
         raise InputError(f"input {tensor.name!r} is a {tensor.kind}: example inputs are needed")
     shape = made_up_shape(tensor, dims)

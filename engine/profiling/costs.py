@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from surplus.engine.devices.links import HOST_MEMORY
 from surplus.engine.devices.spec import DeviceSpec
-from surplus.engine.dfg.graph import Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.dfg.shared_constants import shared_constants
 from surplus.engine.errors import ProfileError
 from surplus.engine.profiling.profile import Profile
@@ -103,7 +103,7 @@ def _tasks(
     return rows
 
 
-def _tensor(tensor: Tensor, profile: Profile) -> p.Tensor:
+def _tensor(tensor: GraphTensor, profile: Profile) -> p.Tensor:
     size = profile.tensors.get(tensor.name)
     if size is None and tensor.producer >= 0:
         raise ProfileError(f"the profile has no tensor {tensor.name!r}")

@@ -19,17 +19,17 @@ from onnx import TensorProto, helper
 from surplus.engine import _core
 from surplus.engine.errors import ExecutionError
 from surplus.engine.profiling.repeated import repeated
-from surplus.engine.profiling.segment_probe import Charge, Probed, SegmentProbe, SegmentTimes
+from surplus.engine.profiling.segment_probe import ProbeCharge, Probed, SegmentProbe, SegmentTimes
 from surplus.engine.profiling.timing import Timing
 from surplus.engine.values import to_value
 
-ChargeOf = Callable[[str, int], Charge]
+ChargeOf = Callable[[str, int], ProbeCharge]
 """(operator type, copies of it) -> what an emulated device charges."""
 
 
-def no_charge(kind: str, copies: int) -> Charge:
+def no_charge(kind: str, copies: int) -> ProbeCharge:
     """A device with times of its own."""
-    return Charge()
+    return ProbeCharge()
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ It is a stand-in until a measured profile is there, and says so.
 from __future__ import annotations
 
 from surplus.engine.devices.presets import Gpu
-from surplus.engine.dfg.graph import Graph, Task, ValueKind
+from surplus.engine.dfg.graph import Graph, GraphTask, ValueKind
 from surplus.engine.profiling.timing import Timing
-from surplus.engine.profiling.work import Category, Work
+from surplus.engine.profiling.work import Work, WorkCategory
 
 EFFICIENCY = {
-    Category.CONVOLUTION: (0.55, 0.75),
-    Category.MATMUL: (0.65, 0.75),
-    Category.GATHER: (0.10, 0.30),
-    Category.STREAM: (0.25, 0.75),
-    Category.ALIAS: (1.0, 1.0),
+    WorkCategory.CONVOLUTION: (0.55, 0.75),
+    WorkCategory.MATMUL: (0.65, 0.75),
+    WorkCategory.GATHER: (0.10, 0.30),
+    WorkCategory.STREAM: (0.25, 0.75),
+    WorkCategory.ALIAS: (1.0, 1.0),
 }
 """Share of the peak and of the bandwidth that each kind of operator reaches."""
 
@@ -64,7 +64,7 @@ def origin_of(gpu: Gpu) -> str:
     )
 
 
-def runs_on_gpu(graph: Graph, task: Task) -> bool:
+def runs_on_gpu(graph: Graph, task: GraphTask) -> bool:
     """Whether a GPU takes the task: tensors only, no text, no classical machine learning."""
     values = [graph.tensors[i] for i in (*task.inputs, *task.outputs)]
     return task.node.domain != "ai.onnx.ml" and all(

@@ -50,7 +50,7 @@ class ProbeParams:
 
 
 @dataclass(frozen=True)
-class Charge:
+class ProbeCharge:
     """What an emulated device charges for a segment; of real ones all is 0."""
 
     service_ns: int = 0
@@ -76,7 +76,7 @@ class Probed:
         ONNX Runtime's session configuration.
     captured : bool
         Whether to submit it as a captured graph.
-    charge : Charge
+    charge : ProbeCharge
         For an emulated device.
     """
 
@@ -86,7 +86,7 @@ class Probed:
     level: str = "disable_all"
     config: Mapping[str, str] = field(default_factory=dict)
     captured: bool = False
-    charge: Charge = field(default_factory=Charge)
+    charge: ProbeCharge = field(default_factory=ProbeCharge)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import onnx
 
 from surplus.engine.dfg.captures import reads
-from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.graph import Graph, GraphTask
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Observed:
     content: str = ""
 
 
-def signature(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> str:
+def signature(graph: Graph, task: GraphTask, seen: Mapping[str, Observed]) -> str:
     """Digest of operator, attributes, opset, and of every value's type and shape.
 
     Output shapes take part: they stand for the data that data-dependent operators saw. Which

@@ -11,13 +11,13 @@ import onnx
 
 from surplus.engine.dfg.captures import sub_graphs
 from surplus.engine.dfg.constants import stored_bytes
-from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.graph import Graph, GraphTask
 from surplus.engine.profiling.signature import Observed
 
 Shape = tuple[int, ...]
 
 
-class Category(StrEnum):
+class WorkCategory(StrEnum):
     """How an operator uses a GPU."""
 
     CONVOLUTION = "convolution"
@@ -45,7 +45,7 @@ class Work:
         Of the output; half precision doubles the peak.
     """
 
-    category: Category
+    category: WorkCategory
     operations: float
     bytes_moved: int
     kernels: int = 1
@@ -77,12 +77,12 @@ _PER_ELEMENT = {
 }  # fmt: skip
 
 
-def is_alias(task: Task) -> bool:
+def is_alias(task: GraphTask) -> bool:
     """Whether ONNX Runtime's CPU kernel only gives its input another shape, within a session."""
     return task.node.op_type in _CPU_ALIASES and task.node.domain in ("", "ai.onnx")
 
 
-def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:
+def work_of(graph: Graph, task: GraphTask, seen: Mapping[str, Observed]) -> Work:
     """Work of a task whose values the calibration run saw.
 
     Control flow counts its bodies' nodes once: trip counts are not known here.
@@ -93,12 +93,12 @@ def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:
     moved = task.weight_bytes + sum(_bytes(graph, i, seen) for i in (*task.inputs, *task.outputs))
     first = next((seen[n] for n in task.node.output if n in seen), None)
     bits = 8 * stored_bytes(first.elem_type, (1,)) if first is not None else 32
-    work = Work(Category.STREAM, 0.0, moved, element_bits=bits)
+    work = Work(WorkCategory.STREAM, 0.0, moved, element_bits=bits)
     kind = task.node.op_type
     if task.is_control_flow:
         return _control_flow(task, work)
     if kind in _ALIASES:
-        return replace(work, category=Category.ALIAS, bytes_moved=0, kernels=0)
+        return replace(work, category=WorkCategory.ALIAS, bytes_moved=0, kernels=0)
     if kind in _COUNTS:
         category, count = _COUNTS[kind]
         return replace(work, category=category, operations=count(task.node, inputs, outputs))
@@ -106,7 +106,9 @@ def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:
         pointers = math.prod(inputs[_PICKS[kind]]) * _POINTER_BYTES
         picked = sum(seen[n].size_bytes for n in task.node.output if n in seen)
         least = min(moved, 2 * picked + pointers)
-        return replace(work, category=Category.GATHER, operations=float(made), bytes_moved=least)
+        return replace(
+            work, category=WorkCategory.GATHER, operations=float(made), bytes_moved=least
+        )
     kernels = _recurrent_kernels(kind, inputs) or _KERNELS.get(kind, 1)
     if kind == "Concat" and len(inputs) > 32:
         kernels = -(-len(inputs) // 32)
@@ -114,7 +116,7 @@ def work_of(graph: Graph, task: Task, seen: Mapping[str, Observed]) -> Work:
         kernels = 1
     return replace(
         work,
-        category=Category.GATHER if kind in _GATHERS else Category.STREAM,
+        category=WorkCategory.GATHER if kind in _GATHERS else WorkCategory.STREAM,
         operations=float(_PER_ELEMENT.get(kind, 1)) * _elements(kind, inputs, made),
         kernels=kernels,
         synchronisations=_HOST_WAITS.get(kind, 0),
@@ -128,7 +130,7 @@ def _elements(kind: str, inputs: list[Shape], made: int) -> int:
     return max(made, max((math.prod(shape) for shape in inputs), default=0))
 
 
-def _control_flow(task: Task, work: Work) -> Work:
+def _control_flow(task: GraphTask, work: Work) -> Work:
     nodes = sum(len(body.node) for body in sub_graphs(task.node))
     return replace(work, kernels=nodes, synchronisations=1)
 
@@ -177,15 +179,15 @@ def _pool(node: onnx.NodeProto, inputs: list[Shape], outputs: list[Shape]) -> fl
 
 _Count = Callable[[onnx.NodeProto, list[Shape], list[Shape]], float]
 
-_COUNTS: dict[str, tuple[Category, _Count]] = {
-    "Conv": (Category.CONVOLUTION, _convolution),
-    "ConvInteger": (Category.CONVOLUTION, _convolution),
-    "QLinearConv": (Category.CONVOLUTION, lambda n, i, o: _convolution(n, [i[0], i[3]], o)),
-    "ConvTranspose": (Category.CONVOLUTION, _transposed),
-    "MatMul": (Category.MATMUL, _matmul),
-    "MatMulInteger": (Category.MATMUL, _matmul),
-    "QLinearMatMul": (Category.MATMUL, _matmul),
-    "Gemm": (Category.MATMUL, _gemm),
-    "MaxPool": (Category.STREAM, _pool),
-    "AveragePool": (Category.STREAM, _pool),
+_COUNTS: dict[str, tuple[WorkCategory, _Count]] = {
+    "Conv": (WorkCategory.CONVOLUTION, _convolution),
+    "ConvInteger": (WorkCategory.CONVOLUTION, _convolution),
+    "QLinearConv": (WorkCategory.CONVOLUTION, lambda n, i, o: _convolution(n, [i[0], i[3]], o)),
+    "ConvTranspose": (WorkCategory.CONVOLUTION, _transposed),
+    "MatMul": (WorkCategory.MATMUL, _matmul),
+    "MatMulInteger": (WorkCategory.MATMUL, _matmul),
+    "QLinearMatMul": (WorkCategory.MATMUL, _matmul),
+    "Gemm": (WorkCategory.MATMUL, _gemm),
+    "MaxPool": (WorkCategory.STREAM, _pool),
+    "AveragePool": (WorkCategory.STREAM, _pool),
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
-from surplus.engine.explain.breakdown import Breakdown, Piece
+from surplus.engine.explain.breakdown import Breakdown, BreakdownPiece
 from surplus.engine.report.tracks import heading, label_of, tracks
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
@@ -97,7 +97,12 @@ class _Process:
         )
 
     def _complete(
-        self, thread: int, name: str, category: str, when: Span | Piece, details: dict[str, Any]
+        self,
+        thread: int,
+        name: str,
+        category: str,
+        when: Span | BreakdownPiece,
+        details: dict[str, Any],
     ) -> _Event:
         return {
             "name": name,
@@ -135,7 +140,7 @@ def _details(span: Span) -> dict[str, Any]:
     }
 
 
-def _reason(piece: Piece) -> dict[str, Any]:
+def _reason(piece: BreakdownPiece) -> dict[str, Any]:
     name = piece.span.name if piece.span is not None else ""
     return {"resource": piece.resource, "of": name}
 

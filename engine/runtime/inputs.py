@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.dfg.graph import Dim, Graph, Tensor, ValueKind
+from surplus.engine.dfg.graph import Dim, Graph, GraphTensor, ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
 from surplus.engine.shapes import check_rank
@@ -50,7 +50,7 @@ def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
     return tuple(_spec(tensor, set()) for tensor in graph.summary.outputs)
 
 
-def _spec(tensor: Tensor, defaults: set[str]) -> IoSpec:
+def _spec(tensor: GraphTensor, defaults: set[str]) -> IoSpec:
     optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
     return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
 

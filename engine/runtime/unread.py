@@ -12,7 +12,7 @@ from pathlib import Path
 from surplus.engine import _core
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.content import Content, Tensor, ValueKind
+from surplus.engine.dfg.content import Content, GraphTensor, ValueKind
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.summary import Summary
 from surplus.engine.runtime.lowering import allocation
@@ -116,8 +116,10 @@ def _summary(inputs: Sequence[_Info], outputs: Sequence[_Info]) -> Summary:
     )
 
 
-def _tensor(info: _Info, *, producer: int) -> Tensor:
+def _tensor(info: _Info, *, producer: int) -> GraphTensor:
     name, _, elem_type, shape = info
     dims = None if shape is None else tuple(None if d == -1 else d for d in shape)
     is_output = producer >= 0
-    return Tensor(name, producer, () if is_output else (0,), elem_type, dims, is_output=is_output)
+    return GraphTensor(
+        name, producer, () if is_output else (0,), elem_type, dims, is_output=is_output
+    )

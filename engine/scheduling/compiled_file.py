@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from surplus.colocation.files.toml_table import Table, read_table
+from surplus.colocation.files.toml_table import TomlTable, read_table
 from surplus.engine.errors import ConfigError
 
 FORMAT = "surplus-compiled/1"
@@ -90,7 +90,7 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def _artifact(row: Table, folder: Path) -> Artifact:
+def _artifact(row: TomlTable, folder: Path) -> Artifact:
     artifact = Artifact(
         version=_at_least(row, "version", 0),
         width=_at_least(row, "width", 1),
@@ -107,14 +107,14 @@ def _artifact(row: Table, folder: Path) -> Artifact:
     return artifact
 
 
-def _at_least(row: Table, key: str, least: int) -> int:
+def _at_least(row: TomlTable, key: str, least: int) -> int:
     value = row.take(key, int, least)
     if value < least:
         raise ValueError(f"{row.where}: {key} must be >= {least}, got {value}")
     return value
 
 
-def _names(row: Table, key: str, default: list[str] | None = None) -> tuple[str, ...]:
+def _names(row: TomlTable, key: str, default: list[str] | None = None) -> tuple[str, ...]:
     names = row.take(key, list) if default is None else row.take(key, list, default)
     strings = all(isinstance(name, str) and name for name in names)
     if not strings or len(set(names)) != len(names) or (default is None and not names):
@@ -122,7 +122,7 @@ def _names(row: Table, key: str, default: list[str] | None = None) -> tuple[str,
     return tuple(names)
 
 
-def _sensitivities(table: Table, artifacts: tuple[Artifact, ...]) -> tuple[float, ...]:
+def _sensitivities(table: TomlTable, artifacts: tuple[Artifact, ...]) -> tuple[float, ...]:
     """By version, 0 where nothing is said; no version is left out."""
     named = {artifact.version for artifact in artifacts}
     missing = set(range(1, max(named))) - named

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.policies.names import PolicySpec, policy_spec, with_options
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.profiles.measured_profile import (
@@ -207,7 +207,7 @@ def prepare(
         items=(1,) * len(names),
         sequences=(0,) * len(names),
         devices=tuple(
-            Device(spec.name, lanes=count) for spec, count in zip(meant, lanes, strict=True)
+            ServingDevice(spec.name, lanes=count) for spec, count in zip(meant, lanes, strict=True)
         ),
     )
     _check_targets(demand)

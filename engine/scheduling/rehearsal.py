@@ -22,7 +22,7 @@ from surplus.engine.errors import ExecutionError
 from surplus.engine.scheduling.backend import EngineBackend
 
 
-class Part(NamedTuple):
+class RehearsedPart(NamedTuple):
     """A piece, without its queries: how many items each brings, and which operators run.
 
     ``cores`` are those that its group claimed, 0 if it held its partition; ``together`` is how many
@@ -54,9 +54,9 @@ def rehearse(backend: EngineBackend, run: Run, load: Load, services: Sequence[Se
     run_parts(backend, {p: [own for own in parts if (p, own.service) in placed] for p in kinds})
 
 
-def parts_of(record: Record, load: Load, services: Sequence[Service]) -> list[Part]:
+def parts_of(record: Record, load: Load, services: Sequence[Service]) -> list[RehearsedPart]:
     """Each kind of piece that a run had, in the order in which they came first."""
-    found: dict[Part, None] = {}
+    found: dict[RehearsedPart, None] = {}
     together = Counter(record.piece_group)
     for piece, service in enumerate(record.piece_service):
         first, number = record.piece_first[piece], record.piece_count[piece]
@@ -64,7 +64,9 @@ def parts_of(record: Record, load: Load, services: Sequence[Service]) -> list[Pa
         own = tuple(sorted(items.tolist()))
         group = record.piece_group[piece]
         kind = (record.group_cores[group], together[group])
-        part = Part(service, own, record.piece_start[piece], record.piece_end[piece], *kind)
+        part = RehearsedPart(
+            service, own, record.piece_start[piece], record.piece_end[piece], *kind
+        )
         found[part] = None
     found = dict.fromkeys(one for part in found for one in _batches(part, services))
     if all((part.start, part.end) == (0, services[part.service].operators) for part in found):
@@ -72,7 +74,7 @@ def parts_of(record: Record, load: Load, services: Sequence[Service]) -> list[Pa
     return list(dict.fromkeys(cut for part in found for cut in _cuts(part, services)))
 
 
-def _batches(part: Part, services: Sequence[Service]) -> Iterator[Part]:
+def _batches(part: RehearsedPart, services: Sequence[Service]) -> Iterator[RehearsedPart]:
     """A part with any number of queries, if it has several that are alike."""
     own = part.items[0]
     if len(part.items) == 1 or part.items != (own,) * len(part.items):
@@ -82,13 +84,13 @@ def _batches(part: Part, services: Sequence[Service]) -> Iterator[Part]:
         yield part._replace(items=(own,) * number)
 
 
-def _cuts(part: Part, services: Sequence[Service]) -> Iterator[Part]:
+def _cuts(part: RehearsedPart, services: Sequence[Service]) -> Iterator[RehearsedPart]:
     """All stretches of a part's model."""
     for start, end in combinations(range(services[part.service].operators + 1), 2):
         yield part._replace(start=start, end=end)
 
 
-def run_parts(backend: EngineBackend, parts: Mapping[Partition, Sequence[Part]]) -> None:
+def run_parts(backend: EngineBackend, parts: Mapping[Partition, Sequence[RehearsedPart]]) -> None:
     """Run parts in their partitions, in every version of their models.
 
     Raises
@@ -105,7 +107,7 @@ def run_parts(backend: EngineBackend, parts: Mapping[Partition, Sequence[Part]])
 
 
 def _rehearse_part(
-    backend: EngineBackend, place: int, part: Part, version: int, ids: Iterator[int]
+    backend: EngineBackend, place: int, part: RehearsedPart, version: int, ids: Iterator[int]
 ) -> None:
     batches = [
         tuple(Query(next(ids), part.service, 0, 0, 0, own) for own in part.items)
@@ -122,7 +124,7 @@ def _run(
     backend: EngineBackend,
     place: int,
     batches: Sequence[tuple[Query, ...]],
-    part: Part,
+    part: RehearsedPart,
     version: int,
     group: int,
 ) -> None:

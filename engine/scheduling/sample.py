@@ -20,7 +20,7 @@ import numpy as np
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group, Piece
-from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.features import GroupPart, Layout, Parts
 from surplus.colocation.overlap.training.instances import instance_groups
 from surplus.colocation.overlap.training.samples import Samples
 from surplus.colocation.scenarios.live_file import ToMeasure
@@ -170,5 +170,5 @@ class GroupBench:
             raise ExecutionError(f"a group failed while it was measured: {ended.error}")
 
 
-def _piece(query: Query, part: Part, start: int, end: int) -> Piece:
+def _piece(query: Query, part: GroupPart, start: int, end: int) -> Piece:
     return Piece(part.model, (query,), start, end, part.items, part.sequence)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.graph import Graph, GraphTask
 
 _DATA_DEPENDENT = frozenset({"NonZero", "NonMaxSuppression", "Compress", "Unique"})
 """Their sizes are known when they have run; the host waits to learn them."""
 
 
-def refusal(graph: Graph, task: Task) -> str:
+def refusal(graph: Graph, task: GraphTask) -> str:
     """Why a task cannot be captured; empty if it can."""
     if task.is_control_flow:
         return "control flow"

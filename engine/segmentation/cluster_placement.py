@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from surplus.engine.segmentation.clusters import Cluster
 from surplus.engine.segmentation.coarse import coarse_problem
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.engine.segmentation.widths import best_width
 from surplus.placement.placement import Placement
@@ -46,7 +46,7 @@ def placed(
     place : callable
         A policy.
     """
-    graph = GroupGraph(problem, [Group(c.tasks, _default(problem, c.tasks)) for c in cut])
+    graph = GroupGraph(problem, [TaskGroup(c.tasks, _default(problem, c.tasks)) for c in cut])
     chosen = place(cluster_problem(graph, service))
     devices, priority = [0] * len(problem.tasks), [0] * len(problem.tasks)
     ranked = sorted(
@@ -72,7 +72,7 @@ def cluster_problem(graph: GroupGraph, service: ServiceTimes) -> Problem:
     return replace(problem, tasks=tuple(tasks))
 
 
-def _anywhere(task: Task, group: Group, problem: Problem, service: ServiceTimes) -> Task:
+def _anywhere(task: Task, group: TaskGroup, problem: Problem, service: ServiceTimes) -> Task:
     options = [
         best_width(replace(group, device=device), service)
         if _can_run(problem, group.tasks, device)

@@ -15,7 +15,7 @@ from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)
-class Group:
+class TaskGroup:
     """Tasks (ascending) of one device that run as one segment of ``width`` lanes."""
 
     tasks: tuple[int, ...]
@@ -32,7 +32,7 @@ class GroupGraph:
         If a task is in no group or in two, or the groups form a cycle.
     """
 
-    def __init__(self, problem: Problem, groups: Iterable[Group]) -> None:
+    def __init__(self, problem: Problem, groups: Iterable[TaskGroup]) -> None:
         self.problem = problem
         unordered = sorted(groups, key=lambda group: group.tasks[0])
         group_of = _group_of(problem, unordered)
@@ -45,7 +45,7 @@ class GroupGraph:
         if len(order) < len(unordered):
             raise ValueError("the groups form a cycle")
         rank = {old: new for new, old in enumerate(order)}
-        self.groups: tuple[Group, ...] = tuple(unordered[old] for old in order)
+        self.groups: tuple[TaskGroup, ...] = tuple(unordered[old] for old in order)
         self.predecessors: tuple[tuple[int, ...], ...] = tuple(
             tuple(sorted(rank[o] for o in before[old])) for old in order
         )
@@ -79,7 +79,7 @@ class GroupGraph:
         above, below = _only_ends(first_reader), reversed(_only_ends(from_the_end))
         return tuple(a and b for a, b in zip(above, below, strict=True))
 
-    def with_group(self, index: int, group: Group) -> GroupGraph:
+    def with_group(self, index: int, group: TaskGroup) -> GroupGraph:
         """The same graph with one group replaced by another of the same tasks."""
         groups = list(self.groups)
         groups[index] = group
@@ -100,10 +100,10 @@ class GroupGraph:
         return [(serial, tuple(row)) for serial, row in found]
 
 
-def merged(groups: Sequence[Group], width: int = 1) -> Group:
+def merged(groups: Sequence[TaskGroup], width: int = 1) -> TaskGroup:
     """One group of all tasks of ``groups``, which share a device."""
     tasks = sorted(task for group in groups for task in group.tasks)
-    return Group(tuple(tasks), groups[0].device, width)
+    return TaskGroup(tuple(tasks), groups[0].device, width)
 
 
 def crossing(problem: Problem, tasks: Sequence[int]) -> int:
@@ -143,7 +143,7 @@ def _handed_on(problem: Problem, index: int) -> tuple[str, int]:
     return "tensor", index
 
 
-def _group_of(problem: Problem, groups: Sequence[Group]) -> list[int]:
+def _group_of(problem: Problem, groups: Sequence[TaskGroup]) -> list[int]:
     group_of = [-1] * len(problem.tasks)
     for index, group in enumerate(groups):
         for task in group.tasks:

@@ -25,7 +25,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.groups import TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 
 _SWEEPS = 20
@@ -36,7 +36,7 @@ tiny segment must not destroy what others said of its tasks."""
 _Row = npt.NDArray[np.float64]
 
 
-def learn(service: ServiceTimes, observed: Mapping[Group, int]) -> ServiceTimes:
+def learn(service: ServiceTimes, observed: Mapping[TaskGroup, int]) -> ServiceTimes:
     """Service times that agree with what was observed, and predict other groupings better.
 
     Parameters

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from surplus.engine.segmentation.clusters import Cluster, clusters
 from surplus.engine.segmentation.disjoint_sets import DisjointSets
-from surplus.engine.segmentation.groups import Group, GroupGraph, merged
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup, merged
 from surplus.engine.segmentation.packing import longest_first
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.engine.segmentation.widths import best_width
@@ -38,7 +38,9 @@ def moves(graph: GroupGraph, service: ServiceTimes) -> Iterator[Move]:
     yield from _balances(graph, chosen, service)
 
 
-def _replaced(graph: GroupGraph, gone: Sequence[int], new: Sequence[Group]) -> GroupGraph | None:
+def _replaced(
+    graph: GroupGraph, gone: Sequence[int], new: Sequence[TaskGroup]
+) -> GroupGraph | None:
     kept = [group for index, group in enumerate(graph.groups) if index not in gone]
     try:
         return GroupGraph(graph.problem, [*kept, *new])
@@ -71,7 +73,7 @@ def _splits(graph: GroupGraph, chosen: Sequence[int], service: ServiceTimes) -> 
     """A group by the phases of its own tasks, each packed onto the lanes of its device."""
     for index in chosen:
         group = graph.groups[index]
-        seen: set[tuple[Group, ...]] = set()
+        seen: set[tuple[TaskGroup, ...]] = set()
         for fan in _FANS:
             parts = _parts(graph.problem, group, fan, service)
             if len(parts) > 1 and tuple(parts) not in seen:
@@ -81,7 +83,7 @@ def _splits(graph: GroupGraph, chosen: Sequence[int], service: ServiceTimes) -> 
                     yield "split", changed
 
 
-def _parts(problem: Problem, group: Group, fan: int, service: ServiceTimes) -> list[Group]:
+def _parts(problem: Problem, group: TaskGroup, fan: int, service: ServiceTimes) -> list[TaskGroup]:
     """The group's tasks cut and packed as a model of their own."""
     inside = set(group.tasks)
     # Tasks outside count as of another device, so every edge to them is cut.
@@ -121,7 +123,7 @@ def _balances(graph: GroupGraph, chosen: Sequence[int], service: ServiceTimes) -
                 yield "balance", changed
 
 
-def _components(graph: GroupGraph, group: Group) -> list[tuple[int, ...]]:
+def _components(graph: GroupGraph, group: TaskGroup) -> list[tuple[int, ...]]:
     """Tasks of a group that only edges inside it connect."""
     inside = set(group.tasks)
     joined = DisjointSets(group.tasks)

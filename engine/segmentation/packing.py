@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from surplus.engine.segmentation.clusters import Cluster
-from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.groups import TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem
 
@@ -22,7 +22,7 @@ much for each cluster (a tensor of its own costs about 0.5 µs to hand over)."""
 
 def pack(
     problem: Problem, cut: Sequence[Cluster], service: ServiceTimes, per_lane: int = 1
-) -> list[Group]:
+) -> list[TaskGroup]:
     """Merge clusters of equal phase and device into at most ``per_lane`` groups a lane.
 
     What a GPU captures and what it does not are packed for themselves.
@@ -32,7 +32,7 @@ def pack(
     results often meet in one Concat, of which each group can then do its part (joins.py).
     Merging within a phase keeps the graph acyclic (clusters.py).
     """
-    groups: list[Group] = []
+    groups: list[TaskGroup] = []
 
     def kind(c: Cluster) -> tuple[int, int, bool]:
         return c.phase, c.device, service.is_captured(c.tasks, c.device)
@@ -46,10 +46,10 @@ def pack(
 
 def longest_first(
     members: Sequence[Cluster], device: int, bins: int, service: ServiceTimes
-) -> list[Group]:
+) -> list[TaskGroup]:
     """Deal clusters that may be merged in any combination out to ``bins`` groups of one lane."""
     if len(members) <= bins:
-        return [Group(c.tasks, device) for c in members]
+        return [TaskGroup(c.tasks, device) for c in members]
     sized = [
         (service.group_ns(c.tasks, device, 1) - service.boundary_ns, c)
         for c in sorted(members, key=lambda c: c.tasks[0])
@@ -59,7 +59,7 @@ def longest_first(
     if _largest_load(in_order) <= allowed_ns:
         dealt = in_order
     return [
-        Group(tuple(sorted(task for _, cluster in row for task in cluster.tasks)), device)
+        TaskGroup(tuple(sorted(task for _, cluster in row for task in cluster.tasks)), device)
         for row in dealt
         if row
     ]

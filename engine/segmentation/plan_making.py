@@ -11,7 +11,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.dfg.partial_join import joined_names
 from surplus.engine.segmentation.capture import refusal_of
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.joins import partial_joins
 from surplus.engine.segmentation.plan import Copy, Plan, Segment
 from surplus.engine.segmentation.service import ServiceTimes
@@ -60,7 +60,7 @@ def make_plan(
 
 
 def _segment(
-    graph: Graph, group: Group, rank: int, service: ServiceTimes, joins: Sequence[PartialJoin]
+    graph: Graph, group: TaskGroup, rank: int, service: ServiceTimes, joins: Sequence[PartialJoin]
 ) -> Segment:
     first = graph.tasks[group.tasks[0]].name
     return Segment(
@@ -77,7 +77,7 @@ def _segment(
     )
 
 
-def _submission(graph: Graph, group: Group, service: ServiceTimes) -> dict[str, Any]:
+def _submission(graph: Graph, group: TaskGroup, service: ServiceTimes) -> dict[str, Any]:
     """How a GPU's segment is submitted; nothing for other devices."""
     launches = service.launch_ns.get(group.device)
     if launches is None:

@@ -16,7 +16,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.planning_time import UNLIMITED
 from surplus.engine.segmentation.clusters import Cluster, clusters
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.packing import pack
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.engine.segmentation.shards import Shards, shards_of
@@ -86,7 +86,7 @@ def segment(
     is_over : callable
         Asked before each further candidate: whether those there are must do.
     """
-    found: dict[tuple[Group, ...], Candidate] = {}
+    found: dict[tuple[TaskGroup, ...], Candidate] = {}
     for name, graph in _graphs(problem, placement, service, params or SegmentationParams()):
         if graph.groups not in found:
             found[graph.groups] = Candidate(name, graph, predict(graph, service))
@@ -103,7 +103,7 @@ def single_segments(
     """The whole model as one segment of ``device``, at each width."""
     everything = tuple(range(len(problem.tasks)))
     for width in service.widths(device):
-        yield f"whole x{width}", GroupGraph(problem, [Group(everything, device, width)])
+        yield f"whole x{width}", GroupGraph(problem, [TaskGroup(everything, device, width)])
 
 
 def split_batches(
@@ -125,7 +125,7 @@ def split_batches(
 def per_task(problem: Problem, placement: Placement) -> GroupGraph:
     """Every task a segment of its own: the finest cut, for tests and for comparison."""
     return GroupGraph(
-        problem, [Group((t,), device) for t, device in enumerate(placement.device_of)]
+        problem, [TaskGroup((t,), device) for t, device in enumerate(placement.device_of)]
     )
 
 

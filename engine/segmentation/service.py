@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from surplus.engine.segmentation.groups import Group, crossing
+from surplus.engine.segmentation.groups import TaskGroup, crossing
 from surplus.placement.problem import Problem
 
 
@@ -54,7 +54,7 @@ class ServiceTimes:
     fusion: Mapping[tuple[int, int], float] = field(default_factory=dict)
     boundary_ns: int = 650
     wide_boundary_ns: int = 20_000
-    measured: Mapping[Group, int] = field(default_factory=dict)
+    measured: Mapping[TaskGroup, int] = field(default_factory=dict)
     submit_ns: Mapping[int, int] = field(default_factory=dict)
     launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
     captured_ns: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
@@ -139,12 +139,12 @@ class ServiceTimes:
         own_ns = round(total * self.fusion.get((device, width), 1.0))
         return own_ns + self.start_ns(width) + self.in_plan_ns(tasks, device)
 
-    def of_group(self, group: Group) -> int:
+    def of_group(self, group: TaskGroup) -> int:
         """Time of a group at its own width, measured where it was."""
         known = self.measured.get(group)
         return self.group_ns(group.tasks, group.device, group.width) if known is None else known
 
-    def hold_ns(self, group: Group) -> int:
+    def hold_ns(self, group: TaskGroup) -> int:
         """How long a group holds up the one that follows it on its device.
 
         While one executes the next is submitted, so the longer of the two counts.

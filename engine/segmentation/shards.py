@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from surplus.engine.dfg.batch_split import SplitGraph, split_batch
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem, Task, Tensor
 
@@ -56,7 +56,7 @@ class Shards:
         for task, shard in enumerate(self.split.shard):
             place = shard if shard is not None else -1 if task in begins else self.count
             rows.setdefault(place, []).append(task)
-        return GroupGraph(self.problem, [Group(tuple(row), device) for row in rows.values()])
+        return GroupGraph(self.problem, [TaskGroup(tuple(row), device) for row in rows.values()])
 
 
 def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int) -> Shards | None:

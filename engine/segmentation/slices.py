@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem
 
@@ -32,13 +32,15 @@ def sliced(graph: GroupGraph, service: ServiceTimes, slice_ns: int) -> GroupGrap
     """
     if slice_ns <= 0:
         raise ValueError(f"slice_ns must be > 0, got {slice_ns}")
-    groups: list[Group] = []
+    groups: list[TaskGroup] = []
     for group in graph.groups:
         groups += _slices(graph.problem, group, service, slice_ns)
     return GroupGraph(graph.problem, groups)
 
 
-def _slices(problem: Problem, group: Group, service: ServiceTimes, slice_ns: int) -> list[Group]:
+def _slices(
+    problem: Problem, group: TaskGroup, service: ServiceTimes, slice_ns: int
+) -> list[TaskGroup]:
     count = min(-(-service.of_group(group) // slice_ns), len(group.tasks))
     if count < 2:
         return [group]
@@ -53,7 +55,8 @@ def _slices(problem: Problem, group: Group, service: ServiceTimes, slice_ns: int
             cuts.append(cut)
     cuts.append(len(group.tasks))
     return [
-        Group(group.tasks[first:last], group.device, group.width) for first, last in pairwise(cuts)
+        TaskGroup(group.tasks[first:last], group.device, group.width)
+        for first, last in pairwise(cuts)
     ]
 
 
@@ -72,7 +75,7 @@ def _cut_near(
     return min(near, key=lambda place: (crossing[place], distance_ns(place)))
 
 
-def _crossing_bytes(problem: Problem, group: Group) -> list[int]:
+def _crossing_bytes(problem: Problem, group: TaskGroup) -> list[int]:
     """Bytes made before each place in the group's tasks and read by it from there on."""
     place_of = {task: place for place, task in enumerate(group.tasks)}
     change = [0] * (len(group.tasks) + 1)

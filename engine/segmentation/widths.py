@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from surplus.engine.segmentation.coarse import coarse_problem, predict
-from surplus.engine.segmentation.groups import Group, GroupGraph, merged
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup, merged
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.simulator import simulate
 
@@ -30,7 +30,7 @@ def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     Neighbours of which a GPU captures some stay apart where their segment would not be captured,
     unless they are so small that submitting them on their own takes longer.
     """
-    groups: list[Group] = []
+    groups: list[TaskGroup] = []
     for serial, members in graph.stretches():
         if serial:
             groups += [graph.groups[i] for i in members]
@@ -40,7 +40,7 @@ def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     return _widen(_merge_serial(decided, service), service)
 
 
-def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) -> list[Group]:
+def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) -> list[TaskGroup]:
     groups = [graph.groups[i] for i in members]
     if len({group.device for group in groups}) > 1:
         return groups
@@ -50,7 +50,7 @@ def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) ->
 
 
 def _merge_serial(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
-    groups: list[Group] = []
+    groups: list[TaskGroup] = []
     for serial, members in graph.stretches():
         stretch = [graph.groups[i] for i in members]
         if not serial:
@@ -61,13 +61,13 @@ def _merge_serial(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     return GroupGraph(graph.problem, groups)
 
 
-def _merge_run(run: Sequence[Group], service: ServiceTimes) -> list[Group]:
+def _merge_run(run: Sequence[TaskGroup], service: ServiceTimes) -> list[TaskGroup]:
     """Serial groups of one device as one, but for where that costs more capture than it saves."""
 
-    def captured(group: Group) -> bool:
+    def captured(group: TaskGroup) -> bool:
         return service.is_captured(group.tasks, group.device)
 
-    found: list[Group] = []
+    found: list[TaskGroup] = []
     for _, alike in groupby(run, key=captured):
         part = best_width(merged(list(alike)), service)
         if found:
@@ -99,7 +99,7 @@ def _widen(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
     return graph
 
 
-def best_width(group: Group, service: ServiceTimes) -> Group:
+def best_width(group: TaskGroup, service: ServiceTimes) -> TaskGroup:
     """The group at the width that runs it fastest, the narrowest on a tie."""
     widths = service.widths(group.device)
     return min(

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from surplus.engine.serving.executor import TensorSpec
 from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ServedModel
 
 

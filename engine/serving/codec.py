@@ -10,7 +10,7 @@ import numpy as np
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.datatypes import Datatype, datatype_named
-from surplus.engine.serving.executor import Array
+from surplus.engine.serving.servable import Array
 from surplus.engine.shapes import element_count
 
 Buffer = bytes | memoryview

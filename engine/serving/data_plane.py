@@ -18,10 +18,10 @@ from surplus.engine.errors import (
     QueueFullError,
     UnavailableError,
 )
-from surplus.engine.serving.executor import Array
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
+from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.statistics import Moments
 

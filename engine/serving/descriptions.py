@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from surplus.engine.serving.datatypes import DATATYPES
-from surplus.engine.serving.executor import TensorSpec
 from surplus.engine.serving.for_clients import without_paths
+from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
 from surplus.engine.serving.statistics import Duration
 from surplus.engine.version import version

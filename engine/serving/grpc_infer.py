@@ -9,8 +9,8 @@ from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
 from surplus.engine.serving.datatypes import datatype_of
-from surplus.engine.serving.executor import Array
 from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.wire import join_infer_response
 

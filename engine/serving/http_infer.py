@@ -15,8 +15,8 @@ from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
 from surplus.engine.serving.datatypes import datatype_of
-from surplus.engine.serving.executor import Array
 from surplus.engine.serving.json_values import decode_json, encode_json
+from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 
 HEADER_LENGTH = "Inference-Header-Content-Length"

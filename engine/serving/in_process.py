@@ -16,8 +16,8 @@ from surplus.engine.pipeline.load import load
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
-from surplus.engine.serving.executor import Executor
 from surplus.engine.serving.model_executor import ModelExecutor
+from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
@@ -141,7 +141,7 @@ class Server:
         thread.join()
 
     async def _serve(
-        self, executors: Mapping[str, Executor], ports: Future[tuple[int, int | None]]
+        self, executors: Mapping[str, Servable], ports: Future[tuple[int, int | None]]
     ) -> None:
         server = AsyncServer(self._params)
         try:
@@ -166,7 +166,7 @@ class Server:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _executor(model: str | Path | Model | LazyModel) -> Executor:
+def _executor(model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model))
     return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model)))

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from surplus.engine.errors import ConfigError, EngineError
 from surplus.engine.serving.announcement import announce
-from surplus.engine.serving.executor import Executor
 from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
+from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
@@ -79,7 +79,7 @@ async def serve(
 
 
 async def all_loaded(
-    loads: Sequence[Future[Executor]], served: Sequence[Served]
+    loads: Sequence[Future[Servable]], served: Sequence[Served]
 ) -> Sequence[Served]:
     """Those of which a load went well, in order; each is served as soon as it is loaded.
 
@@ -89,7 +89,7 @@ async def all_loaded(
         If none did; of a single model its own error.
     """
 
-    async def one(entry: RepositoryEntry, model: ServedModel, load: Future[Executor]) -> bool:
+    async def one(entry: RepositoryEntry, model: ServedModel, load: Future[Servable]) -> bool:
         try:
             model.set_ready(await asyncio.wrap_future(load))
         except EngineError as error:

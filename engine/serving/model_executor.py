@@ -11,12 +11,12 @@ from surplus.engine.errors import ModelError
 from surplus.engine.runtime.inputs import Array, IoSpec
 from surplus.engine.runtime.queryable import Queryable
 from surplus.engine.serving.datatypes import datatype_of
-from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.values import dtype_of
 
 
 class ModelExecutor:
-    """An ``surplus.engine.serving.executor.Executor``: the same whether or not a policy runs it.
+    """An ``surplus.engine.serving.servable.Servable``: the same whether or not a policy runs it.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from surplus.engine.errors import UnavailableError
-from surplus.engine.serving.executor import Executor
+from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
 
@@ -38,10 +38,10 @@ class ServedModel:
         self.is_unloaded = False
         self.statistics = ModelStatistics()
         self.in_flight = 0
-        self._loaded: tuple[Executor, Signature] | None = None
+        self._loaded: tuple[Servable, Signature] | None = None
         self._queued_ns = 0
 
-    def set_ready(self, executor: Executor) -> None:
+    def set_ready(self, executor: Servable) -> None:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
         self._queued_ns = executor.queued_ns
@@ -88,7 +88,7 @@ class ServedModel:
         self._state, self._reason = ModelState.UNAVAILABLE, reason
 
     @property
-    def executor(self) -> Executor:
+    def executor(self) -> Servable:
         """What runs its queries.
 
         Raises
@@ -126,7 +126,7 @@ class ServedModel:
     def __str__(self) -> str:
         return f"model {self.name!r} version {self.version}"
 
-    def _ready(self) -> tuple[Executor, Signature]:
+    def _ready(self) -> tuple[Servable, Signature]:
         if self.state is not ModelState.READY or self._loaded is None:
             why = f": {self.reason}" if self.reason else ""
             raise UnavailableError(f"{self} is {self.state}{why}")

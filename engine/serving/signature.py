@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.datatypes import datatype_of
-from surplus.engine.serving.executor import Array, Executor, TensorSpec
+from surplus.engine.serving.servable import Array, Servable, TensorSpec
 
 
 class Signature:
     """Inputs and outputs of a model by name; immutable."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Servable) -> None:
         self.inputs = {spec.name: spec for spec in executor.inputs}
         self.outputs = {spec.name: spec for spec in executor.outputs}
         self._required = [spec.name for spec in executor.inputs if not spec.optional]

@@ -21,7 +21,7 @@ MESSAGE_BYTES = 2**31
 
 
 @dataclass(frozen=True)
-class InputSpec:
+class ModelInput:
     """An input to make up: ``name:1,3,320,320:FP32[:random|zeros]``."""
 
     name: str
@@ -30,7 +30,7 @@ class InputSpec:
     fill: str = "random"
 
     @staticmethod
-    def parse(text: str) -> InputSpec:
+    def parse(text: str) -> ModelInput:
         """Read the command line's form.
 
         Raises
@@ -46,7 +46,7 @@ class InputSpec:
         if (match["fill"] or "random") not in FILLS:
             raise PayloadError(f"input {text!r}: fill must be one of {', '.join(FILLS)}")
         shape = _dimensions(match["shape"], text)
-        return InputSpec(match["name"], shape, match["datatype"], match["fill"] or "random")
+        return ModelInput(match["name"], shape, match["datatype"], match["fill"] or "random")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class InputParams:
     ----------
     file : Path or None
         An ``.npz`` file whose arrays are named like inputs.
-    specs : tuple of InputSpec
+    specs : tuple of ModelInput
         Inputs to make up without asking the server.
     shapes : mapping of str to shape
         Shapes for inputs of which the server's metadata leaves dimensions open.
@@ -66,7 +66,7 @@ class InputParams:
     """
 
     file: Path | None = None
-    specs: tuple[InputSpec, ...] = ()
+    specs: tuple[ModelInput, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
 
@@ -128,10 +128,10 @@ def _made(
         )
     if row.datatype not in DATATYPES:
         raise PayloadError(f"input {row.name!r}: datatype {row.datatype!r} is not supported")
-    return _filled(InputSpec(row.name, shape, row.datatype), generator)
+    return _filled(ModelInput(row.name, shape, row.datatype), generator)
 
 
-def _filled(spec: InputSpec, generator: np.random.Generator) -> RawTensor:
+def _filled(spec: ModelInput, generator: np.random.Generator) -> RawTensor:
     if math.prod(spec.shape) >= MESSAGE_BYTES:
         raise PayloadError(
             f"input {spec.name!r}: shape {list(spec.shape)} is more than a message of"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from surplus.milp.copies import Copy, copies_of
+from surplus.milp.copies import LinkCopy, copies_of
 from surplus.milp.cpsat import names
-from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.decoded import Decoded
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.milp.reductions import Reduced
 from surplus.milp.windows import service_ns
 from surplus.placement.placement import Placement
@@ -31,15 +31,17 @@ class CpFormulation:
         What is to be placed.
     reduced : Reduced
         Its windows under the upper bound.
-    room : Room
+    room : MemoryRoom
         What has to fit into a memory at once.
     """
 
     tolerance_ns = 0.0
 
-    def __init__(self, problem: Problem, reduced: Reduced, room: Room = Room.NEEDED) -> None:
+    def __init__(
+        self, problem: Problem, reduced: Reduced, room: MemoryRoom = MemoryRoom.NEEDED
+    ) -> None:
         unit_ns = max(1, -(-reduced.upper_ns // SPAN_MAX))
-        self._instance = Instance(problem, reduced.upper_ns, unit_ns, room)
+        self._instance = CpSatInstance(problem, reduced.upper_ns, unit_ns, room)
         self._problem = problem
         self._windows = reduced.windows
         self.unit_ns = float(unit_ns)
@@ -56,7 +58,7 @@ class CpFormulation:
         for span in timeline:
             if span.kind is SpanKind.COPY:
                 link = self._problem.links_by_name[span.resource]
-                copy = Copy(span.index, link.source, link.target)
+                copy = LinkCopy(span.index, link.source, link.target)
                 values[names.needed(copy)] = 1.0
                 values[names.sent(copy)] = self._scaled(span.start_ns)
             elif span.kind is SpanKind.TASK:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)
-class Instance:
+class CpSatInstance:
     """A problem and the times of interest.
 
     Parameters
@@ -26,14 +26,14 @@ class Instance:
     unit_ns : int
         The program's unit of time, >= 1. All times are rounded down to it, which keeps every
         schedule: the rounded ends of a sum of times are at least the sum of the rounded times.
-    room : Room
+    room : MemoryRoom
         What has to fit into a memory at once.
     """
 
     problem: Problem
     upper_ns: int
     unit_ns: int
-    room: Room = Room.NEEDED
+    room: MemoryRoom = MemoryRoom.NEEDED
 
     def scaled(self, time_ns: int) -> int:
         """A time in whole units, rounded down."""
@@ -51,8 +51,8 @@ class Instance:
         )
 
     @staticmethod
-    def from_json(text: str) -> Instance:
+    def from_json(text: str) -> CpSatInstance:
         """Read an instance."""
         raw = json.loads(text)
         problem = Problem.from_json(raw["problem"])
-        return Instance(problem, raw["upper_ns"], raw["unit_ns"], Room(raw["room"]))
+        return CpSatInstance(problem, raw["upper_ns"], raw["unit_ns"], MemoryRoom(raw["room"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from surplus.milp.copies import Copy, link_of
+from surplus.milp.copies import LinkCopy, link_of
 from surplus.milp.cpsat import names
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class LinkCopies:
             for source in memories if tensor.size_bytes else ():
                 for target in memories:
                     if source != target:
-                        self._copy(Copy(index, source, target))
+                        self._copy(LinkCopy(index, source, target))
         for intervals in self._busy.values():
             if len(intervals) > 1:
                 self._program.add_no_overlap(intervals)
 
-    def _copy(self, copy: Copy) -> None:
+    def _copy(self, copy: LinkCopy) -> None:
         """One copy, unless it can never be needed."""
         tensor = self._problem.tensors[copy.tensor]
         leaves = self._leaves(copy)
@@ -60,14 +60,14 @@ class LinkCopies:
         self._occupy(copy, needed, sent)
         self._arrive(copy, needed, sent, waits, returns)
 
-    def _leaves(self, copy: Copy) -> cp_model.IntVar | None:
+    def _leaves(self, copy: LinkCopy) -> cp_model.IntVar | None:
         """1 if the tensor is made in the copy's source; None if it cannot be."""
         producer = self._problem.tensors[copy.tensor].producer
         if producer >= 0:
             return self._model.inside(producer, copy.source)
         return self._program.new_constant(1) if copy.source == self._host else None
 
-    def _occupy(self, copy: Copy, needed: cp_model.IntVar, sent: cp_model.IntVar) -> None:
+    def _occupy(self, copy: LinkCopy, needed: cp_model.IntVar, sent: cp_model.IntVar) -> None:
         link, tensor = link_of(self._problem, copy), self._problem.tensors[copy.tensor]
         hold = self._model.scaled(link.hold_ns(tensor.size_bytes))
         interval = self._program.new_optional_fixed_size_interval_var(
@@ -77,7 +77,7 @@ class LinkCopies:
 
     def _arrive(
         self,
-        copy: Copy,
+        copy: LinkCopy,
         needed: cp_model.IntVar,
         sent: cp_model.IntVar,
         waits: dict[int, cp_model.IntVar],

@@ -2,7 +2,7 @@
 
 A task has one start, one end, and one optional interval per device, of which one is present. A
 copy has an optional interval on its link, present where its producer and a consumer are at its
-two ends. Times are whole units, see ``Instance``. Unlike the integer program it keeps all
+two ends. Times are whole units, see ``CpSatInstance``. Unlike the integer program it keeps all
 copies over one link apart.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from ortools.sat.python import cp_model
 
 from surplus.milp.cpsat import names
-from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.cpsat.links import LinkCopies
 from surplus.milp.cpsat.room import limit_memories
 from surplus.milp.load_cuts import LoadCut, load_cuts
@@ -29,7 +29,7 @@ class ConstraintModel:
 
     Parameters
     ----------
-    instance : Instance
+    instance : CpSatInstance
         Problem, upper bound and unit of time.
 
     Attributes
@@ -40,7 +40,7 @@ class ConstraintModel:
         All variables that a start may set and an answer has, by name.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: CpSatInstance) -> None:
         self.problem = instance.problem
         self.scaled = instance.scaled
         self.program = cp_model.CpModel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surplus.milp.copies import Copy
+from surplus.milp.copies import LinkCopy
 
 MAKESPAN = "makespan"
 
@@ -27,11 +27,11 @@ def end(task: int) -> str:
     return f"e_{task}"
 
 
-def needed(copy: Copy) -> str:
+def needed(copy: LinkCopy) -> str:
     """1 if the copy is made."""
     return f"c_{copy.tensor}_{copy.source}_{copy.target}"
 
 
-def sent(copy: Copy) -> str:
+def sent(copy: LinkCopy) -> str:
     """When the copy takes its link, in units."""
     return f"u_{copy.tensor}_{copy.source}_{copy.target}"

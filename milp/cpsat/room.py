@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from surplus.milp.memory import Item, Knapsack, Room, knapsacks
+from surplus.milp.memory import Item, Knapsack, MemoryRoom, knapsacks
 
 if TYPE_CHECKING:
     from surplus.milp.cpsat.model import ConstraintModel
 
 
-def limit_memories(model: ConstraintModel, room: Room) -> None:
+def limit_memories(model: ConstraintModel, room: MemoryRoom) -> None:
     """Add the knapsacks of a problem to its program."""
     for sack in knapsacks(model.problem, room):
         _limit(model, sack)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from surplus.milp.copies import CopyPair
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.milp.mip.model import PlacementModel
 from surplus.milp.reductions import Reduced
 from surplus.placement.problem import Problem
@@ -24,7 +24,7 @@ class MipFormulation(PlacementModel):
         problem: Problem,
         reduced: Reduced,
         copy_pairs: Iterable[CopyPair] = (),
-        room: Room = Room.NEEDED,
+        room: MemoryRoom = MemoryRoom.NEEDED,
     ) -> None:
         super().__init__(problem, reduced, copy_pairs, room)
         self.tolerance_ns = BOUND_TOLERANCE * reduced.upper_ns

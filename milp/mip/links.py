@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pulp
 
-from surplus.milp.copies import Copy, CopyPair, link_of
+from surplus.milp.copies import CopyPair, LinkCopy, link_of
 from surplus.milp.mip.units import MODEL_SPAN
 from surplus.placement.timeline import SpanKind, Timeline
 
@@ -34,11 +34,11 @@ class LinkQueues:
         self._problem = model.problem
         self._pairs = sorted(pairs)
         self._memories = sorted({device.memory for device in model.problem.devices})
-        self._u: dict[Copy, pulp.LpVariable] = {}
-        self._used: dict[Copy, pulp.LpVariable] = {}
+        self._u: dict[LinkCopy, pulp.LpVariable] = {}
+        self._used: dict[LinkCopy, pulp.LpVariable] = {}
         self._separate()
 
-    def start_name(self, copy: Copy) -> str:
+    def start_name(self, copy: LinkCopy) -> str:
         """Name of the variable that starts a copy, which is there only if it queues."""
         return self._name("u", copy)
 
@@ -54,7 +54,7 @@ class LinkQueues:
                 gate = (MODEL_SPAN + self._model.scaled(hold)) * (1 - order)
                 self._model.add(self._u[b] >= self._u[a] + self._model.scaled(hold) - gate)
 
-    def _queued_copy(self, copy: Copy) -> None:
+    def _queued_copy(self, copy: LinkCopy) -> None:
         """The start of a copy, whether it is needed, and who waits for it.
 
         Where it is not needed its start says nothing and may be its tensor's, so that every
@@ -82,14 +82,14 @@ class LinkQueues:
             )
 
     def _variable(
-        self, letter: str, copy: Copy, other: Copy | None = None, integer: bool = True
+        self, letter: str, copy: LinkCopy, other: LinkCopy | None = None, integer: bool = True
     ) -> pulp.LpVariable:
         name = self._name(letter, copy, other)
         if integer:
             return self._model.program.add_variable(name, cat="Binary")
         return self._model.program.add_variable(name, 0, MODEL_SPAN)
 
-    def _name(self, letter: str, copy: Copy, other: Copy | None = None) -> str:
+    def _name(self, letter: str, copy: LinkCopy, other: LinkCopy | None = None) -> str:
         ends = [self._memories.index(copy.source), self._memories.index(copy.target)]
         numbers = [copy.tensor, *([other.tensor] if other else []), *ends]
         return "_".join([letter, *map(str, numbers)])
@@ -98,7 +98,7 @@ class LinkQueues:
         """Variables of the queueing copies of a known schedule."""
         spans = {(s.index, s.resource): s for s in timeline if s.kind is SpanKind.COPY}
         ends = {s.index: s.end_ns for s in timeline if s.kind is SpanKind.TASK}
-        starts: dict[Copy, int] = {}
+        starts: dict[LinkCopy, int] = {}
         values: dict[str, float] = {}
         for copy in self._u:
             span = spans.get((copy.tensor, link_of(self._problem, copy).name))

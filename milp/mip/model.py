@@ -13,7 +13,7 @@ Departures from the printed form, beside those named at each method:
 - Copies queue for their link only in the pairs that are asked for (``copy_pairs``). Without all
   of them, the program's optimum is a lower bound of the real makespan, and its schedule counts
   only after an exact decoding in which all copies queue.
-- Memory capacity counts constants, and of tensors, which come and go, what ``Room`` says.
+- Memory capacity counts constants, and of tensors, which come and go, what ``MemoryRoom`` says.
 
 References
 ----------
@@ -29,7 +29,7 @@ import pulp
 from surplus.milp.copies import CopyPair, copies_of
 from surplus.milp.decoded import Decoded
 from surplus.milp.load_cuts import LoadCut, load_cuts
-from surplus.milp.memory import Room
+from surplus.milp.memory import MemoryRoom
 from surplus.milp.mip.lanes import Lanes
 from surplus.milp.mip.links import LinkQueues
 from surplus.milp.mip.room import RoomRows
@@ -52,7 +52,7 @@ class PlacementModel:
         Its windows and disjunctions under the upper bound.
     copy_pairs : iterable of CopyPair
         Copies that must not hold their link at once.
-    room : Room
+    room : MemoryRoom
         What has to fit into a memory at once.
     """
 
@@ -61,7 +61,7 @@ class PlacementModel:
         problem: Problem,
         reduced: Reduced,
         copy_pairs: Iterable[CopyPair] = (),
-        room: Room = Room.NEEDED,
+        room: MemoryRoom = MemoryRoom.NEEDED,
     ) -> None:
         self.problem = problem
         self.reduced = reduced

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pulp
 
-from surplus.milp.memory import Item, Knapsack, Room, knapsacks
+from surplus.milp.memory import Item, Knapsack, MemoryRoom, knapsacks
 
 if TYPE_CHECKING:
     from surplus.milp.mip.model import PlacementModel
@@ -22,11 +22,11 @@ class RoomRows:
     ----------
     model : PlacementModel
         Gets the variables and rows.
-    room : Room
+    room : MemoryRoom
         What has to fit at once.
     """
 
-    def __init__(self, model: PlacementModel, room: Room) -> None:
+    def __init__(self, model: PlacementModel, room: MemoryRoom) -> None:
         self._model = model
         for number, sack in enumerate(knapsacks(model.problem, room)):
             self._limit(number, sack)

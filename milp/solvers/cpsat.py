@@ -7,7 +7,7 @@ from time import monotonic
 
 from ortools.sat.python import cp_model
 
-from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.cpsat.model import ConstraintModel
 from surplus.milp.solvers import Report
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
@@ -23,7 +23,9 @@ between the best plan and the bound of the linear relaxation, which the second r
 def run(job: SolverJob, report: Report) -> SolverReport:
     """Build the constraint program and solve it."""
     began_s = monotonic()
-    model = ConstraintModel(Instance.from_json(Path(job.model_path).read_text(encoding="utf-8")))
+    model = ConstraintModel(
+        CpSatInstance.from_json(Path(job.model_path).read_text(encoding="utf-8"))
+    )
     if job.start:
         model.hint(job.start)
     solver = cp_model.CpSolver()

@@ -11,7 +11,7 @@ import tritonclient.grpc as triton
 
 from surplus import models
 from surplus.engine.cli.main import main
-from surplus.engine.devices.cuda_parts import Part
+from surplus.engine.devices.cuda_parts import CudaPart
 from tests.cli.test_serve import _infer, _served, _stop
 
 
@@ -51,7 +51,7 @@ def test_a_device_that_is_not_there_is_refused_at_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not by every query, from a server that says that it is ready."""
-    missing = Part("CUDA driver", "", "no CUDA driver here")
+    missing = CudaPart("CUDA driver", "", "no CUDA driver here")
     monkeypatch.setattr("surplus.engine.devices.cuda_parts.cuda_parts", lambda: iter([missing]))
     words = [str(repository), "--lazy", "--devices", "cpu:1,cuda:0", "--cache", str(tmp_path)]
     assert main(["serve", *words]) == 1

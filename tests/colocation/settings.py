@@ -9,7 +9,7 @@ import numpy as np
 from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.load import Load, Stream, merge
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.noise import NOISES
 from surplus.colocation.simulation.simulator import Setting
@@ -71,7 +71,7 @@ def setting_of(
         tuple(rates_per_s or [1.0] * len(services)),
         most,
         (0,) * len(services),
-        tuple(Device(f"gpu{k}") for k in range(devices)),
+        tuple(ServingDevice(f"gpu{k}") for k in range(devices)),
     )
     truth = ProfileTruth(tuple(services), profiles, NOISES.make(noise), seed)
     return Setting(demand, load, truth, interference, drain_ns, failures)

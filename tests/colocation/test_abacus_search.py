@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.work import Piece
-from surplus.colocation.policies.abacus.search import Candidate, Found, GroupSearch
+from surplus.colocation.policies.abacus.search import GroupCandidate, GroupFound, GroupSearch
 
 
 class Counted:
@@ -28,14 +28,14 @@ class Counted:
         ]
 
 
-def candidates(*operators: int, start: int = 0) -> list[Candidate]:
+def candidates(*operators: int, start: int = 0) -> list[GroupCandidate]:
     return [
-        Candidate(Query(k, k, 0, 0, 1000 + k), start if k == 0 else 0, count)
+        GroupCandidate(Query(k, k, 0, 0, 1000 + k), start if k == 0 else 0, count)
         for k, count in enumerate(operators)
     ]
 
 
-def ends(found: Found) -> list[int]:
+def ends(found: GroupFound) -> list[int]:
     return [piece.end for piece in found.pieces]
 
 

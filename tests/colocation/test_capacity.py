@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from surplus.colocation import Scenario, read_scenario
 from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.results.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
-from surplus.colocation.results.capacity_search import Probe, SearchParams, search_capacity
+from surplus.colocation.results.capacity_search import CapacitySearchParams, Probe, search_capacity
 
 UNIFORM = """
 duration_s = 4
@@ -44,7 +44,9 @@ def threshold(held: Callable[[float], bool]) -> Callable[[float], Probe]:
 @given(limit=st.floats(0.02, 60), tolerance=st.sampled_from([0.5, 0.1, 0.01]))
 @settings(max_examples=60, deadline=None)
 def test_a_threshold_is_found_within_the_tolerance(limit: float, tolerance: float) -> None:
-    found = search_capacity(threshold(lambda x: x <= limit), SearchParams(tolerance=tolerance))
+    found = search_capacity(
+        threshold(lambda x: x <= limit), CapacitySearchParams(tolerance=tolerance)
+    )
     assert found.scale <= limit <= found.scale * (1 + tolerance)
     assert found.missed_scale is not None
     assert found.missed_scale > limit
@@ -59,12 +61,12 @@ def test_nothing_is_probed_twice() -> None:
         asked.append(scale)
         return threshold(lambda x: x <= 3)(scale)
 
-    search_capacity(ask, SearchParams())
+    search_capacity(ask, CapacitySearchParams())
     assert len(asked) == len(set(asked))
 
 
 def test_a_gap_below_the_answer_lowers_it_and_is_told() -> None:
-    params = SearchParams(tolerance=0.01)
+    params = CapacitySearchParams(tolerance=0.01)
     found = search_capacity(threshold(lambda x: x <= 3.0 and not 2.2 < x < 2.4), params)
     # 0.75 x 3 falls into the gap: only what is held together with every lower load counts.
     assert found.scale == pytest.approx(2.0)
@@ -73,9 +75,9 @@ def test_a_gap_below_the_answer_lowers_it_and_is_told() -> None:
 
 
 def test_ends_of_the_range() -> None:
-    never = search_capacity(threshold(lambda x: False), SearchParams(least=0.25))
+    never = search_capacity(threshold(lambda x: False), CapacitySearchParams(least=0.25))
     assert (never.scale, never.missed_scale) == (0.0, 0.25)
-    always = search_capacity(threshold(lambda x: True), SearchParams(most=4))
+    always = search_capacity(threshold(lambda x: True), CapacitySearchParams(most=4))
     assert (always.scale, always.missed_scale) == (4.0, None)
 
 
@@ -84,7 +86,7 @@ def test_ends_of_the_range() -> None:
 )
 def test_wrong_ranges(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="got"):
-        SearchParams(**wrong)  # type: ignore[arg-type]
+        CapacitySearchParams(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [{"target": 0.0}, {"target": 1.1}, {"seeds": 0}])

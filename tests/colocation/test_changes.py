@@ -27,7 +27,7 @@ from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.stage import Stage
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.results.validate import Rule, check_run, validate_run
+from surplus.colocation.results.validate import RunRule, check_run, validate_run
 from surplus.colocation.simulation.simulator import Run, Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
 
@@ -182,7 +182,7 @@ def test_the_validator_sees_groups_on_lost_devices() -> None:
     run = simulate(setting, policy_spec("fcfs"))
     run.record.changes += [(5 * MS, Change(LOST, 0)), (21 * MS, Change(BACK, 0))]
     found = validate_run(setting.load, setting.demand.services, run.deployment, run.record)
-    assert [violation.rule for violation in found] == [Rule.LOST, Rule.LOST]
+    assert [violation.rule for violation in found] == [RunRule.LOST, RunRule.LOST]
 
 
 def test_the_validator_sees_services_where_they_are_no_more() -> None:
@@ -192,7 +192,7 @@ def test_the_validator_sees_services_where_they_are_no_more() -> None:
     assert not validate_run(setting.load, setting.demand.services, run.deployment, run.record)
     run.record.views[0] = (19 * MS, run.record.views[0][1])
     found = validate_run(setting.load, setting.demand.services, run.deployment, run.record)
-    assert [violation.rule for violation in found] == [Rule.PLACE]
+    assert [violation.rule for violation in found] == [RunRule.PLACE]
 
 
 def test_rates_fade_by_windows() -> None:

@@ -13,12 +13,12 @@ from surplus.colocation.frame.deployment import Assignment, Deployment, check_de
 from surplus.colocation.frame.event import Event
 from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.record import Record
-from surplus.colocation.frame.service import Device, Partition
+from surplus.colocation.frame.service import Partition, ServingDevice
 from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.pressure import Pressure
 from surplus.colocation.results.metrics import summarise
-from surplus.colocation.results.validate import Rule, validate_run
+from surplus.colocation.results.validate import RunRule, validate_run
 from surplus.colocation.simulation.simulator import Run
 from surplus.colocation.simulation.virtual_executor import VirtualExecutor
 from tests.colocation.settings import MS, load_of, service
@@ -150,7 +150,7 @@ def test_the_validator_sees_a_resize_that_takes_too_much() -> None:
     load = load_of(SERVICES, [[0], [4]])
     record.resizes.append((14 * MS, 1, 9))
     found = validate_run(load, SERVICES, run.deployment, record)
-    assert [v.rule for v in found] == [Rule.SHARE]
+    assert [v.rule for v in found] == [RunRule.SHARE]
     assert "112.5 %" in str(found[0])
 
 
@@ -158,11 +158,11 @@ def test_workers_of_a_device_share_what_is_loaded() -> None:
     services = tuple(replace(s, memory_bytes=60) for s in SERVICES)
     assignments = tuple(Assignment(s, p, 1) for p in range(3) for s in range(2))
     deployment = Deployment(WORKERS, assignments, on_demand=True)
-    check_deployment(deployment, services, (Device("cpu", 120),))
+    check_deployment(deployment, services, (ServingDevice("cpu", 120),))
     with pytest.raises(ValueError, match="120 bytes are placed in 119"):
-        check_deployment(deployment, services, (Device("cpu", 119),))
+        check_deployment(deployment, services, (ServingDevice("cpu", 119),))
 
 
 def test_a_device_has_no_negative_cores() -> None:
     with pytest.raises(ValueError, match="cores must be 0 to 1024"):
-        Device("cpu", cores=-1)
+        ServingDevice("cpu", cores=-1)

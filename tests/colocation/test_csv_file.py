@@ -11,7 +11,7 @@ from surplus.colocation.arrivals.trace import AzureFunctions, Timestamps
 from surplus.colocation.files.csv_file import read_rows
 from surplus.colocation.overlap.training.samples import read_samples
 from surplus.colocation.policies.veltair.layer_profile import read_layer_profile
-from surplus.colocation.profiles.abacus import Abacus
+from surplus.colocation.profiles.abacus import AbacusProfile
 
 GROUPS = "model,start,end,bs,seq_len,model,start,end,bs,seq_len,median,mean,var\n"
 
@@ -19,7 +19,7 @@ READERS: tuple[tuple[Callable[[Path], object], str], ...] = (
     (lambda path: Timestamps(str(path), "seconds"), "seconds\n1\n"),
     (lambda path: AzureFunctions(str(path), "f"), "HashFunction,1,2\n"),
     (lambda path: read_samples(path.parent), GROUPS),
-    (lambda path: Abacus(str(path.parent), "a", 2).latency_ns(1, 0, 100), GROUPS),
+    (lambda path: AbacusProfile(str(path.parent), "a", 2).latency_ns(1, 0, 100), GROUPS),
     (lambda path: read_layer_profile(path, (1,)), "1\n"),
 )
 

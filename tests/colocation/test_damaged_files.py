@@ -14,12 +14,12 @@ import pytest
 
 from surplus.colocation.arrivals.trace import Timestamps
 from surplus.colocation.files.toml_table import read_table
-from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.features import GroupPart, Layout
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
 from surplus.colocation.overlap.perceptron import Perceptron
 from surplus.colocation.overlap.training.samples import read_samples
-from surplus.colocation.profiles.abacus import Abacus
+from surplus.colocation.profiles.abacus import AbacusProfile
 from surplus.colocation.profiles.layers import Layers
 from surplus.colocation.profiles.measured_profile import load_measured_profile
 
@@ -138,7 +138,7 @@ def test_predictions_that_are_no_times_are_refused() -> None:
     absurd = (Perceptron((np.zeros((12, 1)),), (np.array([1e30]),)),)
     times = GroupTimes(LAYOUT, absurd, TIMES.alone, TIMES.errors)
     with pytest.raises(ValueError, match="estimated to take"):
-        times.of((Part(0, 0, 1, 1),))
+        times.of((GroupPart(0, 0, 1, 1),))
 
 
 def changed_profile(place: tuple[Any, ...], value: Any) -> Any:
@@ -202,7 +202,7 @@ def test_measurements_that_are_no_times_are_refused(numbers: str, tmp_path: Path
     with pytest.raises(ValueError, match=r"a_b\.csv, line 2"):
         read_samples(tmp_path)
     with pytest.raises(ValueError, match=r"a_b\.csv, line 2"):
-        Abacus(str(tmp_path), "a", 4)
+        AbacusProfile(str(tmp_path), "a", 4)
 
 
 def test_a_table_of_other_layers_is_refused(tmp_path: Path) -> None:

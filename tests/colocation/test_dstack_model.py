@@ -15,7 +15,7 @@ from surplus.colocation.policies.dstack.efficacy import (
 )
 from surplus.colocation.policies.dstack.kernel_model import KernelModel
 from surplus.colocation.policies.dstack.knee import (
-    SearchParams,
+    KneeSearchParams,
     derivative,
     knee_by_derivative,
     search_knee,
@@ -86,7 +86,7 @@ def test_a_profile_of_the_model_counts_whole_processors() -> None:
 @given(knee=st.integers(5, 100), step=st.integers(1, 10))
 def test_a_measured_knee_is_within_a_step_and_takes_few_runs(knee: int, step: int) -> None:
     found = search_knee(
-        lambda share: max(1.0, knee / share), SearchParams(tolerance=0.01, step=step)
+        lambda share: max(1.0, knee / share), KneeSearchParams(tolerance=0.01, step=step)
     )
     least = knee / 1.01
     assert least <= found.share < least + step + 1

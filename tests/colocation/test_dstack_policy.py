@@ -11,7 +11,7 @@ from surplus.colocation import PolicySpec, policy_spec, simulate
 from surplus.colocation.frame.change import Change, ChangeKind
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.reorganiser import ReorganisationParams
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.policies.dstack.planner import DStackPlanner
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.measured import MeasuredTimes
@@ -35,7 +35,7 @@ def demand(rates: list[float], devices: int = 1, memory: int | None = None) -> D
     count = len(rates)
     services = tuple(Service(f"s{k}", 100 * MS, 16, memory_bytes=10) for k in range(count))
     profiles = tuple(Affine(8 * MS, MS, 20 * (k + 1)) for k in range(count))
-    gpus = tuple(Device(f"gpu{k}", memory) for k in range(devices))
+    gpus = tuple(ServingDevice(f"gpu{k}", memory) for k in range(devices))
     return Demand(services, profiles, tuple(rates), (1,) * count, (0,) * count, gpus)
 
 

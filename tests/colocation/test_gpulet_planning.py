@@ -14,7 +14,7 @@ from surplus.colocation.frame.deployment import Deployment, check_deployment
 from surplus.colocation.frame.interference_model import UNIT_PPM
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.query import Query
-from surplus.colocation.frame.service import Device, Partition, Service
+from surplus.colocation.frame.service import Partition, Service, ServingDevice
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.contention import Contention
 from surplus.colocation.policies.gpulet.belief import LinearParams, factor_table
@@ -51,7 +51,7 @@ def demand_of(
         tuple(rates),
         (1,) * len(services),
         (0,) * len(services),
-        tuple(Device(f"gpu{k}") for k in range(devices)),
+        tuple(ServingDevice(f"gpu{k}") for k in range(devices)),
     )
 
 
@@ -185,7 +185,7 @@ def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -
 def test_no_device_gets_more_than_its_memory_holds(name: str, limits: list[int], need: int) -> None:
     demand = demand_of([50, 300, 20], [60, 45, 100], devices=2)
     services = tuple(replace(service, memory_bytes=need) for service in demand.services)
-    devices = tuple(Device(f"gpu{k}", limit) for k, limit in enumerate(limits))
+    devices = tuple(ServingDevice(f"gpu{k}", limit) for k, limit in enumerate(limits))
     limited = replace(demand, services=services, devices=devices)
     plan = planned(name, limited)
     assert not validate_plan(limited, plan)

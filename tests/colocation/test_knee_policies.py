@@ -8,9 +8,9 @@ import pytest
 
 from surplus.colocation import PolicySpec, policy_spec, simulate
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.query import Query
-from surplus.colocation.frame.service import Device
+from surplus.colocation.frame.service import ServingDevice
 from surplus.colocation.policies.dstack.knee_shares import KneeShares
 from surplus.colocation.policies.dstack.max_throughput import best_of
 from surplus.colocation.policies.side_by_side import Ready
@@ -25,7 +25,7 @@ from tests.colocation.settings import MS, load_of, service, setting_of
 
 
 def demand_of(
-    profiles: list[Profile],
+    profiles: list[LatencyProfile],
     slos_ms: list[float],
     devices: int = 1,
     max_batch: int = 16,
@@ -41,7 +41,7 @@ def demand_of(
         (10.0,) * len(profiles),
         (1,) * len(profiles),
         (0,) * len(profiles),
-        tuple(Device(f"gpu{k}", memory_bytes) for k in range(devices)),
+        tuple(ServingDevice(f"gpu{k}", memory_bytes) for k in range(devices)),
     )
 
 

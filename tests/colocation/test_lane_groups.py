@@ -13,7 +13,7 @@ from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.work import Group, Piece, piece_of
 from surplus.colocation.interference.pairwise import Pairwise
-from surplus.colocation.predictors.lanes import Lanes
+from surplus.colocation.predictors.lanes import LanesPredictor
 from surplus.colocation.profiles.table import Table
 from surplus.colocation.truths.lanes_truth import LanesTruth
 from surplus.colocation.truths.truth import HostedTruth, ProfileTruth
@@ -66,7 +66,7 @@ def truth(extra: float = 0.0) -> LanesTruth:
 def test_pieces_take_lanes_as_they_get_free(services: Sequence[int], ms: float) -> None:
     group = Group(0, 0, pieces(*services), 0, 0)
     assert truth().group_ns(group, 100) == round(ms * MS)
-    predictor = Lanes(*parts(), lanes=2)
+    predictor = LanesPredictor(*parts(), lanes=2)
     assert predictor.group_ns(group.pieces, 100) == round(ms * MS)
 
 
@@ -97,7 +97,7 @@ def test_each_piece_takes_one_stream_of_a_gpu() -> None:
     group = Group(0, 0, pieces(0, 1), 0, 0)
     assert LanesTruth(alone, 4).group_ns(group, 100) == 30 * MS
     assert LanesTruth(alone, 4, widest=1).group_ns(group, 100) == 60 * MS
-    assert Lanes(services, profiles, 4, widest=1).group_ns(group.pieces, 100) == 60 * MS
+    assert LanesPredictor(services, profiles, 4, widest=1).group_ns(group.pieces, 100) == 60 * MS
 
 
 def test_a_host_delays_every_group() -> None:
@@ -111,9 +111,9 @@ def test_what_cannot_be_side_by_side_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two lanes or more, got 1"):
         LanesTruth(truth(), 1)
     with pytest.raises(ValueError, match="lanes and widest must be >= 1, got 0"):
-        Lanes(*parts(), lanes=0)
+        LanesPredictor(*parts(), lanes=0)
     with pytest.raises(ValueError, match="got 2 and 0"):
-        Lanes(*parts(), lanes=2, widest=0)
+        LanesPredictor(*parts(), lanes=2, widest=0)
     text = SCENARIO.read_text().replace("two_cpu.profile", f"{SCENARIO.parent}/two_cpu.profile")
     one = tmp_path / "one_lane.toml"
     one.write_text(text.replace("lanes = 2\n", "lanes = 1\n", 1))

@@ -11,7 +11,7 @@ import pytest
 
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.profiles.table import Table
 from tests.colocation.settings import MS
 
@@ -31,7 +31,7 @@ def demand_of(rates_per_s: dict[str, float], devices: int) -> Demand:
         rates_per_s=tuple(rates_per_s.values()),
         items=(1,) * len(names),
         sequences=(0,) * len(names),
-        devices=tuple(Device(f"gpu{k}") for k in range(devices)),
+        devices=tuple(ServingDevice(f"gpu{k}") for k in range(devices)),
     )
 
 

@@ -10,7 +10,7 @@ from surplus.colocation.frame.deployment import Assignment, Deployment, check_de
 from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
 from surplus.colocation.frame.event import Event
 from surplus.colocation.frame.planner import PLANNERS, Demand
-from surplus.colocation.frame.service import Device, Partition
+from surplus.colocation.frame.service import Partition, ServingDevice
 from surplus.colocation.frame.stage import Stage
 from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import piece_of
@@ -53,9 +53,9 @@ class Greedy:
 
 
 def test_shares_may_add_up_to_more_than_a_device_only_on_demand() -> None:
-    check_deployment(deployment(True), SERVICES, (Device("d"),))
+    check_deployment(deployment(True), SERVICES, (ServingDevice("d"),))
     with pytest.raises(ValueError, match="gives away 150 %"):
-        check_deployment(deployment(False), SERVICES, (Device("d"),))
+        check_deployment(deployment(False), SERVICES, (ServingDevice("d"),))
 
 
 def test_what_runs_may_not() -> None:

@@ -10,7 +10,7 @@ import pytest
 from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.work import piece_of
-from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.features import GroupPart, Layout
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
 from surplus.colocation.overlap.perceptron import Perceptron, pack
 from surplus.colocation.profiles.affine import Affine
@@ -28,13 +28,13 @@ def model(weights: np.ndarray | None = None) -> LatencyModel:
 
 
 def test_a_row_has_the_bits_and_then_the_models_in_their_order() -> None:
-    parts = [Part(2, 0, 2, 8, 16), Part(0, 1, 4, 4)]
+    parts = [GroupPart(2, 0, 2, 8, 16), GroupPart(0, 1, 4, 4)]
     assert LAYOUT.rows([parts]).tolist() == [[1, 0, 1, 1, 4, 4, 0, 0, 2, 8, 16]]
     assert LAYOUT.rows([parts], in_order=True).tolist() == [[1, 0, 1, 0, 2, 8, 16, 1, 4, 4, 0]]
 
 
 def test_slots_of_models_that_do_not_run_are_empty() -> None:
-    assert LAYOUT.rows([[Part(1, 0, 6, 2)], []]).tolist() == [
+    assert LAYOUT.rows([[GroupPart(1, 0, 6, 2)], []]).tolist() == [
         [0, 1, 0, 0, 6, 2, 0, 0, 0, 0, 0],
         [0] * 11,
     ]
@@ -42,7 +42,7 @@ def test_slots_of_models_that_do_not_run_are_empty() -> None:
 
 def test_more_models_than_slots_are_refused() -> None:
     with pytest.raises(ValueError, match="more than 2 models"):
-        LAYOUT.rows([[Part(0, 0, 1, 1), Part(1, 0, 1, 1), Part(2, 0, 1, 1)]])
+        LAYOUT.rows([[GroupPart(0, 0, 1, 1), GroupPart(1, 0, 1, 1), GroupPart(2, 0, 1, 1)]])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_file_gives_the_model_back_and_is_small(tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
     path.write_bytes(before.to_bytes())
     after = load_latency_model(path)
-    rows = LAYOUT.rows([[Part(1, 0, 6, 2)], [Part(0, 1, 3, 4), Part(2, 0, 1, 8)]])
+    rows = LAYOUT.rows([[GroupPart(1, 0, 6, 2)], [GroupPart(0, 1, 3, 4), GroupPart(2, 0, 1, 8)]])
     assert after.layout == LAYOUT
     assert after.kind == "mlp"
     assert after.latency_ms(rows).tolist() == before.latency_ms(rows).tolist()

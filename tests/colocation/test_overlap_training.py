@@ -10,7 +10,7 @@ import pytest
 
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.work import Group, piece_of
-from surplus.colocation.overlap.features import Layout, Part
+from surplus.colocation.overlap.features import GroupPart, Layout
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.overlap.measured_truth import MeasuredTruth
 from surplus.colocation.overlap.training.fit_mlp import MlpParams, fit_mlp
@@ -148,14 +148,14 @@ def test_parameters_are_checked(wrong: dict[str, object]) -> None:
 
 
 def test_measured_whole_runs_are_the_truth(times: GroupTimes) -> None:
-    median_ns, spread = times.of((Part(0, 0, 4, 8),))
+    median_ns, spread = times.of((GroupPart(0, 0, 4, 8),))
     assert median_ns == pytest.approx(latency_us((0, 4, 8), (6, 6, 4)) * 1000)
     assert spread == pytest.approx(0.05)
 
 
 def test_what_was_not_measured_is_near_the_law_and_always_the_same(times: GroupTimes) -> None:
     assert held_out_error(times) < 0.08
-    parts = (Part(0, 1, 4, 8), Part(1, 0, 5, 4))
+    parts = (GroupPart(0, 1, 4, 8), GroupPart(1, 0, 5, 4))
     wanted_ns = latency_us((1, 4, 8), (0, 5, 4)) * 1000
     assert times.of(parts).median_ns == pytest.approx(wanted_ns, rel=0.35)
     assert times.of(parts) == times.of(parts[::-1])
@@ -164,7 +164,7 @@ def test_what_was_not_measured_is_near_the_law_and_always_the_same(times: GroupT
 def test_group_times_survive_a_file(times: GroupTimes, tmp_path: Path) -> None:
     path = tmp_path / "t.npz"
     path.write_bytes(times.to_bytes())
-    parts = (Part(0, 1, 4, 8), Part(1, 0, 5, 4))
+    parts = (GroupPart(0, 1, 4, 8), GroupPart(1, 0, 5, 4))
     assert load_group_times(path).of(parts) == pytest.approx(times.of(parts), rel=1e-4)
     path.write_bytes(b"else")
     with pytest.raises(ValueError, match=r"t\.npz"):
@@ -178,7 +178,7 @@ def test_a_truth_scatters_around_the_times_and_repeats_its_luck(times: GroupTime
         truth.group_ns(Group(0, 0, (piece_of((Query(k, 1, k, 0, 0, 8),), 0, 4),), 0, 0), 100)
         for k in range(200)
     ]
-    median_ns = times.of((Part(0, 0, 4, 8),)).median_ns
+    median_ns = times.of((GroupPart(0, 0, 4, 8),)).median_ns
     assert np.median(draws) == pytest.approx(median_ns, rel=0.02)
     assert np.std(draws) / median_ns == pytest.approx(0.05, rel=0.25)
     again = MeasuredTruth(services, times, NOISES.make("lognormal"), seed=1)
@@ -202,7 +202,7 @@ def test_more_than_two_save_what_their_pairs_save(
     times: GroupTimes, count: int, wanted: float
 ) -> None:
     fixed = FixedTimes(times.layout, times.members, times.alone, times.errors)
-    parts = tuple(Part(model, 0, 1, 1) for model in range(count))
+    parts = tuple(GroupPart(model, 0, 1, 1) for model in range(count))
     assert fixed.of(parts).median_ns == wanted
 
 
@@ -226,7 +226,7 @@ def test_drawn_groups_are_those_that_a_controller_forms() -> None:
 
 
 def test_a_truth_can_be_sampled(times: GroupTimes) -> None:
-    groups = [(Part(0, 0, 4, 8),), (Part(0, 1, 4, 8), Part(1, 0, 5, 4))]
+    groups = [(GroupPart(0, 0, 4, 8),), (GroupPart(0, 1, 4, 8), GroupPart(1, 0, 5, 4))]
     samples = samples_of(times, groups, slots=2)
     assert samples.rows().shape == (2, 10)
     assert samples.median_ms == pytest.approx([times.of(g).median_ns / 1e6 for g in groups])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.profile import PROFILES, part_ns
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import Piece
 from surplus.colocation.profiles.table import Table
 from surplus.colocation.randomness.draws import stream_of, uniform
@@ -110,7 +110,7 @@ def demand_of(rates: list[float], slos_ms: list[int], devices: int) -> Demand:
     services = tuple(Service(f"s{k}", slo * MS, 16) for k, slo in enumerate(slos_ms))
     profile = PROFILES.make("affine", fixed_ns=20 * MS, per_item_ns=5 * MS)
     count = len(services)
-    machine = tuple(Device(f"gpu{k}") for k in range(devices))
+    machine = tuple(ServingDevice(f"gpu{k}") for k in range(devices))
     return Demand(services, (profile,) * count, tuple(rates), (1,) * count, (0,) * count, machine)
 
 

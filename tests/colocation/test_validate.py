@@ -12,8 +12,8 @@ from surplus.colocation.frame.deployment import Assignment, Deployment, check_de
 from surplus.colocation.frame.load import Load
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.record import Record
-from surplus.colocation.frame.service import Device, Partition, Service
-from surplus.colocation.results.validate import Rule, check_run, validate_run
+from surplus.colocation.frame.service import Partition, Service, ServingDevice
+from surplus.colocation.results.validate import RunRule, check_run, validate_run
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=20, max_batch=4), service("b", slo_ms=12, max_batch=4))
@@ -84,20 +84,20 @@ def loses_a_row(record: Record) -> None:
 
 
 MUTATIONS = {
-    starts_early: Rule.EARLY,
-    overlaps: Rule.OVERLAP,
-    ends_before_it_starts: Rule.EARLY,
-    moves: Rule.PLACE,
-    says_another_size: Rule.BATCH,
-    swaps_service: Rule.BATCH,
-    runs_twice: Rule.OPERATORS,
-    skips_operators: Rule.OPERATORS,
-    stops_halfway: Rule.OUTCOME,
-    calls_late_in_time: Rule.OUTCOME,
-    ends_at_another_time: Rule.OUTCOME,
-    forgets_a_query: Rule.OUTCOME,
-    drops_what_ran: Rule.OUTCOME,
-    loses_a_row: Rule.OUTCOME,
+    starts_early: RunRule.EARLY,
+    overlaps: RunRule.OVERLAP,
+    ends_before_it_starts: RunRule.EARLY,
+    moves: RunRule.PLACE,
+    says_another_size: RunRule.BATCH,
+    swaps_service: RunRule.BATCH,
+    runs_twice: RunRule.OPERATORS,
+    skips_operators: RunRule.OPERATORS,
+    stops_halfway: RunRule.OUTCOME,
+    calls_late_in_time: RunRule.OUTCOME,
+    ends_at_another_time: RunRule.OUTCOME,
+    forgets_a_query: RunRule.OUTCOME,
+    drops_what_ran: RunRule.OUTCOME,
+    loses_a_row: RunRule.OUTCOME,
 }
 
 
@@ -120,7 +120,7 @@ def test_shares_above_the_device_are_found() -> None:
     run = simulate(setting_of(SERVICES, load, [4, 4], devices=2), policy_spec("fcfs"))
     both = Deployment((Partition(0, 60), Partition(0, 60)), run.deployment.assignments)
     found = validate_run(load, SERVICES, both, run.record)
-    assert {v.rule for v in found} == {Rule.SHARE}
+    assert {v.rule for v in found} == {RunRule.SHARE}
 
 
 AWAY_MS = {
@@ -146,7 +146,7 @@ def test_work_on_a_lost_device_is_found(away: tuple[tuple[int, int | None], ...]
         if back_ms is not None:
             record.changes.append((back_ms * MS, Change(ChangeKind.DEVICE_BACK, 0)))
     found = {violation.rule for violation in validate_run(load, SERVICES, deployment, record)}
-    assert found == ({Rule.LOST} if AWAY_MS[away] else set())
+    assert found == ({RunRule.LOST} if AWAY_MS[away] else set())
 
 
 ONE = (Assignment(0, 0, 1),)
@@ -165,12 +165,12 @@ ONE = (Assignment(0, 0, 1),)
 )
 def test_wrong_deployments_are_refused(deployment: Deployment, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        check_deployment(deployment, SERVICES, (Device("gpu0"),))
+        check_deployment(deployment, SERVICES, (ServingDevice("gpu0"),))
 
 
 def test_memory_of_a_device_is_counted() -> None:
     services = (Service("a", MS, memory_bytes=60), Service("b", MS, memory_bytes=50))
     deployment = Deployment((Partition(0),), (Assignment(0, 0, 1), Assignment(1, 0, 1)))
-    check_deployment(deployment, services, (Device("gpu0", 110),))
+    check_deployment(deployment, services, (ServingDevice("gpu0", 110),))
     with pytest.raises(ValueError, match="110 bytes are placed in 100"):
-        check_deployment(deployment, services, (Device("gpu0", 100),))
+        check_deployment(deployment, services, (ServingDevice("gpu0", 100),))

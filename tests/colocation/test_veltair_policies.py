@@ -11,7 +11,7 @@ from surplus.colocation import policy_spec, simulate
 from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.record import Record
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.names import with_options
 from surplus.colocation.policies.veltair import prema
@@ -50,7 +50,7 @@ def setting(arrivals_ms: list[float], slo_ms: float = 20, cores: int = 8) -> Set
     services = (Service("a", round(slo_ms * MS), operators=4),)
     load = load_of(services, [arrivals_ms])
     profiles = (Small(),)
-    demand = Demand(services, profiles, (1.0,), (1,), (0,), (Device("cpu", cores=cores),))
+    demand = Demand(services, profiles, (1.0,), (1,), (0,), (ServingDevice("cpu", cores=cores),))
     truth = LayerTruth(services, profiles, NOISES.make("none"), 1)
     return Setting(demand, load, truth, spawn_ns=MS)
 
@@ -208,7 +208,7 @@ def test_policies_on_cores_need_a_predictor_that_knows_layers() -> None:
 def test_a_model_without_layers_is_cut_evenly() -> None:
     services = (Service("a", 40 * MS, operators=2),)
     profiles = (Affine(8 * MS, 0),)
-    demand = Demand(services, profiles, (1.0,), (1,), (0,), (Device("cpu", lanes=4),))
+    demand = Demand(services, profiles, (1.0,), (1,), (0,), (ServingDevice("cpu", lanes=4),))
     truth = LayerTruth(services, profiles, NOISES.make("none"), 1)
     own = Setting(demand, load_of(services, [[0]]), truth)
     record = run("layer_wise", own)

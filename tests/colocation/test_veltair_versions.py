@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from surplus.colocation.policies.veltair.pressure import LinearProxy
 from surplus.colocation.policies.veltair.versions import (
-    Candidate,
+    VersionCandidate,
     VersionChoice,
     dominant,
     picked,
@@ -16,10 +16,10 @@ from surplus.colocation.policies.veltair.versions import (
 )
 
 FAST, WIDE, BOTH, SLOW = (
-    Candidate(2, 8, 50),
-    Candidate(8, 2, 60),
-    Candidate(8, 8, 40),
-    Candidate(1, 1, 200),
+    VersionCandidate(2, 8, 50),
+    VersionCandidate(8, 2, 60),
+    VersionCandidate(8, 8, 40),
+    VersionCandidate(1, 1, 200),
 )
 
 
@@ -29,16 +29,16 @@ def test_the_frontier_has_who_meets_the_target_and_is_not_beaten_in_both() -> No
     assert dominant([FAST], 49) == ()
 
 
-CANDIDATES = st.builds(Candidate, st.integers(1, 6), st.integers(1, 6), st.integers(1, 20))
+CANDIDATES = st.builds(VersionCandidate, st.integers(1, 6), st.integers(1, 6), st.integers(1, 20))
 
 
 @given(candidates=st.lists(CANDIDATES, max_size=15), target=st.integers(1, 20))
 def test_every_other_candidate_is_beaten_by_one_of_the_frontier(
-    candidates: list[Candidate], target: int
+    candidates: list[VersionCandidate], target: int
 ) -> None:
     front = dominant(candidates, target)
 
-    def beats(a: Candidate, b: Candidate) -> bool:
+    def beats(a: VersionCandidate, b: VersionCandidate) -> bool:
         return a.block <= b.block and a.parallelism <= b.parallelism
 
     for one in candidates:
@@ -48,7 +48,7 @@ def test_every_other_candidate_is_beaten_by_one_of_the_frontier(
 
 
 def test_five_are_picked_evenly() -> None:
-    front = tuple(Candidate(20 - k, k + 1, 1) for k in range(9))
+    front = tuple(VersionCandidate(20 - k, k + 1, 1) for k in range(9))
     assert [c.block for c in picked(front)] == [1, 3, 5, 7, 9]
     assert picked(front[:3]) == front[:3]
     assert len(picked(front, 1)) == 1

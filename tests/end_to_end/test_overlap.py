@@ -14,7 +14,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import coarse_problem, predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan_making import make_plan
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem
@@ -76,7 +76,7 @@ def _branches(graph: Graph) -> GroupGraph:
     for index, task in enumerate(graph.tasks):
         members[branch.get(task.op_type, "device")].append(index)
     return GroupGraph(
-        problem, [Group(tuple(tasks), int(name == "device")) for name, tasks in members.items()]
+        problem, [TaskGroup(tuple(tasks), int(name == "device")) for name, tasks in members.items()]
     )
 
 

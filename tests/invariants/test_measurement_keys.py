@@ -12,7 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from surplus.engine.devices import host as machine
-from surplus.engine.dfg.graph import Content, Graph, Task
+from surplus.engine.dfg.graph import Content, Graph, GraphTask
 from surplus.engine.planning.stages import read_model
 from surplus.engine.profiling import cpu_profiler
 from surplus.engine.profiling.calibrate import calibrate
@@ -27,7 +27,7 @@ def _signature(model: onnx.ModelProto, shape: tuple[int, ...] = (4,)) -> str:
     """Of the first node, which reads ``x`` of a shape and makes ``y`` of the same."""
     node = model.graph.node[0]
     graph = _bare(model)
-    task = Task("t", node, (), (), tuple(t.name for t in model.graph.initializer))
+    task = GraphTask("t", node, (), (), tuple(t.name for t in model.graph.initializer))
     value = Observed(onnx.TensorProto.FLOAT, shape, 16)
     return signature(graph, task, {"x": value, "z": value, "y": value})
 

@@ -25,7 +25,7 @@ from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.planning.stages import Costs, candidates, plan_of
 from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
 from surplus.engine.segmentation.coarse import coarse_problem, predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.engine.segmentation.service import ServiceTimes
@@ -239,7 +239,7 @@ def test_partial_joins_are_walked(read: Reader) -> None:
     problem = constant_problem(graph, specs)
     reader = next(i for i, task in enumerate(graph.tasks) if task.op_type == "Concat")
     makers = tuple(i for i in range(len(graph.tasks)) if i != reader)
-    groups = GroupGraph(problem, [Group(makers, 0), Group((reader,), 0)])
+    groups = GroupGraph(problem, [TaskGroup(makers, 0), TaskGroup((reader,), 0)])
     plan = plan_of_groups(graph, groups, ServiceTimes.of(problem))
     check_plan(graph, plan, [2])
     (join,) = plan.segments[1].joins

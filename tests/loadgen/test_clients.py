@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from surplus.loadgen.clients.in_process import InProcessClient
-from surplus.loadgen.clients.inputs import InputParams, InputSpec, TensorMetadata, make_inputs
+from surplus.loadgen.clients.inputs import InputParams, ModelInput, TensorMetadata, make_inputs
 from surplus.loadgen.clients.protocol import ModelInferRequest
 from surplus.loadgen.clients.tensors import DATATYPES, FILLS, from_array
 from surplus.loadgen.duration import parse_duration_ns
 from surplus.loadgen.errors import ClientError, PayloadError
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.progress import fraction
 
 _ITEM_BYTES = {"BOOL": 1, "BF16": 2, "FP16": 2, "FP32": 4, "FP64": 8, "BYTES": None}
@@ -42,13 +42,13 @@ def test_an_array_of_another_dtype_is_refused_by_name():
 
 
 def test_names_may_hold_colons_and_shapes_may_be_scalar():
-    assert InputSpec.parse("a:0:1,2:FP32") == InputSpec("a:0", (1, 2), "FP32", "random")
-    assert InputSpec.parse("a::INT64:zeros") == InputSpec("a", (), "INT64", "zeros")
+    assert ModelInput.parse("a:0:1,2:FP32") == ModelInput("a:0", (1, 2), "FP32", "random")
+    assert ModelInput.parse("a::INT64:zeros") == ModelInput("a", (), "INT64", "zeros")
 
 
 def test_inputs_keep_the_order_of_the_model():
     metadata = [TensorMetadata("a", "INT64", (2,)), TensorMetadata("b", "FP32", (1,))]
-    made = make_inputs(InputParams(specs=(InputSpec("b", (3,), "FP32"),)), metadata)
+    made = make_inputs(InputParams(specs=(ModelInput("b", (3,), "FP32"),)), metadata)
     assert [(tensor.name, tensor.shape) for tensor in made] == [("a", (2,)), ("b", (3,))]
     assert set(np.frombuffer(made[0].raw, "<i8")) <= {0, 1}
 
@@ -97,7 +97,7 @@ def test_durations(text, ns):
 
 
 def test_progress_is_the_lesser_of_time_and_count():
-    load = LoadParams(min_duration_ns=100, min_count=10, warmup_ns=100)
+    load = LoadgenParams(min_duration_ns=100, min_count=10, warmup_ns=100)
     assert fraction(load, 100, 10) == 0.5
     assert fraction(load, 400, 2) == 0.2
     assert fraction(load, 400, 20) == 1.0

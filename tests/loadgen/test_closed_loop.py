@@ -2,7 +2,7 @@ import pytest
 
 from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
 from surplus.loadgen.errors import ClientError
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
 
 
@@ -25,7 +25,7 @@ class _Counting:
 
 def _run(clock, client, users, **load):
     recorder = Recorder(capacity=2)
-    params = ClosedLoopParams(LoadParams(**({"min_duration_ns": 0} | load)), users)
+    params = ClosedLoopParams(LoadgenParams(**({"min_duration_ns": 0} | load)), users)
     clock.run(run_closed_loop(client, params, recorder, clock))
     return recorder.records()
 
@@ -74,4 +74,4 @@ def test_no_users_are_refused():
 )
 def test_lengths_out_of_range_are_refused(fields, message):
     with pytest.raises(ValueError, match=message):
-        LoadParams(**fields)
+        LoadgenParams(**fields)

@@ -2,7 +2,7 @@ import pytest
 
 from surplus.loadgen.errors import ClientError
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import OVERFLOW, Recorder
 
 
@@ -22,7 +22,7 @@ class _Timed:
 
 def _run(clock, client, offsets_ns, max_outstanding=100, **load):
     recorder = Recorder(capacity=1)
-    params = OpenLoopParams(LoadParams(**({"min_duration_ns": 0} | load)), max_outstanding)
+    params = OpenLoopParams(LoadgenParams(**({"min_duration_ns": 0} | load)), max_outstanding)
     clock.run(run_open_loop(client, iter(offsets_ns), params, recorder, clock))
     return recorder.records()
 

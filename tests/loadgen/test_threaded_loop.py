@@ -5,12 +5,12 @@ import pytest
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import ClientError
-from surplus.loadgen.params import LoadParams
+from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.threaded_loop import run_threaded_loop
 
 
 def _run(call, users, count):
-    load = LoadParams(min_duration_ns=0, min_count=count)
+    load = LoadgenParams(min_duration_ns=0, min_count=count)
     return run_threaded_loop(call, ClosedLoopParams(load, users), MonotonicClock())
 
 

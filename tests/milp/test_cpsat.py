@@ -3,7 +3,7 @@ import pytest
 from surplus.milp import SolveParams, Status, solve
 from surplus.milp.cpsat import formulation
 from surplus.milp.cpsat.formulation import CpFormulation
-from surplus.milp.cpsat.instance import Instance
+from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.incumbent import known_incumbents
 from surplus.milp.reductions import reduce_problem
 from surplus.milp.search import combinatorial_bound_ns
@@ -128,6 +128,6 @@ def test_a_known_plan_survives_the_way_there_and_back(gpu):
 
 
 def test_instances_survive_the_way_through_json():
-    instance = Instance(small_random(1, 6), 12_345, 10)
-    assert Instance.from_json(instance.to_json()) == instance
+    instance = CpSatInstance(small_random(1, 6), 12_345, 10)
+    assert CpSatInstance.from_json(instance.to_json()) == instance
     assert instance.scaled(19) == 1

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
-from surplus.milp.memory import Room, knapsacks
+from surplus.milp.memory import MemoryRoom, knapsacks
 from surplus.placement import Blob, Task, memory_use, simulate, validate
 from surplus.placement.random_graphs import small_random
 from tests.milp.exhaustive import best_makespan_ns
@@ -100,7 +100,7 @@ def test_a_plan_that_the_order_overfills_is_not_called_optimal(solver):
 
 def test_safe_room_holds_in_any_order():
     problem = limited(7)
-    (sack,) = knapsacks(problem, Room.SAFE)
+    (sack,) = knapsacks(problem, MemoryRoom.SAFE)
     placement = solve(problem, SolveParams("highs", time_limit_s=20, threads=1)).placement
     there = {i for i, d in enumerate(placement.device_of) if problem.devices[d].memory == "gpu"}
     safe = sum(size for i, size in sack.own_bytes.items() if i in there)
@@ -111,5 +111,5 @@ def test_safe_room_holds_in_any_order():
 
 def test_limits_that_everything_fits_are_no_knapsacks():
     tasks = [Task("a", "Op", (5, 1), weight_bytes=60)]
-    assert list(knapsacks(two_devices(tasks, memory_bytes=(None, 60)), Room.NEEDED)) == []
-    assert len(list(knapsacks(two_devices(tasks, memory_bytes=(None, 59)), Room.NEEDED))) == 1
+    assert list(knapsacks(two_devices(tasks, memory_bytes=(None, 60)), MemoryRoom.NEEDED)) == []
+    assert len(list(knapsacks(two_devices(tasks, memory_bytes=(None, 59)), MemoryRoom.NEEDED))) == 1

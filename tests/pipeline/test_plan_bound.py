@@ -4,7 +4,7 @@ import pytest
 
 from surplus.engine.segmentation.best_case import best_case, bound_in_place_ns
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement import Device, Problem, Task, Tensor
 
@@ -34,14 +34,14 @@ def test_the_bound_counts_widths_and_fusion():
     ],
 )
 def test_the_bound_follows_times_measured_in_place(measured_ns, bound_ns):
-    groups = GroupGraph(PROBLEM, [Group((0,), 0), Group((1,), 0)])
+    groups = GroupGraph(PROBLEM, [TaskGroup((0,), 0), TaskGroup((1,), 0)])
     found_ns = bound_in_place_ns(groups, SERVICE, measured_ns)
     assert found_ns == bound_ns
     assert found_ns <= predict(groups, SERVICE, measured_ns).makespan_ns
 
 
 def test_tasks_of_one_segment_share_its_gain():
-    groups = GroupGraph(PROBLEM, [Group((0, 1), 0, 2)])
+    groups = GroupGraph(PROBLEM, [TaskGroup((0, 1), 0, 2)])
     assert bound_in_place_ns(groups, SERVICE, {0: 350}) == 350
 
 
@@ -55,5 +55,5 @@ def test_shares_do_not_add_up_what_was_rounded():
         tuple(Tensor(f"x{i}", i, (i + 1,), 0) for i in range(count - 1)),
     )
     service = ServiceTimes({(0, 1): [199] * count}, {(0, 1): 0.01})  # 1.99 ns each
-    groups = GroupGraph(problem, [Group(tuple(range(count)), 0)])
+    groups = GroupGraph(problem, [TaskGroup(tuple(range(count)), 0)])
     assert bound_in_place_ns(groups, service, {0: 9}) <= 9

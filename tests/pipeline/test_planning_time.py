@@ -21,7 +21,7 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stages import Costs, candidates
 from surplus.engine.profiling.planning_time import PlanningTime
 from surplus.engine.profiling.profiler import profile_graph
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
@@ -111,9 +111,9 @@ def test_branches_may_be_cut() -> None:
 
 def test_plans_of_very_many_segments_are_not_tried() -> None:
     costs = chain_costs(1025)
-    cut = GroupGraph(costs.problem, [Group((task,), 0) for task in range(1025)])
-    less = GroupGraph(costs.problem, [Group((0, 1), 0), *cut.groups[2:]])
-    whole = GroupGraph(costs.problem, [Group(tuple(range(1025)), 0)])
+    cut = GroupGraph(costs.problem, [TaskGroup((task,), 0) for task in range(1025)])
+    less = GroupGraph(costs.problem, [TaskGroup((0, 1), 0), *cut.groups[2:]])
+    whole = GroupGraph(costs.problem, [TaskGroup(tuple(range(1025)), 0)])
     plans = [
         Candidate(name, graph, None) for name, graph in (("a 1", cut), ("b 1", less), ("w", whole))
     ]

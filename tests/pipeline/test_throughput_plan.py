@@ -25,7 +25,7 @@ from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from tests.constant_costs import constant_problem, plan_of_groups
 from tests.pipeline.subject import Subject
@@ -42,7 +42,9 @@ def plan_in(graph: Graph, devices: str, parts: int, name: str) -> Plan:
     problem = constant_problem(graph, LoadParams(devices=devices).specs())
     count = len(graph.tasks)
     cuts = [round(i * count / parts) for i in range(parts + 1)]
-    groups = [Group(tuple(range(a, b)), i % 2) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+    groups = [
+        TaskGroup(tuple(range(a, b)), i % 2) for i, (a, b) in enumerate(itertools.pairwise(cuts))
+    ]
     plan = plan_of_groups(graph, GroupGraph(problem, groups), name)
     segments = tuple(replace(s, service_ns=SERVICE_NS) for s in plan.segments)
     return replace(plan, segments=segments)

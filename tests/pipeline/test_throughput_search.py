@@ -12,7 +12,7 @@ from surplus.engine.planning.first_plans import whole_models
 from surplus.engine.planning.proposals import key_of
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.throughput_search import (
-    Judged,
+    JudgedThroughput,
     ThroughputSearch,
     balanced,
     crowd,
@@ -21,7 +21,7 @@ from surplus.engine.planning.throughput_search import (
 )
 from surplus.engine.planning.tuning import Entrant
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link
@@ -58,7 +58,7 @@ def candidate(name: str, on_cpu: range, costs: Costs = COSTS) -> Candidate:
     """A segment of the given tasks on the CPU, one of the others before them and one after them
     on the GPU."""
     parts = [range(on_cpu.start), on_cpu, range(on_cpu.stop, COUNT)]
-    groups = [Group(tuple(p), CPU if p == on_cpu else GPU) for p in parts if len(p)]
+    groups = [TaskGroup(tuple(p), CPU if p == on_cpu else GPU) for p in parts if len(p)]
     graph = GroupGraph(costs.problem, groups)
     return Candidate(name, graph, predict(graph, costs.service))
 
@@ -113,7 +113,7 @@ def test_a_throughput_plan_holds_no_constants_in_a_limited_memory_that_the_plan_
 
 
 def test_it_begins_where_the_busiest_resource_of_the_plan_is_busy_all_its_time() -> None:
-    own, other = Judged(WHOLE, "gpu", 10 * MS), Judged(WHOLE, "gpu", 5 * MS)
+    own, other = JudgedThroughput(WHOLE, "gpu", 10 * MS), JudgedThroughput(WHOLE, "gpu", 5 * MS)
     makespan_ns = WHOLE.predicted.makespan_ns
     assert crowd(own, other) == round(makespan_ns / (10 * MS))
     assert crowd(replace(own, busiest_ns=makespan_ns), other) == 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.contest import ContestTurn
 from surplus.engine.planning.tune_params import TuneParams
 from surplus.engine.planning.tuning import Tuned, Tuner
 from surplus.engine.segmentation.coarse import predict
@@ -119,7 +119,7 @@ class FakeContender:
     def run(self) -> None:
         self.run_traced()
 
-    def run_traced(self) -> Turn:
+    def run_traced(self) -> ContestTurn:
         machine = self.machine
         factor = machine.slowness(machine.clock.now_ns)
         factor *= machine.random.lognormvariate(0, machine.scatter)
@@ -127,7 +127,7 @@ class FakeContender:
         self.runs += 1
         timeline = self._timeline(factor)
         machine.clock.now_ns += timeline.makespan_ns
-        return Turn(timeline.makespan_ns, timeline, timeline.makespan_ns)
+        return ContestTurn(timeline.makespan_ns, timeline, timeline.makespan_ns)
 
     def _timeline(self, factor: float) -> Timeline:
         graph = self.candidate.graph

@@ -7,7 +7,7 @@ an idle lane, and the same letter in w rows is one task of width w.
 import pytest
 
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.simulator import SimulatorParams, simulate
 from surplus.placement.validator import check
@@ -198,7 +198,7 @@ def moldable(narrow, wide, edges, groups, fusion=None):
     service = ServiceTimes(
         times, fusion or {}, boundary_ns=BOUNDARY_NS, wide_boundary_ns=WIDE_BOUNDARY_NS
     )
-    graph = GroupGraph(problem, [Group(tuple(tasks), CPU, width) for tasks, width in groups])
+    graph = GroupGraph(problem, [TaskGroup(tuple(tasks), CPU, width) for tasks, width in groups])
     return starts_and_ends(predict(graph, service))
 
 

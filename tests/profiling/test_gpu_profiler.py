@@ -19,7 +19,7 @@ from surplus.engine.profiling.gpu_profiler import GpuProfiler, GpuProfilingParam
 from surplus.engine.profiling.link_probe import CopyTimes, LinkProbe, fitted_link, measured_links
 from surplus.engine.profiling.operator_probe import OperatorParams
 from surplus.engine.profiling.repeated import repeated
-from surplus.engine.profiling.segment_probe import Charge, Probed, ProbeParams, SegmentProbe
+from surplus.engine.profiling.segment_probe import ProbeCharge, Probed, ProbeParams, SegmentProbe
 from surplus.engine.profiling.signature import signature
 from surplus.engine.profiling.timing import Timing
 from surplus.engine.profiling.timing_store import TimingStore
@@ -39,8 +39,8 @@ CHARGES = {
 """Service, launch and captured time of one operator."""
 
 
-def charge(kind: str, copies: int) -> Charge:
-    return Charge(*(copies * each for each in CHARGES[kind]))
+def charge(kind: str, copies: int) -> ProbeCharge:
+    return ProbeCharge(*(copies * each for each in CHARGES[kind]))
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_what_only_renames_its_input_counts_as_within_a_segment(tmp_path: Path) 
     )
     graph = read(tmp_path / "r.onnx", tmp_path / "graphs")
 
-    def alone_it_would_copy(kind: str, copies: int) -> Charge:
-        return Charge(1_000_000, 50_000, 0) if kind == "Reshape" else Charge()
+    def alone_it_would_copy(kind: str, copies: int) -> ProbeCharge:
+        return ProbeCharge(1_000_000, 50_000, 0) if kind == "Reshape" else ProbeCharge()
 
     gpu = _core.DeviceOptions(kind="emulated", name="emulated:gpu", lanes=2)
     machine = _core.Machine([_core.DeviceOptions(), gpu])
@@ -160,8 +160,8 @@ def test_known_operators_are_not_measured_again(graph: Graph, machine, tmp_path:
     found, submit_ns = costs(graph, first), first.submit_ns()
     store.close()
 
-    def never(kind: str, copies: int) -> Charge:
-        return Charge(1, 1, 1)
+    def never(kind: str, copies: int) -> ProbeCharge:
+        return ProbeCharge(1, 1, 1)
 
     again = profiler(graph, machine, TimingStore(tmp_path), charge=never)
     assert {k: v.time.ns for k, v in costs(graph, again).items()} == {

@@ -9,10 +9,10 @@ from onnx import helper
 from surplus.engine.devices.links import LINKS, link_figures
 from surplus.engine.devices.presets import GPUS
 from surplus.engine.dfg.build import build
-from surplus.engine.dfg.graph import Graph, Task
+from surplus.engine.dfg.graph import Graph, GraphTask
 from surplus.engine.profiling.roofline import captured_time, derived_time, launch_ns
 from surplus.engine.profiling.signature import Observed
-from surplus.engine.profiling.work import Category, Work, work_of
+from surplus.engine.profiling.work import Work, WorkCategory, work_of
 
 FLOAT, INT64 = 1, 7
 
@@ -33,14 +33,14 @@ def work(kind: str, values: dict[str, Observed], inputs, outputs=("y",), **attri
     )
     model = onnx.ModelProto(ir_version=9, graph=made)
     graph: Graph = build("one", model, Path("one.onnx"), "")
-    task: Task = graph.tasks[0]
+    task: GraphTask = graph.tasks[0]
     return work_of(graph, task, values)
 
 
 def test_convolution_counts_two_operations_a_multiply_add() -> None:
     values = seen(x=(1, 64, 56, 56), w=(128, 64, 3, 3), y=(1, 128, 28, 28))
     found = work("Conv", values, ["x", "w"])
-    assert found.category is Category.CONVOLUTION
+    assert found.category is WorkCategory.CONVOLUTION
     assert found.operations == 2 * 128 * 28 * 28 * 64 * 9
     assert found.bytes_moved == 4 * (64 * 56 * 56 + 128 * 64 * 9 + 128 * 28 * 28)
 
@@ -83,15 +83,15 @@ def test_small_kernels_sit_on_the_floor_and_data_dependent_ones_wait() -> None:
 @pytest.mark.parametrize("preset", sorted(GPUS))
 def test_large_work_follows_peak_and_bandwidth(preset: str) -> None:
     gpu = GPUS[preset]
-    heavy = Work(Category.MATMUL, 1e12, 1000)
+    heavy = Work(WorkCategory.MATMUL, 1e12, 1000)
     assert derived_time(heavy, gpu).ns == round(1e21 / (gpu.operations_per_s * 0.65))
     assert derived_time(replace(heavy, element_bits=16), gpu).ns < derived_time(heavy, gpu).ns
-    wide = Work(Category.STREAM, 0, 10**9)
+    wide = Work(WorkCategory.STREAM, 0, 10**9)
     assert derived_time(wide, gpu).ns == round(1e18 / (gpu.bytes_per_s * 0.75))
 
 
 def test_faster_gpus_are_faster() -> None:
-    heavy = Work(Category.CONVOLUTION, 1e11, 10**7)
+    heavy = Work(WorkCategory.CONVOLUTION, 1e11, 10**7)
     times = [derived_time(heavy, GPUS[p]).ns for p in ("t4", "titan_rtx", "a100", "h200")]
     assert times == sorted(times, reverse=True)
 
@@ -106,7 +106,7 @@ def test_presets_have_links() -> None:
 def test_a_gather_reads_what_it_is_pointed_to_not_the_table() -> None:
     values = seen(table=(10_000, 64), at=(128, 8), y=(128, 8, 64))
     found = work("Gather", values, ["table", "at"])
-    assert found.category is Category.GATHER
+    assert found.category is WorkCategory.GATHER
     assert found.bytes_moved == 2 * 4 * 128 * 8 * 64 + 8 * 128 * 8
     small = work("Gather", seen(table=(2, 64), at=(1,), y=(1, 64)), ["table", "at"])
     assert small.bytes_moved == 2 * 4 * 64 + 8

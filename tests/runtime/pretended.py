@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 
-from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.contest import ContestTurn
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 
@@ -46,8 +46,8 @@ class Pretended:
     def run(self) -> None:
         self.run_traced()
 
-    def run_traced(self) -> Turn:
+    def run_traced(self) -> ContestTurn:
         self._order.append(self)
         time_ns = round(next(self._times) * self._speed())
         self._clock.now_ns += time_ns
-        return Turn(time_ns, spans_of([time_ns]), time_ns)
+        return ContestTurn(time_ns, spans_of([time_ns]), time_ns)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.contest import ContestTurn
 from surplus.engine.contest.in_place import Cost, costs_in_place, outside_ns, typical
 from surplus.engine.contest.in_place import refit as refit_turns
 from surplus.engine.contest.selection import refit
@@ -46,13 +46,13 @@ def mixed(tmp_path: Any) -> tuple[GroupGraph, Plan]:
     return _made(tmp_path, "cpu:1,emulated:gpu", (0, 1, 0))
 
 
-def _costs(groups: GroupGraph, turn: Turn) -> dict[int, Cost]:
+def _costs(groups: GroupGraph, turn: ContestTurn) -> dict[int, Cost]:
     return costs_in_place(groups, ServiceTimes.of(groups.problem), turn)
 
 
-def _turn(timeline: Timeline, outside_ns: int = 0) -> Turn:
+def _turn(timeline: Timeline, outside_ns: int = 0) -> ContestTurn:
     total_ns = timeline.makespan_ns + outside_ns
-    return Turn(total_ns, timeline, total_ns)
+    return ContestTurn(total_ns, timeline, total_ns)
 
 
 def _timeline(*rows: tuple[int, tuple[int, ...], int, int]) -> Timeline:
@@ -98,12 +98,12 @@ def test_time_outside_of_the_core() -> None:
     turns = [_turn(spans_of([100]), outside) for outside in (30, 35, 790)]
     assert outside_ns(turns) == 35
     # The traced query took twice as long as the others.
-    assert outside_ns([Turn(70, spans_of([100]), 140)]) == 20
+    assert outside_ns([ContestTurn(70, spans_of([100]), 140)]) == 20
 
 
 def test_a_traced_query_is_scaled_to_the_others(host: tuple[GroupGraph, Plan]) -> None:
     timeline = _timeline((0, (0,), 4, 104), (1, (1,), 10, 150), (2, (0,), 156, 200))
-    turn = Turn(110, timeline, 220)
+    turn = ContestTurn(110, timeline, 220)
     assert _costs(host[0], turn) == {0: Cost(50, 2), 1: Cost(70, 5), 2: Cost(22, 3)}
     fitted = refit_turns(host[1], host[0], ServiceTimes.of(host[0].problem), [turn])
     assert fitted.predicted.makespan_ns == 110

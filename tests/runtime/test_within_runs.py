@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from surplus.engine.contest.contest import Turn
+from surplus.engine.contest.contest import ContestTurn
 from surplus.engine.contest.in_place import Cost, costs_in_place
 from surplus.engine.contest.within_runs import within_runs_ns
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.learning import learn
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
@@ -37,7 +37,9 @@ def groups() -> GroupGraph:
         Tensor("y", 2, (), 4, is_output=True),
     )
     problem = Problem("three", devices, (up, down), tasks, tensors)
-    return GroupGraph(problem, [Group((0,), PLUGIN), Group((1,), PLUGIN), Group((2,), CPU)])
+    return GroupGraph(
+        problem, [TaskGroup((0,), PLUGIN), TaskGroup((1,), PLUGIN), TaskGroup((2,), CPU)]
+    )
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def service(groups: GroupGraph) -> ServiceTimes:
     return replace(ServiceTimes.of(groups.problem), boundary_ns=0, submit_ns={PLUGIN: SUBMIT_NS})
 
 
-def measured(service_ns: dict[int, int], within_ns: dict[int, int]) -> Turn:
+def measured(service_ns: dict[int, int], within_ns: dict[int, int]) -> ContestTurn:
     """One after the other; a run of the provider has its submission and its copies within."""
     spans, now = [], 0
     for index, own_ns in service_ns.items():
@@ -54,7 +56,7 @@ def measured(service_ns: dict[int, int], within_ns: dict[int, int]) -> Turn:
         spans.append(Span(SpanKind.SEGMENT, index, f"s{index}", "s", device, (0,), now, now, end))
         now = end
     timeline = Timeline.of(spans, "measured")
-    return Turn(now, timeline, now)
+    return ContestTurn(now, timeline, now)
 
 
 def test_the_first_reader_has_a_copy_and_the_maker_those_to_others(

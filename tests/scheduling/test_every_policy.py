@@ -14,7 +14,7 @@ import pytest
 from surplus import models
 from surplus.colocation import policy_names
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.policies.names import policy_spec
 from surplus.colocation.profiles.table import Table
 from surplus.engine.errors import DeadlineError
@@ -113,7 +113,7 @@ def demand_of(served: Served) -> Demand:
         rates_per_s=(10.0,) * count,
         items=(1,) * count,
         sequences=(0,) * count,
-        devices=(Device("device", lanes=lanes),),
+        devices=(ServingDevice("device", lanes=lanes),),
     )
 
 

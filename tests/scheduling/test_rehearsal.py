@@ -13,7 +13,7 @@ from surplus.colocation.frame.record import Record
 from surplus.colocation.frame.service import Partition, Service
 from surplus.colocation.frame.work import Group, Piece, piece_of
 from surplus.colocation.simulation.simulator import Run
-from surplus.engine.scheduling.rehearsal import Part, parts_of, rehearse, run_parts
+from surplus.engine.scheduling.rehearsal import RehearsedPart, parts_of, rehearse, run_parts
 from tests.scheduling.stage import CHAIN, Stage
 
 
@@ -43,8 +43,12 @@ def test_whole_pieces_stay_whole_and_batches_come_in_all_sizes() -> None:
     alone, both = piece_of((first, second), 0, 2), (piece_of((first,), 0, 2),)
     record = record_of(load, (alone,), (*both, piece_of((other,), 0, 3)))
     found = parts_of(record, load, services(2, 3, max_batch=3))
-    batches = [Part(0, (1,) * number, 0, 2) for number in (1, 2, 3)]
-    assert found == [*batches, Part(0, (1,), 0, 2, 0, 2), Part(1, (1,), 0, 3, 0, 2)]
+    batches = [RehearsedPart(0, (1,) * number, 0, 2) for number in (1, 2, 3)]
+    assert found == [
+        *batches,
+        RehearsedPart(0, (1,), 0, 2, 0, 2),
+        RehearsedPart(1, (1,), 0, 3, 0, 2),
+    ]
 
 
 def test_who_cuts_one_model_may_cut_all_of_them_anywhere() -> None:
@@ -60,7 +64,7 @@ def test_who_cuts_one_model_may_cut_all_of_them_anywhere() -> None:
 def test_what_was_rehearsed_is_there_when_it_counts(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [CHAIN], [3])
     stage.inputs.update({query: {"x": np.ones((1, 3), np.float32)} for query in range(9)})
-    parts = [Part(0, (1,), 1, 3), Part(0, (1,), 0, 3, 0, 2)]
+    parts = [RehearsedPart(0, (1,), 1, 3), RehearsedPart(0, (1,), 0, 3, 0, 2)]
     run_parts(stage.backend, {Partition(0, 100): parts})
     spans = {(key[0], key[1], key[3]) for key in stage.models[0].parts._known}
     assert spans == {(0, 1, 2), (1, 3, 2), (0, 3, 1)}  # on two lanes, and on one beside another

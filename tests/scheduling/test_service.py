@@ -14,7 +14,7 @@ import pytest
 from surplus.colocation.frame.decision import Decision, Start
 from surplus.colocation.frame.dispatcher import DISPATCHERS
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.service import Device, Service
+from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import piece_of
 from surplus.colocation.policies.names import PolicySpec, policy_spec
 from surplus.colocation.profiles.table import Table
@@ -49,7 +49,7 @@ def demand_of(stage: Stage, lanes: int = 2, max_queue: int | None = None) -> Dem
         rates_per_s=(10.0,) * count,
         items=(1,) * count,
         sequences=(0,) * count,
-        devices=(Device("device", lanes=lanes),),
+        devices=(ServingDevice("device", lanes=lanes),),
     )
 
 

@@ -18,7 +18,7 @@ from surplus.engine.report.captures import captures
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.capture import refusal, refusal_of
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate
 
@@ -55,7 +55,7 @@ def _plan(graph: Graph, devices: str, cache: Path) -> Plan:
     costs = costs_of(graph, measure(graph, specs, INPUTS, cache), specs)
     pair = tuple(sorted(graph.tensors[graph.tensor_index[n]].producer for n in ("a", "y")))
     others = [(i,) for i in range(len(graph.tasks)) if i not in pair]
-    groups = GroupGraph(costs.problem, [Group(tasks, GPU) for tasks in (pair, *others)])
+    groups = GroupGraph(costs.problem, [TaskGroup(tasks, GPU) for tasks in (pair, *others)])
     return plan_of(graph, costs, Candidate("by hand", groups, predict(groups, costs.service)), "")
 
 
@@ -118,6 +118,6 @@ def test_a_device_that_fails_to_capture_launches_one_by_one(
 def test_a_plan_without_a_gpu_says_nothing(graph: Graph, tmp_path: Path) -> None:
     specs = parse_devices("cpu:1")
     costs = costs_of(graph, measure(graph, specs, INPUTS, tmp_path), specs)
-    groups = GroupGraph(costs.problem, [Group(tuple(range(len(graph.tasks))), 0)])
+    groups = GroupGraph(costs.problem, [TaskGroup(tuple(range(len(graph.tasks))), 0)])
     candidate = Candidate("whole", groups, predict(groups, costs.service))
     assert captures(plan_of(graph, costs, candidate, "")) == {}

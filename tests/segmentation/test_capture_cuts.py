@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from surplus.engine.segmentation.clusters import Cluster
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.packing import pack
 from surplus.engine.segmentation.segmenter import segment
 from surplus.engine.segmentation.service import ServiceTimes
@@ -40,7 +40,7 @@ def service_of(problem: Problem, refused: tuple[int, ...]) -> ServiceTimes:
 
 
 def each_alone(problem: Problem) -> GroupGraph:
-    return GroupGraph(problem, [Group((i,), GPU) for i in range(len(problem.tasks))])
+    return GroupGraph(problem, [TaskGroup((i,), GPU) for i in range(len(problem.tasks))])
 
 
 def tasks_of(graph: GroupGraph) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.dfg.partial_join import joined_names, joined_type
 from surplus.engine.native import open_session
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.joins import partial_joins
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
@@ -67,7 +67,7 @@ def halves(graph: Graph, size_bytes: int = 24, memory: str = "host") -> GroupGra
     for index, task in enumerate(graph.tasks):
         part = 2 if task.op_type == "Concat" else int(int(task.node.output[0][1:]) >= 5)
         rows[part].append(index)
-    groups = [Group(tuple(row), device) for row, device in zip(rows, (0, 1, 0), strict=True)]
+    groups = [TaskGroup(tuple(row), device) for row, device in zip(rows, (0, 1, 0), strict=True)]
     return GroupGraph(problem, groups)
 
 

@@ -6,7 +6,7 @@ import random
 import statistics
 from itertools import pairwise
 
-from surplus.engine.segmentation.groups import Group
+from surplus.engine.segmentation.groups import TaskGroup
 from surplus.engine.segmentation.learning import carried_over, learn
 from surplus.engine.segmentation.service import ServiceTimes
 
@@ -14,8 +14,8 @@ TASKS = 120
 TRUE_BOUNDARY_NS = 4_000
 
 
-def _chunks(cuts: list[int], width: int = 1) -> list[Group]:
-    return [Group(tuple(range(a, b)), 0, width) for a, b in pairwise(cuts)]
+def _chunks(cuts: list[int], width: int = 1) -> list[TaskGroup]:
+    return [TaskGroup(tuple(range(a, b)), 0, width) for a, b in pairwise(cuts)]
 
 
 def _every(step: int, offset: int = 0) -> list[int]:
@@ -38,7 +38,7 @@ def _worlds() -> tuple[ServiceTimes, ServiceTimes]:
     return first, _truth(guess, rng)
 
 
-def _error(service: ServiceTimes, truth: ServiceTimes, groups: list[Group]) -> float:
+def _error(service: ServiceTimes, truth: ServiceTimes, groups: list[TaskGroup]) -> float:
     return statistics.median(abs(service.of_group(g) / truth.of_group(g) - 1) for g in groups)
 
 
@@ -63,10 +63,12 @@ def test_noise_does_little_harm() -> None:
 
 def test_what_was_measured_is_known_exactly() -> None:
     guess, _ = _worlds()
-    group = Group((3, 4, 5), 0)
+    group = TaskGroup((3, 4, 5), 0)
     learned = learn(guess, {group: 12_345})
     assert learned.of_group(group) == 12_345
-    assert learned.of_group(Group((3, 4, 5), 0, 2)) == guess.of_group(Group((3, 4, 5), 0, 2))
+    assert learned.of_group(TaskGroup((3, 4, 5), 0, 2)) == guess.of_group(
+        TaskGroup((3, 4, 5), 0, 2)
+    )
 
 
 def test_boundaries_are_learned_from_small_segments() -> None:
@@ -82,23 +84,23 @@ def test_boundaries_are_learned_from_small_segments() -> None:
 def test_a_contradiction_leaves_boundaries_alone() -> None:
     """The whole model says slow, its parts say fast: neither is the fault of boundaries."""
     guess = ServiceTimes({(0, 1): [100_000] * TASKS})
-    seen = {Group(tuple(range(TASKS)), 0): 30_000_000}
+    seen = {TaskGroup(tuple(range(TASKS)), 0): 30_000_000}
     seen |= dict.fromkeys(_chunks(_every(10)), 400_000)
     learned = learn(guess, seen)
     assert learned.boundary_ns < 2 * guess.boundary_ns
-    assert 350_000 < learned.of_group(Group(tuple(range(5, 15)), 0)) < 450_000
+    assert 350_000 < learned.of_group(TaskGroup(tuple(range(5, 15)), 0)) < 450_000
 
 
 def test_what_a_device_cannot_run_stays_unknown() -> None:
     guess = ServiceTimes({(0, 1): [10, 20], (1, 1): [None, 5]})
-    learned = learn(guess, {Group((0, 1), 0): 2_000, Group((1,), 1): 700})
+    learned = learn(guess, {TaskGroup((0, 1), 0): 2_000, TaskGroup((1,), 1): 700})
     assert learned.task_ns[1, 1][0] is None
     assert learned.widths(1) == [1]
 
 
 def test_what_was_learned_counts_for_tasks_of_the_same_kind() -> None:
     guess = ServiceTimes({(0, 1): [100] * 4, (1, 1): [50] * 4})
-    learned = learn(guess, {Group((0, 1), 0): 2 * 300 + guess.boundary_ns})
+    learned = learn(guess, {TaskGroup((0, 1), 0): 2 * 300 + guess.boundary_ns})
     kinds = ["Add", "Add", "Add", "Mul"]
     found = carried_over(learned, guess, kinds, 0).task_ns
     assert found[0, 1][:2] == learned.task_ns[0, 1][:2]

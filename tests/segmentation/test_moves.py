@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.engine.segmentation.coarse import longest_tail_first, predict
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.moves import moves
 from surplus.engine.segmentation.segmenter import segment
 from surplus.engine.segmentation.service import ServiceTimes
@@ -45,21 +45,21 @@ def test_every_move_keeps_every_task(case: tuple[Problem, list[int]], choice: in
 
 def test_a_whole_model_is_split_into_its_branches() -> None:
     problem = fork_join(branches=8, depth=3, grain_ns=10_000)
-    whole = GroupGraph(problem, [Group(tuple(range(len(problem.tasks))), 0)])
+    whole = GroupGraph(problem, [TaskGroup(tuple(range(len(problem.tasks))), 0)])
     # As the best segmentation: head, 12 tasks on each lane, tail; a boundary each.
     assert _best(whole, ServiceTimes.of(problem), "split") == 10_650 + 120_650 + 10_650
 
 
 def test_neighbours_are_merged() -> None:
     problem = graph_problem([(0, 1), (1, 2)], [1_000] * 3)
-    cut = GroupGraph(problem, [Group((i,), 0) for i in range(3)])
+    cut = GroupGraph(problem, [TaskGroup((i,), 0) for i in range(3)])
     assert _best(cut, ServiceTimes.of(problem), "merge") == 3_000 + 2 * 650
 
 
 def test_a_merge_around_another_group_is_left_out() -> None:
     # 0 -> 1 -> 2 and 0 -> 2: 0 and 2 cannot be one segment while 1 is another.
     problem = graph_problem([(0, 1), (1, 2), (0, 2)], [1_000] * 3)
-    cut = GroupGraph(problem, [Group((i,), 0) for i in range(3)])
+    cut = GroupGraph(problem, [TaskGroup((i,), 0) for i in range(3)])
     merged = {g.tasks for name, m in moves(cut, ServiceTimes.of(problem)) for g in m.groups}
     assert (0, 1) in merged
     assert (0, 2) not in merged
@@ -67,20 +67,20 @@ def test_a_merge_around_another_group_is_left_out() -> None:
 
 def test_a_width_is_changed() -> None:
     problem = graph_problem([(0, 1)], [400_000, 1_000])
-    cut = GroupGraph(problem, [Group((0,), 0), Group((1,), 0)])
+    cut = GroupGraph(problem, [TaskGroup((0,), 0), TaskGroup((1,), 0)])
     assert _best(cut, _two_widths(problem), "width 2") == 220_000 + 1_650
 
 
 def test_uneven_lanes_are_balanced() -> None:
     problem = graph_problem([], [10_000] * 8)
-    uneven = GroupGraph(problem, [Group((0, 1, 2, 3, 4, 5), 0), Group((6, 7), 0)])
+    uneven = GroupGraph(problem, [TaskGroup((0, 1, 2, 3, 4, 5), 0), TaskGroup((6, 7), 0)])
     assert _best(uneven, ServiceTimes.of(problem), "balance") == 40_650
 
 
 def test_the_longest_tail_goes_first() -> None:
     # Two short tasks and a chain of two, all ready at once on two lanes.
     problem = graph_problem([(2, 3)], [10_000, 10_000, 10_000, 20_000])
-    cut = GroupGraph(problem, [Group((i,), 0) for i in range(4)])
+    cut = GroupGraph(problem, [TaskGroup((i,), 0) for i in range(4)])
     service = ServiceTimes.of(problem)
     order = longest_tail_first(cut, service)
     assert order.index(0) == 2
@@ -104,4 +104,4 @@ def test_slabs_may_be_merged_within_a_phase(case: tuple[Problem, list[int]], dep
     for cluster in cut:
         phases.setdefault((cluster.phase, cluster.device), []).extend(cluster.tasks)
     # Raises on a cycle, or if a task is missing.
-    GroupGraph(problem, [Group(tuple(sorted(t)), d) for (_, d), t in phases.items()])
+    GroupGraph(problem, [TaskGroup(tuple(sorted(t)), d) for (_, d), t in phases.items()])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from surplus.engine.segmentation.coarse import predict
-from surplus.engine.segmentation.groups import Group, GroupGraph, crossing
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup, crossing
 from surplus.engine.segmentation.peaks import bytes_within, excesses
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
@@ -57,7 +57,7 @@ def test_the_peak_of_a_cut_counts_constants_tensors_between_and_within(
 ) -> None:
     for limit, fits in ((needs, True), (needs - 1, False)):
         problem = chain([10, 20, 40], limit)
-        graph = GroupGraph(problem, [Group(tasks, GPU) for tasks in groups])
+        graph = GroupGraph(problem, [TaskGroup(tasks, GPU) for tasks in groups])
         service = ServiceTimes.of(problem)
         found = list(excesses(graph, service, predict(graph, service)))
         assert (not found) == fits
@@ -67,7 +67,7 @@ def test_the_peak_of_a_cut_counts_constants_tensors_between_and_within(
 def test_copies_count_in_both_memories() -> None:
     problem = chain([10, 20, 40], 2 * WEIGHT + 10 + 20)
     service = ServiceTimes.of(problem)
-    graph = GroupGraph(problem, [Group((0,), GPU), Group((1,), GPU), Group((2,), CPU)])
+    graph = GroupGraph(problem, [TaskGroup((0,), GPU), TaskGroup((1,), GPU), TaskGroup((2,), CPU)])
     assert not list(excesses(graph, service, predict(graph, service)))
     tight = replace(
         problem, devices=(problem.devices[0], replace(problem.devices[1], memory_bytes=2_029))

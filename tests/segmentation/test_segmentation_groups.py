@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surplus.engine.segmentation.clusters import clusters
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.packing import pack
 from surplus.engine.segmentation.segmenter import per_task, segment
 from surplus.engine.segmentation.service import ServiceTimes
@@ -147,7 +147,7 @@ def test_per_task_cuts_everywhere() -> None:
 def test_bad_groups_are_refused(groups: list[tuple[int, ...]], message: str) -> None:
     problem = graph_problem([(0, 1), (1, 2)], [1] * 3)
     with pytest.raises(ValueError, match=message):
-        GroupGraph(problem, [Group(tasks, 0) for tasks in groups])
+        GroupGraph(problem, [TaskGroup(tasks, 0) for tasks in groups])
 
 
 def test_a_fan_below_two_is_refused() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from surplus.engine.segmentation.cluster_placement import cluster_problem, labels, placed
 from surplus.engine.segmentation.clusters import clusters
-from surplus.engine.segmentation.groups import Group, GroupGraph
+from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.policy import make_policy
 from surplus.placement.problem import Device, Link, Problem, Task, Tensor
@@ -59,7 +59,7 @@ def test_a_cluster_that_a_graph_captures_goes_to_the_gpu_although_no_task_would(
 def test_clusters_carry_times_launches_and_constants_of_each_device() -> None:
     p = problem()
     service = with_graphs(p, captured_ns=100)
-    graph = GroupGraph(p, [Group(tuple(range(COUNT - 2)), GPU), Group((8, 9), GPU)])
+    graph = GroupGraph(p, [TaskGroup(tuple(range(COUNT - 2)), GPU), TaskGroup((8, 9), GPU)])
     first, last = cluster_problem(graph, service).tasks
     assert first.service_ns == (8 * 3_000 + 650, 8 * 100 + 650)
     assert first.launch_ns == (0, 0)

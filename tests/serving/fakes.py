@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tritonclient.grpc as triton
 
-from surplus.engine.serving.executor import TensorSpec
+from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 

@@ -10,7 +10,7 @@ from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.queries import peak_per_s, under_poisson_load
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.subject import Subject
-from surplus.loadgen.stats import Latency, Summary
+from surplus.loadgen.stats import Latency, LoadSummary
 
 SHARE = 0.8
 
@@ -45,7 +45,7 @@ def _ratio(peaks: dict[str, tuple[float, int]], ours: Contender, best: Contender
     return peaks[ours.name][0] / peaks[best.name][0]
 
 
-def _latency(summary: Summary) -> Latency | None:
+def _latency(summary: LoadSummary) -> Latency | None:
     return summary.latency
 
 

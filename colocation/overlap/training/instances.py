@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surplus.colocation.overlap.features import Layout, Part, Parts
+from surplus.colocation.overlap.features import GroupPart, Layout, Parts
 from surplus.colocation.overlap.group_times import GroupTimes
 from surplus.colocation.overlap.training.samples import Samples
 
@@ -52,7 +52,7 @@ def instance_groups(
             start = 0 if begins else int(generator.integers(0, operators))
             end = operators if ends else int(generator.integers(1, operators + 1))
             batch, length = generator.choice(items), generator.choice(sequences[model])
-            parts.append(Part(model, start, end, int(batch), int(length)))
+            parts.append(GroupPart(model, start, end, int(batch), int(length)))
         yield tuple(sorted(parts))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surplus.colocation.files.csv_file import read_rows
-from surplus.colocation.overlap.features import Layout, Part, Parts, Rows
+from surplus.colocation.overlap.features import GroupPart, Layout, Parts, Rows
 
 Column = npt.NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def to_csv(samples: Samples, names: Sequence[str]) -> str:
         parts = {part.model: part for part in group}
         cells: list[object] = []
         for name in names:
-            part = parts.get(numbers[name], Part(numbers[name], 0, 0, 1))
+            part = parts.get(numbers[name], GroupPart(numbers[name], 0, 0, 1))
             cells += [name, *part[1:]]
         median_us = median_ms * _US_PER_MS
         lines.append(",".join(map(str, [*cells, median_us, median_us, spread * median_us])))
@@ -207,7 +207,7 @@ def _samples(found: Sequence[_Row], models: Sequence[str]) -> Samples:
         layout=layout,
         groups=tuple(
             tuple(
-                Part(number[p.name], p.start, p.end, p.items, p.sequence)
+                GroupPart(number[p.name], p.start, p.end, p.items, p.sequence)
                 for p in row.parts
                 if p.start < p.end
             )

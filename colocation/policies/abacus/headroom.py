@@ -13,7 +13,7 @@ from surplus.colocation.frame.service import Service
 from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import Group
 from surplus.colocation.policies.abacus.residence import Residence
-from surplus.colocation.policies.abacus.search import Candidate, GroupSearch
+from surplus.colocation.policies.abacus.search import GroupCandidate, GroupSearch
 
 
 class HeadroomPlanner:
@@ -77,7 +77,9 @@ class HeadroomPlanner:
             return Decision(drops=(Drop(urgent, begin_ns + found.predicted_ns),))
         return Decision(starts=(Start(partition, found.pieces, found.predicted_ns),))
 
-    def _candidates(self, state: State, partition: int, running: Group | None) -> list[Candidate]:
+    def _candidates(
+        self, state: State, partition: int, running: Group | None
+    ) -> list[GroupCandidate]:
         """The most urgent query of each service, by deadline."""
         rests = {} if running is None else self._rests(running)
         found = []
@@ -90,16 +92,18 @@ class HeadroomPlanner:
             best = rests.get(service)
             if query is not None and (best is None or _urgency(query) < _urgency(best.query)):
                 begun = state.progress.get(query.id, 0)
-                best = Candidate(query, begun, self._operators[service])
+                best = GroupCandidate(query, begun, self._operators[service])
             if best is not None:
                 found.append(best)
         found.sort(key=lambda candidate: _urgency(candidate.query))
         return found
 
-    def _rests(self, running: Group) -> dict[int, Candidate]:
+    def _rests(self, running: Group) -> dict[int, GroupCandidate]:
         """What a group leaves of its queries, by service."""
         return {
-            piece.service: Candidate(piece.queries[0], piece.end, self._operators[piece.service])
+            piece.service: GroupCandidate(
+                piece.queries[0], piece.end, self._operators[piece.service]
+            )
             for piece in running.pieces
             if piece.end < self._operators[piece.service]
         }

@@ -18,7 +18,7 @@ from surplus.colocation.frame.work import Piece
 from surplus.colocation.overlap.group_predictor import Predict
 
 
-class Candidate(NamedTuple):
+class GroupCandidate(NamedTuple):
     """A query that may join a group: its operators ``start <= i < end`` are still to run."""
 
     query: Query
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
         return Piece(query.service, (query,), self.start, end, query.items, query.sequence)
 
 
-class Found(NamedTuple):
+class GroupFound(NamedTuple):
     """A group and its predicted time; what it was bounded by is not part of it."""
 
     pieces: tuple[Piece, ...]
@@ -65,13 +65,13 @@ class GroupSearch:
         self._rounds = rounds
 
     def largest(
-        self, candidates: Sequence[Candidate], headroom_ns: int, share_percent: int
-    ) -> Found:
+        self, candidates: Sequence[GroupCandidate], headroom_ns: int, share_percent: int
+    ) -> GroupFound:
         """Find the group for the first candidate and as much as fits of the others.
 
         Parameters
         ----------
-        candidates : sequence of Candidate
+        candidates : sequence of GroupCandidate
             By urgency, of different services; not empty.
         headroom_ns : int
             What the group may take.
@@ -90,7 +90,7 @@ class GroupSearch:
 
     def _whole(
         self, whole: tuple[Piece, ...], headroom_ns: int, share_percent: int
-    ) -> tuple[int, Found]:
+    ) -> tuple[int, GroupFound]:
         """How many leading queries fit whole, and their group; the first alone if none does."""
         found = None
         fitting = 0
@@ -99,12 +99,14 @@ class GroupSearch:
             times_ns = self._predict([whole[:count] for count in counts], share_percent)
             for count, time_ns in zip(counts, times_ns, strict=True):
                 if time_ns > headroom_ns:
-                    return fitting, found or Found(whole[:1], time_ns)
-                fitting, found = count, Found(whole[:count], time_ns)
+                    return fitting, found or GroupFound(whole[:1], time_ns)
+                fitting, found = count, GroupFound(whole[:count], time_ns)
         assert found is not None
         return fitting, found
 
-    def _inside(self, found: Found, last: Candidate, headroom_ns: int, share_percent: int) -> Found:
+    def _inside(
+        self, found: GroupFound, last: GroupCandidate, headroom_ns: int, share_percent: int
+    ) -> GroupFound:
         """Add the operators of one more query that still fit."""
         base = found.pieces
         least, most = last.start, last.end
@@ -118,7 +120,7 @@ class GroupSearch:
                 if time_ns > headroom_ns:
                     most = end
                     break
-                least, found = end, Found(group, time_ns)
+                least, found = end, GroupFound(group, time_ns)
         return found
 
 

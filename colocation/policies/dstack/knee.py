@@ -28,7 +28,7 @@ def knee_by_derivative(latency: Latency, shares: Iterable[int] = range(1, 101)) 
 
 
 @dataclass(frozen=True)
-class SearchParams:
+class KneeSearchParams:
     """How a knee is searched for by measuring.
 
     Parameters
@@ -66,7 +66,7 @@ class FoundKnee:
     tried: tuple[int, ...]
 
 
-def search_knee(measure: Latency, params: SearchParams | None = None) -> FoundKnee:
+def search_knee(measure: Latency, params: KneeSearchParams | None = None) -> FoundKnee:
     """Find a knee with few measurements; each of them costs a reconfiguration.
 
     Returns
@@ -74,7 +74,7 @@ def search_knee(measure: Latency, params: SearchParams | None = None) -> FoundKn
     FoundKnee
         A share within ``step`` above the least one that is good enough.
     """
-    params = params or SearchParams()
+    params = params or KneeSearchParams()
     tried = [params.most]
     limit = measure(params.most) * (1.0 + params.tolerance)
     low, high, share = 0, params.most, params.nominal

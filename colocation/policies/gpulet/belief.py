@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from surplus.colocation.frame.profile import Profile
+from surplus.colocation.frame.profile import LatencyProfile
 
 
 @runtime_checkable
@@ -46,7 +46,7 @@ class LinearParams:
 
 
 def factor_table(
-    profiles: Sequence[Profile], params: LinearParams
+    profiles: Sequence[LatencyProfile], params: LinearParams
 ) -> tuple[tuple[float, ...], ...]:
     """``table[own][other]``: what ``own``'s times are multiplied with beside ``other``; >= 1.
 
@@ -55,7 +55,7 @@ def factor_table(
     return tuple(tuple(_factor(own, other, params) for other in profiles) for own in profiles)
 
 
-def _factor(own: Profile, other: Profile, params: LinearParams) -> float:
+def _factor(own: LatencyProfile, other: LatencyProfile, params: LinearParams) -> float:
     if not (isinstance(own, Traffic) and isinstance(other, Traffic)):
         return 1.0
     own_part = params.l2_own * own.l2 + params.dram_own * own.dram

@@ -23,7 +23,7 @@ Factor = Callable[[int], float]
 _ROUNDING = 1e-9
 
 
-class Turn(NamedTuple):
+class DutyTurn(NamedTuple):
     """A service's turn in each cycle; ``batch`` counts queries."""
 
     service: int
@@ -37,7 +37,7 @@ class Cycle(NamedTuple):
 
     percent: int
     duty_ns: float
-    turns: tuple[Turn, ...]
+    turns: tuple[DutyTurn, ...]
 
     @property
     def occupancy(self) -> float:
@@ -51,7 +51,7 @@ def saturated_cycle(table: LatencyTable, service: int, percent: int, factor: flo
     if not batch:
         return None
     took_ns = table.row(service, percent)[batch] * factor
-    return Cycle(percent, took_ns, (Turn(service, batch / took_ns, batch, took_ns),))
+    return Cycle(percent, took_ns, (DutyTurn(service, batch / took_ns, batch, took_ns),))
 
 
 def residual_cycle(
@@ -64,14 +64,14 @@ def residual_cycle(
     batch = bisect_right(range(len(row)), slo_ns, key=worst_ns) - 1
     if batch and row[batch] * factor <= batch * gap_ns:
         took_ns = row[batch] * factor
-        return Cycle(percent, batch * gap_ns, (Turn(service, rate_per_ns, batch, took_ns),))
+        return Cycle(percent, batch * gap_ns, (DutyTurn(service, rate_per_ns, batch, took_ns),))
     if batch + 1 == len(row):
         return None
     took_ns = row[batch + 1] * factor
     duty_ns = slo_ns - took_ns
     if duty_ns < took_ns:
         return None
-    return Cycle(percent, duty_ns, (Turn(service, rate_per_ns, batch + 1, took_ns),))
+    return Cycle(percent, duty_ns, (DutyTurn(service, rate_per_ns, batch + 1, took_ns),))
 
 
 def merged_cycle(
@@ -79,7 +79,7 @@ def merged_cycle(
 ) -> Cycle | None:
     """Both cycles in one, of the shorter length, on a partition of a size; None if it is late."""
     duty_ns = min(cycle.duty_ns, other.duty_ns)
-    turns: list[Turn] = []
+    turns: list[DutyTurn] = []
     left_ns = duty_ns
     for service, rate_per_ns, _, _ in (*cycle.turns, *other.turns):
         row = table.row(service, percent)
@@ -90,5 +90,5 @@ def merged_cycle(
         left_ns -= took_ns
         if left_ns < 0 or duty_ns + took_ns > table.slos_ns[service]:
             return None
-        turns.append(Turn(service, rate_per_ns, batch, took_ns))
+        turns.append(DutyTurn(service, rate_per_ns, batch, took_ns))
     return Cycle(percent, duty_ns, tuple(turns))

@@ -19,7 +19,7 @@ KEPT = 0.9
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VersionCandidate:
     """An implementation of a layer.
 
     Parameters
@@ -37,17 +37,19 @@ class Candidate:
     time_ns: int
 
 
-def dominant(candidates: Sequence[Candidate], target_ns: int) -> tuple[Candidate, ...]:
+def dominant(
+    candidates: Sequence[VersionCandidate], target_ns: int
+) -> tuple[VersionCandidate, ...]:
     """The frontier of those that meet a target, by size of their blocks; empty if none do."""
     meeting = {c for c in candidates if c.time_ns <= target_ns}
-    kept: list[Candidate] = []
+    kept: list[VersionCandidate] = []
     for candidate in sorted(meeting, key=lambda c: (c.block, c.parallelism, c.time_ns)):
         if not kept or candidate.parallelism < kept[-1].parallelism:
             kept.append(candidate)
     return tuple(kept)
 
 
-def picked(frontier: Sequence[Candidate], most: int = MOST) -> tuple[Candidate, ...]:
+def picked(frontier: Sequence[VersionCandidate], most: int = MOST) -> tuple[VersionCandidate, ...]:
     """Evenly from a frontier, its ends among them.
 
     Raises

@@ -34,7 +34,7 @@ class TensorSpec:
     optional: bool = False
 
 
-class Executor(Protocol):
+class Servable(Protocol):
     """Runs queries of one model, any number of them at a time, on one event loop."""
 
     @property
