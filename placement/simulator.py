@@ -1,5 +1,7 @@
 """A discrete-event list simulator: what a runtime does with a placement, in exact nanoseconds.
 
+Long because its rules, which the core follows too, stand here in full.
+
 Rules, the same as the runtime's:
 
 - A task is ready when all of its inputs are in the memory of its device. Ready tasks wait in one

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 _SUMMARY = "compare policies that serve several models under latency targets"
 _EXAMPLE = """
 engine simulate bench/configs/colocation/two_services.toml --policy all
-engine simulate pair.toml --data abacus_a100_pairs --policy fcfs,clockwork --json
-engine simulate pair.toml --policy edf_drop --gantt g.html
+engine simulate pair.toml --data abacus_a100_pairs --policy fcfs,clockwork --json --gantt g.html
 engine simulate pair.toml --plot p.html --loads 0.5,1,1.5,2
 engine simulate bench/configs/colocation/live/two_cpu.toml --live
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.lowering import segment_file
+from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.values import from_value, to_value

@@ -12,7 +12,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.model_file import parse
 from surplus.engine.native import open_session
 from surplus.engine.profiling.calibrate import initial_values
-from surplus.engine.runtime.lowering import segment_file
+from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.values import from_value
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
+from surplus.engine.judging.judge_params import JudgeParams
 from surplus.engine.judging.judged import Judged, Keep
 from surplus.engine.judging.plan_trial import PlanTrial
 from surplus.engine.judging.watcher import WATCHER
@@ -28,38 +29,6 @@ from surplus.engine.segmentation.judgement import Judgement, RunnerUp, TrialOutc
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class JudgeParams:
-    """When a plan is judged again.
-
-    Parameters
-    ----------
-    apart : float
-        Where queries take so many times as long as when it was judged, or as short.
-    quieter : float
-        Where so much less of the cores is taken.
-    opening_ns : int
-        What opening the runner-up's sessions is taken to cost before it was done.
-    patience_ns, most_patience_ns : int
-        After trials that changed nothing the next ones wait; each time twice as long.
-    look : int
-        Queries are looked at, so many at a time.
-    look_every_ns : int
-        From one look to the next.
-    longest_ns : int
-        A trial that is not decided by then, for want of queries, is given up.
-    """
-
-    apart: float = 1.2
-    quieter: float = 0.15
-    opening_ns: int = 20_000_000
-    patience_ns: int = 5_000_000_000
-    most_patience_ns: int = 600_000_000_000
-    look: int = 8
-    look_every_ns: int = 1_000_000_000
-    longest_ns: int = 600_000_000_000
 
 
 _ALL = 1 << 62

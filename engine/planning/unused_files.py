@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.lowering import segment_file_name
+from surplus.engine.runtime.segment_files import segment_file_name
 from surplus.engine.runtime.throughput_switch import whole_segment
 from surplus.engine.segmentation.plan import Segment
 from surplus.engine.store.folder_lock import alone_in

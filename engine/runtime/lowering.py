@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,12 @@ from surplus.engine.errors import ExecutionError, one_line
 from surplus.engine.native import open_session
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
 from surplus.engine.runtime.free_memory import release_free_memory
+from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_part import PlanPart
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.folder_lock import files_in_use
 from surplus.engine.store.prepacked import LEVEL, prepacked_file, prepacked_path, refuse
-from surplus.engine.store.segments import stored
 
 _log = logging.getLogger(__name__)
 
@@ -281,28 +280,3 @@ class _Slots:
         if key not in self._slots:
             self._slots[key] = self._builder.add_value(f"{name}@{memory}")
         return self._slots[key]
-
-
-def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
-    """The ONNX file of a segment, written once beside the weights that it refers to."""
-    # Dead nodes make what the model's own file does not deliver.
-    delivered = {tensor.name for tensor in graph.summary.outputs}
-    if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
-        return graph.model_path
-    return stored(graph, segment_file_name(segment), lambda: _extracted(graph, segment))
-
-
-def _extracted(graph: Graph, segment: Segment) -> bytes:
-    from surplus.engine.dfg.extract import extract  # of a segment that nobody has cut out before
-
-    model = extract(graph, segment.tasks, segment.outputs, segment.joins)
-    content: bytes = model.SerializeToString()
-    return content
-
-
-def segment_file_name(segment: Segment) -> str:
-    """Name of the file of a segment that is cut out of its graph."""
-    content: tuple[object, ...] = (segment.tasks, segment.outputs, segment.joins)
-    if segment.shards > 1:
-        content = (*content, segment.shards)
-    return f"segment-{hashlib.sha256(repr(content).encode()).hexdigest()[:24]}.onnx"

@@ -1,4 +1,8 @@
-"""A loaded model: queries in, arrays out, many in flight."""
+"""A loaded model: queries in, arrays out, many in flight.
+
+Long because the ways to answer (run, submit, infer) and what may change under them (plan, machine,
+trial, throughput plan) are one object with one lock.
+"""
 
 from __future__ import annotations
 

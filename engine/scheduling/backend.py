@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -25,68 +25,13 @@ from surplus.engine.scheduling.live_model import LiveModel
 from surplus.engine.scheduling.parts import Part
 from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.scheduling.stacking import Arrays, apart, stacked
-from surplus.engine.segmentation.plan_part import Resting
+from surplus.engine.scheduling.steps import Job, RestingQueries, RunStep, Slot, StartedRun, Values
 
 Inputs = Callable[[Query], Arrays]
 Answer = Callable[[Query, dict[str, Any]], None]
 
-Values = Mapping[Resting, _core.Value | None]
 
 _NS_PER_S = 1e9
-
-
-class _Kept(NamedTuple):
-    """What queries need to go on: who they are together, from where, and their tensors."""
-
-    company: tuple[int, ...]
-    at: int
-    values: Values
-
-
-class _Step(NamedTuple):
-    """A run to be: some queries of a piece."""
-
-    model: LiveModel
-    queries: tuple[Query, ...]
-    start: int
-    end: int
-    version: int
-
-
-class _Started(NamedTuple):
-    """A run in flight, and what it reads."""
-
-    job: _Job
-    step: _Step
-    part: Part
-    values: Values
-
-
-@dataclass
-class _Job:
-    """A group that runs: what of it waits for one of its partition's lanes, and what runs."""
-
-    group: Group
-    waiting: list[_Step]
-    running: int = 0
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """A partition: where it is, and how many runs it computes side by side.
-
-    ``cores`` are those that its groups claim one by one, 0 if they hold all of it.
-    """
-
-    machine: _core.Machine
-    place: Place
-    lanes: int
-    cores: int = 0
-
-    def lanes_of(self, group: Group) -> int:
-        """Lanes that a group has; one of a core that is no whole lane."""
-        return max(1, self.lanes * group.cores // self.cores) if self.cores else self.lanes
 
 
 class EngineBackend:
@@ -116,9 +61,9 @@ class EngineBackend:
         self._devices = devices
         self._inputs = inputs
         self._answer = answer
-        self._slots: list[_Slot] = []
-        self._runs: dict[int, _Started] = {}
-        self._kept: dict[int, _Kept] = {}
+        self._slots: list[Slot] = []
+        self._runs: dict[int, StartedRun] = {}
+        self._kept: dict[int, RestingQueries] = {}
         self._abandoned: set[int] = set()
         self._ended: list[Ended] = []
         self._tags = 0
@@ -135,7 +80,7 @@ class EngineBackend:
 
     def start(self, group: Group) -> None:
         """Submit a group; what cannot be submitted has failed."""
-        job = _Job(group, self._all_steps(group))
+        job = Job(group, self._all_steps(group))
         self._advance(job)
 
     def wait(self, timeout_ns: int | None) -> list[Ended]:
@@ -188,7 +133,7 @@ class EngineBackend:
         self._kept.pop(query.id, None)
         self._abandoned.discard(query.id)
 
-    def _slot(self, partition: Partition) -> _Slot:
+    def _slot(self, partition: Partition) -> Slot:
         whole = self._devices[partition.device]
         lanes = round(partition.share_percent * whole.spec.lanes / 100)
         off = abs(partition.share_percent * whole.spec.lanes - 100 * lanes)
@@ -197,17 +142,17 @@ class EngineBackend:
             raise ConfigError(f"device {whole.spec.name!r}: {text}")
         if whole.by_share:
             spec = replace(whole.spec, share_percent=partition.share_percent)
-            return _Slot(whole.machine, replace(whole, spec=spec), 1)
-        return _Slot(whole.machine, whole, max(1, lanes), partition.cores)
+            return Slot(whole.machine, replace(whole, spec=spec), 1)
+        return Slot(whole.machine, whole, max(1, lanes), partition.cores)
 
-    def _all_steps(self, group: Group) -> list[_Step]:
+    def _all_steps(self, group: Group) -> list[RunStep]:
         return [step for piece in group.pieces for step in self._steps(piece, group.version)]
 
-    def _steps(self, piece: Piece, version: int) -> list[_Step]:
+    def _steps(self, piece: Piece, version: int) -> list[RunStep]:
         model = self.models[piece.service]
         together = self._alike(piece) if model.stackable else [(q,) for q in piece.queries]
         return [
-            _Step(model, queries, piece.start, piece.end, min(version, model.versions - 1))
+            RunStep(model, queries, piece.start, piece.end, min(version, model.versions - 1))
             for queries in together
             if not self._abandoned.issuperset(query.id for query in queries)
         ]
@@ -222,7 +167,7 @@ class EngineBackend:
             alike.setdefault(key, []).append(query)
         return [tuple(queries) for queries in alike.values()]
 
-    def _advance(self, job: _Job) -> None:
+    def _advance(self, job: Job) -> None:
         """Submit as much of a group as its partition has lanes for; book its end."""
         slot = self._slots[job.group.partition]
         lanes = slot.lanes_of(job.group)
@@ -236,18 +181,18 @@ class EngineBackend:
         if job.running == 0:
             self._end(job)
 
-    def _end(self, job: _Job) -> None:
+    def _end(self, job: Job) -> None:
         if job.error:
             for query in (q for piece in job.group.pieces for q in piece.queries):
                 self.forget(query)
         self._ended.append(Ended(job.group, job.error))
 
-    def _submit(self, job: _Job, step: _Step, slot: _Slot, width: int) -> None:
+    def _submit(self, job: Job, step: RunStep, slot: Slot, width: int) -> None:
         is_cpu = slot.place.spec.traits.is_host
         place = replace(slot.place, width=width if is_cpu else 1)
         step, part, values = self._prepared(step, place)
         self._tags += 1
-        self._runs[self._tags] = _Started(job, step, part, values)
+        self._runs[self._tags] = StartedRun(job, step, part, values)
         job.running += 1
         try:
             part.native.submit(
@@ -260,7 +205,7 @@ class EngineBackend:
             job.running -= 1
             raise
 
-    def _prepared(self, step: _Step, place: Place) -> tuple[_Step, Part, Values]:
+    def _prepared(self, step: RunStep, place: Place) -> tuple[RunStep, Part, Values]:
         """What a step runs and reads; one whose queries began otherwise starts again at 0.
 
         So does one that goes on on another device.
@@ -278,13 +223,13 @@ class EngineBackend:
         named = zip(ports.inputs, given, strict=True)
         return step, part, {(spec.name, memory): value for spec, value in named}
 
-    def _part(self, step: _Step, place: Place) -> Part:
+    def _part(self, step: RunStep, place: Place) -> Part:
         items = sum(query.items for query in step.queries)
         whole = step.model.parts.is_whole(step.start, step.end)
         charges = step.model.charges(place, items, whole=whole)
         return step.model.parts.part(step.start, step.end, place, charges, step.version)
 
-    def _finished(self, run: _core.Run, started: _Started) -> None:
+    def _finished(self, run: _core.Run, started: StartedRun) -> None:
         step, part = started.step, started.part
         if run.status != "ok":
             raise EngineError(run.error or run.status)
@@ -293,11 +238,11 @@ class EngineBackend:
         if step.end == step.model.operators:
             self._deliver(step, {name: value for (name, _), value in values.items()})
             return
-        kept = _Kept(tuple(query.id for query in step.queries), step.end, values)
+        kept = RestingQueries(tuple(query.id for query in step.queries), step.end, values)
         for query in step.queries:
             self._kept[query.id] = kept
 
-    def _deliver(self, step: _Step, values: Mapping[str, _core.Value | None]) -> None:
+    def _deliver(self, step: RunStep, values: Mapping[str, _core.Value | None]) -> None:
         for query in step.queries:
             self.forget(query)
         if self._answer is None:

@@ -13,9 +13,10 @@ from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.errors import ModelError
 from surplus.engine.native import load_runtime
 from surplus.engine.time_limit import left_s
+from surplus.engine.trial.forked_trial import ForkedTrial
 from surplus.engine.trial.graph_size import GraphSize, graph_size
 from surplus.engine.trial.servers import SERVERS
-from surplus.engine.trial.trial import ForkedTrial, TrialEnd, TrialParams, TrialVerdict
+from surplus.engine.trial.trial import TrialEnd, TrialParams, TrialVerdict
 
 _FOLDER = "trials"
 _FORMAT = 3

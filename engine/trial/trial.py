@@ -7,7 +7,6 @@ import logging
 import marshal
 import os
 import pickle
-import re
 import select
 import signal
 import subprocess
@@ -22,21 +21,12 @@ from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.native import find_library
-from surplus.engine.trial.servers import (
-    ENDED,
-    OK_OR_ENDED,
-    OPENED_OR_ENDED,
-    READ_OR_ENDED,
-    SERVERS,
-    ServerEndedError,
-    TrialServer,
-)
 
 _log = logging.getLogger(__name__)
 
 _CHILD = Path(__file__).with_name("child.py")
 _OPENED = b'["opened"'
-_USED = b'["used"'
+USED = b'["used"'
 
 _CONFIG = {"session.intra_op.allow_spinning": "0"}
 """A child takes no core from its parent while it waits."""
@@ -110,97 +100,6 @@ class TrialParams:
     stands_in: bool = False
 
 
-class ForkedTrial:
-    """A trial on zeros, open sizes 1, in a fork of a process that has ONNX Runtime loaded.
-
-    It has begun when it is made.
-    """
-
-    def __init__(self, model: Path, params: TrialParams) -> None:
-        self.params = params
-        self.limit(params.limit_s)
-        self._question = _question(model, None, params)
-        self._server: TrialServer | None = None
-        with suppress(ServerEndedError):
-            self._server = SERVERS.begun(self._question)
-
-    def limit(self, limit_s: float) -> None:
-        """Give it so many seconds from now on; 0 is no limit."""
-        self._limit_s = limit_s
-        self._end_s = time.monotonic() + limit_s if limit_s else None
-
-    def read(self) -> bool:
-        """Wait until the child has read the file; False if it ends before, or is too slow."""
-        return self._has_come_to(READ_OR_ENDED)
-
-    def opened(self) -> bool:
-        """The same of opening the model."""
-        return self._has_come_to(OPENED_OR_ENDED)
-
-    def stand_in(self) -> int | None:
-        """Wait until the model ran, and have the child answer queries: the socket for that.
-
-        None where it did not run, of which there is a verdict then. Of a trial that was made to
-        stand in.
-        """
-        if not self._has_come_to(OK_OR_ENDED):
-            return None
-        assert self._server is not None, "it has said so"
-        server, self._server = self._server, None
-        return SERVERS.lend(server)
-
-    def _has_come_to(self, step: re.Pattern[bytes]) -> bool:
-        if self._server is None:
-            return False
-        try:
-            return self._heard(self._server, step)[0].startswith(b"[")
-        except (TimeoutError, ServerEndedError):
-            return False
-
-    def verdict(self) -> TrialVerdict:
-        """Wait until the child has ended, and end it when its time is over, or on Ctrl-C."""
-        if self._server is None:
-            return TrialVerdict(TrialEnd.NONE, "its trial failed")
-        try:
-            verdict, was_used = self._ended()
-            if verdict.end is TrialEnd.SIGNAL and was_used:  # by a model that may have spoilt it
-                self._server.end()
-                self._server = SERVERS.begun(self._question)
-                verdict, _ = self._ended()
-            server, self._server = self._server, None
-            SERVERS.give_back(server)
-            return verdict
-        except TimeoutError:
-            return TrialVerdict(TrialEnd.TIME, f"it had not ended after {self._limit_s:g} s")
-        except ServerEndedError:
-            return TrialVerdict(TrialEnd.NONE, "its trial failed")
-        finally:
-            self.end()
-
-    def end(self) -> None:
-        """End the child, whatever it does. Again, nothing happens."""
-        if self._server is not None:
-            self._server.end()
-            self._server = None
-
-    def _ended(self) -> tuple[TrialVerdict, bool]:
-        """What came of it, and whether its process had tried another model before."""
-        assert self._server is not None, "it was asked"
-        ended = self._heard(self._server, ENDED)
-        said: bytes = ended.string[: ended.start()]
-        return _verdict(said, int(ended[1])), said.startswith(_USED)
-
-    def _heard(self, server: TrialServer, until: re.Pattern[bytes]) -> re.Match[bytes]:
-        try:
-            return server.hear(until, self._end_s)
-        except ServerEndedError:
-            if server.has_said:
-                raise
-        self.end()  # it ended in the moment when it was asked, since nobody had for a while
-        self._server = SERVERS.begun(self._question)
-        return self._server.hear(until, self._end_s)
-
-
 class Trial:
     """A trial under way: begun when it is made. ``verdict`` waits for it.
 
@@ -219,7 +118,7 @@ class Trial:
         params: TrialParams | None = None,
     ) -> None:
         self._params = params or TrialParams()
-        self._question: bytes | None = _question(model, inputs, self._params)
+        self._question: bytes | None = question_of(model, inputs, self._params)
         self._output = b""
         self._began_s = time.monotonic()
         held, self._lifeline = os.pipe()
@@ -253,7 +152,7 @@ class Trial:
             self._child.wait()
         finally:
             self.end()
-        return _verdict(self._output, self._child.returncode)
+        return verdict_of(self._output, self._child.returncode)
 
     def end(self) -> None:
         """End the child, whatever it does. Again, nothing happens."""
@@ -294,7 +193,8 @@ class Trial:
         return max(0.0, self._began_s + limit_s - time.monotonic()) if limit_s else None
 
 
-def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams) -> bytes:
+def question_of(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams) -> bytes:
+    """What a server of trials is asked, in a line."""
     session = {
         "width": params.width,
         "level": params.level,
@@ -312,7 +212,8 @@ def _question(model: Path, inputs: Mapping[str, Any] | None, params: TrialParams
     return marshal.dumps(question)
 
 
-def _verdict(output: bytes, code: int) -> TrialVerdict:
+def verdict_of(output: bytes, code: int) -> TrialVerdict:
+    """What a child said before it ended so."""
     steps = dict(json.loads(line) for line in output.splitlines())
     opened = "opened" in steps
     if "ok" in steps:

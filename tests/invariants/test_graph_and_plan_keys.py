@@ -20,7 +20,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning import stored_plan
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import plan_path
-from surplus.engine.runtime.lowering import segment_file
+from surplus.engine.runtime.segment_files import segment_file
 from tests.constant_costs import constant_problem, sliced_plan
 
 FLOAT = onnx.TensorProto.FLOAT

@@ -11,7 +11,8 @@ import pytest
 
 from surplus.engine.pipeline.load import load
 from surplus.engine.trial import first_run
-from surplus.engine.trial.trial import ForkedTrial, TrialParams
+from surplus.engine.trial.forked_trial import ForkedTrial
+from surplus.engine.trial.trial import TrialParams
 from tests.pipeline.subject import Subject
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}

@@ -18,8 +18,9 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, write_plan
 from surplus.engine.planning.unused_plans import remove_unused_files
-from surplus.engine.runtime.lowering import prepack_plan, segment_file_name
+from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.segment_files import segment_file_name
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_lock import files_in_use
 from tests.constant_costs import constant_problem, sliced_plan

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from surplus.engine.judging.judge import Judge, JudgeParams
+from surplus.engine.judging.judge import Judge
+from surplus.engine.judging.judge_params import JudgeParams
 from surplus.engine.judging.plan_trial import PlanTrial
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.same_bits import same_bits

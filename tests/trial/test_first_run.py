@@ -13,7 +13,8 @@ import pytest
 import surplus
 from surplus.engine.errors import ModelError
 from surplus.engine.trial import first_run
-from surplus.engine.trial.trial import ForkedTrial, Trial, TrialEnd, TrialParams
+from surplus.engine.trial.forked_trial import ForkedTrial
+from surplus.engine.trial.trial import Trial, TrialEnd, TrialParams
 from tests.loops import COUNT, ENDLESS
 from tests.trial import fatal_models
 

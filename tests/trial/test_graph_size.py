@@ -10,8 +10,9 @@ import pytest
 
 from bench.models.large_models import large_model
 from surplus.engine.trial import first_run
+from surplus.engine.trial.forked_trial import ForkedTrial
 from surplus.engine.trial.graph_size import GraphSize, graph_size
-from surplus.engine.trial.trial import ForkedTrial, TrialVerdict
+from surplus.engine.trial.trial import TrialVerdict
 
 CONSTANTS = 200
 MODEL = large_model("wide", CONSTANTS + 1)

@@ -13,16 +13,17 @@ import onnx
 import pytest
 
 from surplus import models
-from surplus.engine.trial import trial
+from surplus.engine.trial import forked_trial
+from surplus.engine.trial.forked_trial import ForkedTrial
 from surplus.engine.trial.servers import TrialServer, TrialServers
-from surplus.engine.trial.trial import ForkedTrial, TrialEnd, TrialParams, TrialVerdict
+from surplus.engine.trial.trial import TrialEnd, TrialParams, TrialVerdict
 from tests.trial import fatal_models
 
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrialServers]:
     made = TrialServers()
-    monkeypatch.setattr(trial, "SERVERS", made)
+    monkeypatch.setattr(forked_trial, "SERVERS", made)
     yield made
     made.end()
 

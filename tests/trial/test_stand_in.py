@@ -34,7 +34,7 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrialServer]]:
     """Processes whose forks stand in."""
     own = TrialServers()
     monkeypatch.setattr(servers, "SERVERS", own)
-    monkeypatch.setattr("surplus.engine.trial.trial.SERVERS", own)
+    monkeypatch.setattr("surplus.engine.trial.forked_trial.SERVERS", own)
     monkeypatch.setattr(first_run, "SERVERS", own)
     yield own._lent
     own.end()

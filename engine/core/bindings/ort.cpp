@@ -1,4 +1,5 @@
 // Python's view of ONNX Runtime: the library and sessions outside any plan.
+// Long because all of them make calls that can be interrupted and cancelled, in one way (Call).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>

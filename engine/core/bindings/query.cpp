@@ -1,4 +1,5 @@
 // Queries from arrays to arrays without Python code between them: the path of Model.run.
+// Long because all of that path is here, to be inlined.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

@@ -1,4 +1,5 @@
 // Python's surplus.engine._core.Value: numpy in, numpy out.
+// Long because both ways stand side by side, for each kind of content.
 #include "bindings/value.hpp"
 
 #include <nanobind/ndarray.h>

@@ -1,3 +1,4 @@
+// Long because all that can be wrong with a plan is found before any of it is built.
 #include "scheduler/plan_builder.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Long because lanes, helpers and seats take one another's places under one set of invariants.
 #include "devices/cpu/cpu_device.hpp"
 
 #include <algorithm>

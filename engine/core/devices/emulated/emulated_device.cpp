@@ -1,3 +1,4 @@
+// Long because launches, copies and lanes are events of one clock.
 #include "devices/emulated/emulated_device.hpp"
 
 #include <algorithm>
