@@ -78,6 +78,16 @@ class Value:
     def dicts(self) -> list[dict[Any, Any]] | None:
         """The maps of a sequence, or the map itself alone; None for what holds no maps."""
 
+    def zip_rows(self, keys: list[Any], columns: Sequence[int]) -> list[dict[Any, float]]:
+        """
+        A dict for each row of a tensor of floats: the i-th key and the number in its column.
+
+        Raises
+        ------
+        ValueError
+            The rows have more or fewer columns than there are keys.
+        """
+
     def items(self) -> list[Value]:
         """The tensors of a sequence; of a map [keys, values]."""
 
@@ -706,12 +716,14 @@ class Query:
         inputs: Sequence[tuple[str, int, Sequence[int] | None]],
         outputs: Sequence[str],
         convert: Callable[[Value], object],
+        zips: Mapping[int, tuple[list[Any], Sequence[int]]] = {},
     ) -> None:
         """
         `inputs` are (name, element type, extents) with -1 for any extent.
 
         All inputs, and outputs that are tensors, are of types that numpy has, or strings; `convert`
-        makes Python's objects of other outputs.
+        makes Python's objects of other outputs. Rows of `zips` become dicts: by output, keys and
+        their columns.
         """
 
     def answer(self, inputs: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | Run | None:

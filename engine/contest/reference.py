@@ -10,10 +10,11 @@ from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.planned_graph import planned_graph
-from surplus.engine.values import from_value, to_value
+from surplus.engine.values import to_value
 
 
 def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,4 +38,4 @@ def run_reference(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[s
         for name in segment.inputs:
             if last_use[name] == i and name not in kept:
                 values.pop(name, None)
-    return {name: from_value(values[name]) for name in kept if name in values}
+    return Ports(graph).arrays(values, [name for name in kept if name in values])

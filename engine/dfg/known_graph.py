@@ -20,7 +20,7 @@ RUNNABLE_FILE = "runnable.onnx"
 
 WEIGHTS_FILE = "weights.bin"
 
-_FORMAT = 5
+_FORMAT = 6
 """Counts up when what is stored in the cache changes its meaning."""
 
 

@@ -15,6 +15,7 @@ from surplus.engine.dfg.model_file import parse
 from surplus.engine.dfg.plain_model import store_plain
 from surplus.engine.dfg.topological import topological_order
 from surplus.engine.dfg.value_types import complete_types
+from surplus.engine.dfg.zip_maps import copy_note, deliver_rows
 from surplus.engine.errors import ModelError, one_line
 from surplus.engine.native import open_session
 
@@ -48,9 +49,12 @@ def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
     if ready is not None and model.ir_version < _MIN_IR_VERSION:
         # Also where ONNX Runtime folded the constant away and left its input behind.
         _drop_inputs(ready.graph, _constants(model.graph))
+    if ready is not None:
+        copy_note(model, ready)
     if ready is None or not _stored_and_loaded(ready, folder):
         _require_loadable(loadable, source)
         plain = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
+        copy_note(model, plain)
         _store(plain, folder)
 
 
@@ -77,10 +81,12 @@ def _loadable(source: Path, model: onnx.ModelProto) -> str | bytes:
     """The file, or its content where ONNX Runtime would not take it as it is, or not keep to it.
 
     Nothing refers to a node by its name, yet ONNX Runtime refuses duplicates: such nodes get new
-    names. Outputs that it would quantise are delivered apart (exact_outputs.py).
+    names. Outputs that it would quantise are delivered apart (exact_outputs.py), rows of dicts as
+    rows (zip_maps.py).
     """
     changed = _rename_twins(model.graph)
     changed |= deliver_apart(model.graph)
+    changed |= deliver_rows(model)
     return model.SerializeToString() if changed else str(source)
 
 

@@ -8,6 +8,7 @@ import json
 from surplus.engine.dfg.activations import activations
 from surplus.engine.dfg.content import Content
 from surplus.engine.dfg.summary import Summary
+from surplus.engine.dfg.zip_maps import zip_maps
 
 
 def summary_of(content: Content) -> Summary:
@@ -20,6 +21,7 @@ def summary_of(content: Content) -> Summary:
         default_inputs=content.default_inputs,
         constant_outputs=content.constant_outputs,
         activations=activations(content, range(len(content.tasks))),
+        zip_maps=zip_maps(content.model),
     )
 
 

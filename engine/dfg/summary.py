@@ -12,10 +12,11 @@ from typing import Any
 from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.content import GraphTensor, ValueKind
+from surplus.engine.dfg.zip_map import ZipMap
 
 SUMMARY_FILE = "summary.json"
 
-_FORMAT = "surplus-graph-summary/1"
+_FORMAT = "surplus-graph-summary/2"
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Summary:
         In the model's order.
     default_inputs, constant_outputs : tuple of str
         As ``Content`` has them.
+    zip_maps : tuple of ZipMap
+        Outputs that are made dicts of.
     activations : Activations
         When the tasks run by index.
     """
@@ -43,6 +46,7 @@ class Summary:
     default_inputs: tuple[str, ...]
     constant_outputs: tuple[str, ...]
     activations: Activations
+    zip_maps: tuple[ZipMap, ...] = ()
 
 
 def read_summary(model: Path) -> Summary | None:
@@ -83,6 +87,7 @@ def _summary(raw: dict[str, Any]) -> Summary:
         default_inputs=tuple(raw["default_inputs"]),
         constant_outputs=tuple(raw["constant_outputs"]),
         activations=Activations(**raw["activations"]),
+        zip_maps=tuple(map(ZipMap.from_dict, raw["zip_maps"])),
     )
 
 

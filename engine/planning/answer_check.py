@@ -26,9 +26,9 @@ from surplus.engine.native import open_session
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.lowering import computed_outputs
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.ports import Ports
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.prepacked import processor_key
-from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)
 
@@ -126,10 +126,8 @@ class AnswerCheck:
         wanted = computed_outputs(self._graph)
         if not wanted:  # all are constants; the session would deliver them all
             return {}
-        return {
-            name: from_value(value)
-            for name, value in zip(wanted, session.run(fed, wanted), strict=True)
-        }
+        made = dict(zip(wanted, session.run(fed, wanted), strict=True))
+        return Ports(self._graph).arrays(made, wanted)
 
     def _variations(self) -> Iterator[Answer]:
         """Not optimised, and for inputs that are rounded otherwise; those that there are."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from surplus.engine import _core
-from surplus.engine.errors import DeadlineError, EngineError
+from surplus.engine.errors import DeadlineError, EngineError, ExecutionError
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.ports import Ports, raise_for
 from surplus.engine.runtime.prepared import Prepared
@@ -50,7 +50,10 @@ class DirectPath:
         """
         query = prepared.query
         if query and outputs is None and timeout is None and type(inputs) is dict:
-            answer = query.answer_traced(inputs) if traced else query.answer(inputs)
+            try:
+                answer = query.answer_traced(inputs) if traced else query.answer(inputs)
+            except ValueError as error:  # of rows that are no dicts of the model's labels
+                raise ExecutionError(str(error)) from error
             if isinstance(answer, dict):
                 return answer
             if isinstance(answer, tuple):

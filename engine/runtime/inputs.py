@@ -47,7 +47,13 @@ def input_specs(graph: Graph) -> tuple[IoSpec, ...]:
 
 def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
     """What a graph answers."""
-    return tuple(_spec(tensor, set()) for tensor in graph.summary.outputs)
+    rows = {zip_map.output for zip_map in graph.summary.zip_maps}
+    return tuple(
+        IoSpec(tensor.name, 0, None, ValueKind.SEQUENCE)
+        if tensor.name in rows
+        else _spec(tensor, set())
+        for tensor in graph.summary.outputs
+    )
 
 
 def _spec(tensor: GraphTensor, defaults: set[str]) -> IoSpec:

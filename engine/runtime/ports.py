@@ -40,6 +40,7 @@ class Ports:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _initializers(graph, set(graph.constant_outputs))
         self._computed = computed_outputs(graph)
+        self._zip_maps = {zip_map.output: zip_map for zip_map in graph.summary.zip_maps}
         self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
         self.time_limit_ns = 0
         """How long the kernels of a query may take, in plans that are prepared from now on."""
@@ -94,7 +95,10 @@ class Ports:
         if run.status != "ok":
             raise_for(run)
         if wanted is None and query is not None:
-            return query.outputs(run)
+            try:
+                return query.outputs(run)
+            except ValueError as error:  # as DirectPath
+                raise ExecutionError(str(error)) from error
         return self.arrays(dict(zip(self._computed, run.outputs(), strict=True)), wanted)
 
     def arrays(
@@ -103,7 +107,7 @@ class Ports:
         """Outputs by name, those wanted or all, from the values of what is computed of them."""
         names = self._output_names if wanted is None else wanted
         return {
-            name: self._constants[name] if name in self._constants else from_value(values[name])
+            name: self._constants[name] if name in self._constants else self._array(name, values)
             for name in names
         }
 
@@ -117,7 +121,20 @@ class Ports:
         if self._constants or not plain or any(not _is_plain(s, _PARTS) for s in self.outputs):
             return None
         inputs = [(s.name, s.elem_type, _extents(s.shape)) for s in self.inputs]
-        return _core.Query(native, np.ndarray, inputs, self._output_names, from_value)
+        zips = {
+            self._output_names.index(name): (list(zip_map.keys), list(zip_map.columns))
+            for name, zip_map in self._zip_maps.items()
+        }
+        return _core.Query(native, np.ndarray, inputs, self._output_names, from_value, zips)
+
+    def _array(self, name: str, values: Mapping[str, _core.Value | None]) -> Array:
+        value, zip_map = values[name], self._zip_maps.get(name)
+        if zip_map is None or value is None:
+            return from_value(value)
+        try:
+            return zip_map.dicts(value)
+        except ValueError as error:
+            raise ExecutionError(str(error)) from error
 
     def _value(
         self, spec: IoSpec, inputs: Mapping[str, Array], empty: dict[str, Array]

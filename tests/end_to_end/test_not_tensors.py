@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import surplus
-from surplus.engine.errors import InputError
+from surplus.engine.errors import ExecutionError, InputError
 
 KEYS: dict[str, tuple[int, dict[str, Any]]] = {
     "numbers": (TensorProto.INT64, {"classlabels_int64s": [7, -1, 2**40]}),
@@ -88,3 +88,59 @@ def test_what_is_no_string_is_named(echo: Any, wrong: object) -> None:
     array[0, 1] = wrong
     with pytest.raises(InputError, match=r"input 'x': .*str or bytes, not"):
         echo.run({"x": array})
+
+
+def test_rows_are_delivered_instead_of_maps(tmp_path: Path) -> None:
+    """Which makes the dicts in the order of their keys; with another number of columns it fails."""
+    path = _maps(tmp_path / "maps.onnx", "numbers")
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+    assert [task.op_type for task in model.graph.tasks] == ["Relu"]
+    x = np.arange(3, dtype=np.float32)[None]
+    (row,) = model.run({"x": x})["y"]
+    assert list(row.items()) == [(-1, 1.0), (7, 0.0), (2**40, 2.0)]
+    session = surplus.InferenceSession(path, cache=tmp_path / "cache")
+    (output,) = session.get_outputs()
+    (right,) = onnxruntime.InferenceSession(path).get_outputs()
+    assert output.type.startswith("seq")
+    assert right.type.startswith("seq")
+
+
+OPEN = (["n", "m"], ["m"])
+
+
+@pytest.mark.parametrize("shape", OPEN)
+def test_rows_of_any_size(tmp_path: Path, shape: list[str]) -> None:
+    path = _maps(tmp_path / "maps.onnx", "words")
+    proto = onnx.load(path)
+    proto.graph.input[0].type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, shape))
+    onnx.save(proto, path)
+    x = np.ones((1,) * (len(shape) - 1) + (3,), np.float32)
+    (right,) = onnxruntime.InferenceSession(path).run(None, {"x": x})
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", inputs={"x": x})
+    assert model.run({"x": x})["y"] == right
+    wide = {"x": np.ones((*x.shape[:-1], 4), np.float32)}
+    for ask in (
+        lambda: model.run(wide),
+        lambda: model.run(wide, ["y"]),
+        lambda: model.submit(wide).result(),
+    ):
+        with pytest.raises(ExecutionError, match="rows of 4 for 3 labels of ZipMap"):
+            ask()
+
+
+def test_maps_that_are_read_or_come_twice_stay(tmp_path: Path) -> None:
+    number = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    maps = helper.make_sequence_type_proto(helper.make_map_type_proto(TensorProto.INT64, number))
+    nodes = [
+        helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[1, 1, 2])
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+    path = _saved(
+        tmp_path / "twice.onnx",
+        helper.make_graph(nodes, "twice", [x], [helper.make_value_info("y", maps)]),
+    )
+    query = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    (right,) = onnxruntime.InferenceSession(path).run(None, query)
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+    assert [task.op_type for task in model.graph.tasks] == ["ai.onnx.ml.ZipMap"]
+    assert model.run(query)["y"] == right

@@ -1,7 +1,9 @@
 // Queries from arrays to arrays without Python code between them: the path of Model.run.
 // Long because all of that path is here, to be inlined.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -183,17 +185,23 @@ Content content_of(PyBuffer&& buffer, bool outlives_call) {
   return {std::move(buffer).take(), data};
 }
 
+/// Keys of a dict for each row, and their columns; by output.
+using Zip = std::pair<nb::list, std::vector<std::size_t>>;
+using ZipSpecs = std::map<std::size_t, Zip>;
+
 /// Answers what is plain: every input there, a C-contiguous array of the right type and shape.
 class PyQuery {
  public:
   PyQuery(const PyPlan& plan, nb::object array_type, const std::vector<PortSpec>& inputs,
-          std::vector<nb::str> outputs, nb::object convert)
+          std::vector<nb::str> outputs, nb::object convert, const ZipSpecs& zips)
       : plan_(plan),
         array_type_(std::move(array_type)),
         outputs_(std::move(outputs)),
         convert_(std::move(convert)) {
     for (const auto& [name, elem_type, extents] : inputs)
       inputs_.push_back({name, elem_type, extents});
+    zips_.resize(outputs_.size());
+    for (const auto& [output, zip] : zips) zips_.at(output) = zip;
   }
 
   /// The outputs by name; the run if it did not end well; None if the inputs are not plain.
@@ -236,7 +244,9 @@ class PyQuery {
     if (values.size() != outputs_.size())
       throw nb::value_error("the run is not one of this query's model");
     for (std::size_t i = 0; i < values.size(); ++i)
-      result[outputs_[i]] = to_python(nb::cast(PyValue{values[i]}));
+      result[outputs_[i]] = zips_[i]
+                                ? zip_rows(PyValue{values[i]}, zips_[i]->first, zips_[i]->second)
+                                : to_python(nb::cast(PyValue{values[i]}));
     return result;
   }
 
@@ -284,6 +294,7 @@ class PyQuery {
   std::vector<Port> inputs_;
   std::vector<nb::str> outputs_;
   nb::object convert_;
+  std::vector<std::optional<Zip>> zips_;
 };
 
 }  // namespace
@@ -308,15 +319,17 @@ void bind_query(nb::module_& m) {
 
   nb::class_<PyQuery>(m, "Query", "Arrays in, arrays out, for models of plain tensors.")
       .def(nb::init<const PyPlan&, nb::object, const std::vector<PortSpec>&, std::vector<nb::str>,
-                    nb::object>(),
-           "plan"_a, "array_type"_a, "inputs"_a, "outputs"_a, "convert"_a,
+                    nb::object, const ZipSpecs&>(),
+           "plan"_a, "array_type"_a, "inputs"_a, "outputs"_a, "convert"_a, "zips"_a = ZipSpecs(),
            nb::sig("def __init__(self, plan: Plan, array_type: type, inputs: "
                    "Sequence[tuple[str, int, Sequence[int] | None]], outputs: Sequence[str], "
-                   "convert: Callable[[Value], object]) -> None"),
+                   "convert: Callable[[Value], object], zips: Mapping[int, "
+                   "tuple[list[typing.Any], Sequence[int]]] = {}) -> None"),
            R"(`inputs` are (name, element type, extents) with -1 for any extent.
 
 All inputs, and outputs that are tensors, are of types that numpy has, or strings; `convert`
-makes Python's objects of other outputs.)")
+makes Python's objects of other outputs. Rows of `zips` become dicts: by output, keys and
+their columns.)")
       .def("answer", &PyQuery::answer, "inputs"_a,
            nb::sig("def answer(self, inputs: dict[str, numpy.ndarray]) -> "
                    "dict[str, numpy.ndarray] | Run | None"),

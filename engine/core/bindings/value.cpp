@@ -268,6 +268,37 @@ std::vector<PyValue> items(const PyValue& value) {
 
 }  // namespace
 
+nb::list zip_rows(const PyValue& rows, const nb::list& keys,
+                  const std::vector<std::size_t>& columns) {
+  const OnnxValue& tensor = onnx(rows);
+  const Shape shape = tensor.shape();
+  const std::size_t count = nb::len(keys);
+  const bool is_one = shape.size() == 1;
+  const auto width = static_cast<std::size_t>(shape.empty() ? 1 : shape.back());
+  if (tensor.elem_type() != ort::kFloat || shape.empty() || shape.size() > 2 || width != count ||
+      columns.size() != count)
+    throw nb::value_error(
+        ("rows of " + std::to_string(width) + " for " + std::to_string(count) + " labels of ZipMap")
+            .c_str());
+  for (const std::size_t column : columns)
+    if (column >= width) throw nb::value_error("a column that the rows do not have");
+  const auto* values = static_cast<const float*>(tensor.data());
+  const auto many = static_cast<std::size_t>(is_one ? 1 : shape.front());
+  nb::list found;
+  for (std::size_t row = 0; row < many; ++row, values += width) {
+    nb::dict made;
+    for (std::size_t i = 0; i < count; ++i) {
+      const nb::object number = nb::steal(PyFloat_FromDouble(values[columns[i]]));
+      if (!number.is_valid()) throw nb::python_error();
+      if (PyDict_SetItem(made.ptr(), PyList_GET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(i)),
+                         number.ptr()) != 0)
+        throw nb::python_error();
+    }
+    found.append(made);
+  }
+  return found;
+}
+
 bool is_tensor(const PyValue& value) { return onnx(value).kind() == ort::ValueKind::kTensor; }
 
 ValuePtr strings_of(const PyBuffer& buffer) {
@@ -349,6 +380,15 @@ Types that numpy lacks come as unsigned integers of the same width, those below 
 their packed bytes in one dimension, strings as an object array of str (a copy).)")
       .def("dicts", &dicts, nb::sig("def dicts(self) -> list[dict[typing.Any, typing.Any]] | None"),
            "The maps of a sequence, or the map itself alone; None for what holds no maps.")
+      .def("zip_rows", &zip_rows, "keys"_a, "columns"_a,
+           nb::sig("def zip_rows(self, keys: list[typing.Any], columns: "
+                   "collections.abc.Sequence[int]) -> list[dict[typing.Any, float]]"),
+           R"(A dict for each row of a tensor of floats: the i-th key and the number in its column.
+
+Raises
+------
+ValueError
+    The rows have more or fewer columns than there are keys.)")
       .def("items", &items, "The tensors of a sequence; of a map [keys, values].");
 }
 

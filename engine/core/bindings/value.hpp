@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "devices/kernel.hpp"
 
 namespace engine {
@@ -32,6 +35,11 @@ class PyBuffer;
 
 /// A tensor as a numpy array over its memory; `self` is the Python object of a PyValue.
 [[nodiscard]] nanobind::object value_to_numpy(nanobind::handle self);
+
+/// A dict for each row of a tensor of floats; throws nanobind::value_error if it has not as many
+/// columns as there are keys.
+[[nodiscard]] nanobind::list zip_rows(const PyValue& rows, const nanobind::list& keys,
+                                      const std::vector<std::size_t>& columns);
 
 void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
