@@ -57,12 +57,11 @@ class Chain:
 
     def improve(self, search: Search) -> None:
         """Raise the bound and offer plans until the gap is closed or time is up."""
-        deadline_s = monotonic() + self._params.time_limit_s
         while True:
             path = self._shortest(lambda cost: cost.bound_ns)
             search.raise_bound(sum(self._costs[edge].bound_ns for edge in path))
             todo = [edge for edge in path if self._costs[edge].result is None]
-            left_s = deadline_s - monotonic()
+            left_s = search.ends_s - monotonic()
             if search.proven() or not todo or left_s <= 0:
                 return
             # Small blocks first: what they leave over is for the large ones.

@@ -19,7 +19,7 @@ class SolveParams:
         which proved detectors of 30 tasks where HiGHS left 0.3 % open after a minute
         (bench/models/optimum.py), else HiGHS.
     time_limit_s : float
-        Wall-clock limit of the solver, > 0.
+        Wall-clock limit of the whole search, > 0; known plans are looked at whatever they take.
     warm_start : Placement or None
         A plan to start from, beside those of all policies.
     gap : float

@@ -16,7 +16,7 @@ from surplus.milp.params import Listener, Progress, SolveParams
 from surplus.milp.reductions import reduce_problem
 from surplus.milp.result import Result, Status
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from surplus.milp.solvers.process import run_job
+from surplus.milp.solvers.process import GRACE_S, run_job
 from surplus.milp.windows import eligible_devices, time_windows
 from surplus.placement import Problem, lower_bounds
 from surplus.placement.fit_memory import least_bytes
@@ -35,11 +35,17 @@ _BOUND_SHARE = 0.7
 """Share of the time for the bound where memory is short; the rest is for a plan that fits."""
 
 
+_GRACE_SHARE = 0.2
+"""Of the time that is left, what a solver may take to stop: not every one keeps to its limit."""
+
+
 class Search:
     """The incumbent, the bound and how they came about.
 
     Attributes
     ----------
+    ends_s : float
+        When its time is over, known plans and formulations included; on ``time.monotonic``'s clock.
     message : str
         The solver's last words: why there is no proof, if there is none.
     proof : str
@@ -53,6 +59,7 @@ class Search:
         self._params = params
         self._listener = listener
         self._began_s = monotonic()
+        self.ends_s = self._began_s + params.time_limit_s
         self._best = best_of(known_incumbents(problem, params.warm_start))
         self._bound_ns = combinatorial_bound_ns(problem)
         self._infeasible = False
@@ -66,18 +73,19 @@ class Search:
         then, if no known plan meets it, for a plan that fits in any order.
         """
         self._tell()
-        begin_s, limit_s = monotonic(), self._params.time_limit_s
+        left_s = self.ends_s - monotonic()
         short = bool(binding_capacities(self._problem))
-        self._close(MemoryRoom.NEEDED, begin_s + limit_s * (_BOUND_SHARE if short else 1))
+        spared_s = left_s * (1 - _BOUND_SHARE) if short else 0
+        self._close(MemoryRoom.NEEDED, self.ends_s - spared_s)
         if short and not self._infeasible:
-            self._close(MemoryRoom.SAFE, begin_s + limit_s)
+            self._close(MemoryRoom.SAFE, self.ends_s)
 
     def _close(self, room: MemoryRoom, deadline_s: float) -> None:
         """Copies that hold a link at once in an answer are told to queue, until none are left."""
         copy_pairs: frozenset[CopyPair] = frozenset()
         with TemporaryDirectory(prefix="milp-") as folder:
-            while not self.proven() and (left_s := deadline_s - monotonic()) > 0:
-                found = self._ask(Path(folder), copy_pairs, left_s, room)
+            while not self.proven() and monotonic() < deadline_s:
+                found = self._ask(Path(folder), copy_pairs, deadline_s, room)
                 if found <= copy_pairs:
                     return
                 copy_pairs |= found
@@ -99,7 +107,7 @@ class Search:
         )
 
     def _ask(
-        self, folder: Path, copy_pairs: frozenset[CopyPair], time_limit_s: float, room: MemoryRoom
+        self, folder: Path, copy_pairs: frozenset[CopyPair], deadline_s: float, room: MemoryRoom
     ) -> frozenset[CopyPair]:
         """Solve once; returns the copies that overlap in the answer."""
         best = self._best
@@ -108,9 +116,18 @@ class Search:
         model = formulate(self._params.solver, self._problem, reduced, copy_pairs, room)
         path = model.write(folder)
         start = model.start_values(best.placement, best.timeline) if best else {}
-        job = self._job(path, start, time_limit_s)
+        left_s = deadline_s - monotonic()
+        if left_s <= 0:
+            self.message = "the time was over before the solver could be asked"
+            return frozenset()
+        grace_s = min(GRACE_S, _GRACE_SHARE * left_s)
+        job = self._job(path, start, left_s - grace_s)
         proves = room is MemoryRoom.NEEDED
-        report = run_job(job, lambda state: self._learn(state, model) if proves else self._tell())
+        report = run_job(
+            job,
+            lambda state: self._learn(state, model) if proves else self._tell(),
+            grace_s=grace_s,
+        )
         self.message, self.proof = report.message, f"proven by {self._params.solver}"
         if report.status is SolverStatus.INFEASIBLE:
             if proves:

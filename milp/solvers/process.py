@@ -14,7 +14,7 @@ from pathlib import Path
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 
 GRACE_S = 5.0
-"""How long after its time limit a solver may take to stop before it is killed."""
+"""How long after its time limit a solver may take at most to stop before it is killed."""
 
 WORKER = (sys.executable, "-m", "surplus.milp.solvers.worker")
 

@@ -192,7 +192,7 @@ def unsolved():
 
 def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
     wrong = SolverReport(SolverStatus.UNSOLVED, bound=1e6)
-    monkeypatch.setattr(MODULE, "run_job", lambda job, progress: wrong)
+    monkeypatch.setattr(MODULE, "run_job", lambda job, progress, grace_s: wrong)
     result = solve(unsolved)
     assert "above a valid plan" in result.message
     assert result.bound_ns == combinatorial_bound_ns(unsolved)
@@ -201,7 +201,7 @@ def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
 
 def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved):
     wrong = SolverReport(SolverStatus.INFEASIBLE)
-    monkeypatch.setattr(MODULE, "run_job", lambda job, progress: wrong)
+    monkeypatch.setattr(MODULE, "run_job", lambda job, progress, grace_s: wrong)
     result = solve(unsolved)
     assert "denies" in result.message
     assert result.placement is not None
@@ -209,13 +209,13 @@ def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved)
 
 def test_a_failed_solver_leaves_the_known_plan(monkeypatch, unsolved):
     failed = SolverReport(SolverStatus.FAILED, message="it crashed")
-    monkeypatch.setattr(MODULE, "run_job", lambda job, progress: failed)
+    monkeypatch.setattr(MODULE, "run_job", lambda job, progress, grace_s: failed)
     result = solve(unsolved)
     assert (result.status, result.message) == (Status.FEASIBLE, "it crashed")
 
 
 def test_a_proof_outlives_the_solvers_last_words(monkeypatch, unsolved):
-    def stopped(job, progress):
+    def stopped(job, progress, grace_s):
         # In the units of an integer program the upper bound is 1000.
         return SolverReport(SolverStatus.UNSOLVED, bound=1000.0, message="Time limit reached")
 
@@ -225,7 +225,7 @@ def test_a_proof_outlives_the_solvers_last_words(monkeypatch, unsolved):
 
 
 def test_ctrl_c_returns_what_is_known(monkeypatch, unsolved):
-    def interrupt(job, progress):
+    def interrupt(job, progress, grace_s):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(MODULE, "run_job", interrupt)

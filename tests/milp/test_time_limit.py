@@ -1,0 +1,79 @@
+"""The limit holds for the whole search, solvers that overrun it included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surplus.milp import search
+from surplus.milp.params import SolveParams
+from surplus.milp.search import Search
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.placement.random_graphs import small_random
+
+LIMIT_S = 10.0
+
+
+class Clock:
+    """Passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(search, "monotonic", made)
+    return made
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    """Time limit and grace of each solver that is asked; none finds anything."""
+    found: list[tuple[float, float]] = []
+
+    def run_job(job: SolverJob, progress: object, *, grace_s: float) -> SolverReport:
+        found.append((job.time_limit_s, grace_s))
+        return SolverReport(SolverStatus.FAILED, None, message="nothing")
+
+    monkeypatch.setattr(search, "run_job", run_job)
+    return found
+
+
+@pytest.mark.parametrize(("earlier_s", "formulating_s"), [(0.0, 0.0), (4.0, 0.0), (1.0, 5.0)])
+def test_what_is_left_is_the_solvers(
+    clock: Clock,
+    asked: list[tuple[float, float]],
+    monkeypatch: pytest.MonkeyPatch,
+    earlier_s: float,
+    formulating_s: float,
+) -> None:
+    formulate = search.formulate
+
+    def slow(*arguments: Any) -> Any:
+        clock.now_s += formulating_s
+        return formulate(*arguments)
+
+    monkeypatch.setattr(search, "formulate", slow)
+    searching = Search(small_random(13, 5), SolveParams("cpsat", LIMIT_S))
+    monkeypatch.setattr(searching, "proven", lambda: False)
+    clock.now_s += earlier_s
+    searching.run()
+    assert asked
+    for limit_s, grace_s in asked:
+        assert limit_s + grace_s == pytest.approx(LIMIT_S - earlier_s - formulating_s)
+
+
+def test_no_solver_is_asked_when_the_time_is_over(
+    clock: Clock, asked: list[tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching = Search(small_random(13, 5), SolveParams("cpsat", LIMIT_S))
+    monkeypatch.setattr(searching, "proven", lambda: False)
+    clock.now_s += LIMIT_S
+    searching.run()
+    assert asked == []
