@@ -64,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args.trace)
     check_chart(args.gantt)
     model, inputs = _load(args)
-    report = report_of(model, inputs, args.repeat, args.model if args.compare else None)
+    report = report_of(
+        model, inputs, args.repeat, args.model if args.compare else None, args.devices
+    )
     explanation = None
     if args.explain or args.trace or args.gantt:
         explanation = explained(model, inputs, args.repeat if args.explain else 1)

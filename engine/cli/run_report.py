@@ -8,16 +8,21 @@ from typing import Any
 
 from surplus.engine.cli.output import duration, show_json, show_mapping, three_digits
 from surplus.engine.cli.run_explain import show_explanation
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.report.captures import captures
 from surplus.engine.report.comparison import compare, repeat
 from surplus.engine.report.explanation import Explanation
 from surplus.engine.report.gantt import write_gantt
 from surplus.engine.report.trace import write_trace
 from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
+
+_LONGER = 1.5
+"""Times the prediction, from which on it is no prediction of this machine."""
 
 
 def report_of(
-    model: Model, inputs: Mapping[str, Any], rounds: int, plain: Path | None
+    model: Model, inputs: Mapping[str, Any], rounds: int, plain: Path | None, devices: str
 ) -> dict[str, Any]:
     """The plan in numbers and measured times.
 
@@ -27,9 +32,11 @@ def report_of(
         Timed queries.
     plain : Path or None
         The ONNX file to run in a plain session in between.
+    devices : str
+        As they were asked for.
     """
     plan = model.plan
-    return {
+    report = {
         "policy": plan.policy,
         "segmentation": plan.name,
         "segments": len(plan.segments),
@@ -39,6 +46,31 @@ def report_of(
         **throughput_plan_of(model),
         **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),
     }
+    note = emulation_note(plan, devices, report["median_ms"])
+    return {**report, "note": note} if note else report
+
+
+def emulation_note(plan: Plan, devices: str, median_ms: float) -> str:
+    """Why queries take longer than an emulated GPU charges; empty where they do not.
+
+    Parameters
+    ----------
+    devices : str
+        As they were asked for.
+    """
+    charged = {plan.devices[s.device] for s in plan.segments}
+    names = sorted(
+        spec.name
+        for spec in parse_devices(devices or "cpu")
+        if spec.traits.is_emulated and not spec.replay and spec.name in charged
+    )
+    if not names or median_ms <= _LONGER * plan.predicted.makespan_ns / 1e6:
+        return ""
+    return (
+        f"{names[0]} stands for a GPU and computes with this CPU's kernels, which take longer than"
+        " it charges: the prediction is the GPU's, the median is not. With [replay] it charges"
+        " what this CPU takes"
+    )
 
 
 def throughput_plan_of(model: Model) -> dict[str, str]:

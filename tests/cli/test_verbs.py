@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from surplus.engine.cli.run_report import emulation_note
 from surplus.placement import policy_names
 from tests.cli.calls import DEVICES, Command
 
@@ -209,3 +211,26 @@ def test_a_reader_that_goes_away() -> None:
     command = f"{sys.executable} -m surplus.engine.cli.main models list --json | head -c 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("devices", "median_ms", "is_noted"),
+    [
+        ("cpu:1,emulated:gpu[h200]", 4.0, True),
+        ("cpu:1,emulated:gpu[h200]", 1.2, False),
+        ("cpu:1,emulated:gpu[replay]", 4.0, False),
+        ("cpu:2", 4.0, False),
+    ],
+)
+def test_an_emulated_gpus_prediction_says_what_it_is_of(
+    devices: str, median_ms: float, is_noted: bool
+) -> None:
+    """A plan on it that is predicted to take 1 ms."""
+    plan = SimpleNamespace(
+        devices=["cpu", "emulated:gpu"],
+        segments=[SimpleNamespace(device=1)],
+        predicted=SimpleNamespace(makespan_ns=1_000_000),
+    )
+    note = emulation_note(plan, devices, median_ms)  # type: ignore[arg-type]
+    assert ("computes with this CPU's kernels" in note) is is_noted
+    assert bool(note) is is_noted
