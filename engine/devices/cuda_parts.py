@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
 
 from surplus.engine import _core
 from surplus.engine.devices.cuda_driver import read_driver
@@ -65,10 +67,32 @@ def _runtime() -> str:
 
 
 def _provider() -> str:
-    path = find_library().parent / PROVIDER
+    library = find_library()
+    path = library.parent / PROVIDER
     if not path.is_file():
         raise DeviceError(f"{path.parent} has no {PROVIDER}: this ONNX Runtime is without CUDA")
+    _check_same_version(library, path)
     return str(path)
+
+
+def _check_same_version(library: Path, provider: Path) -> None:
+    """Refuse a provider of another version: they share C++ objects, not a stable interface.
+
+    Two wheels in one folder do that, ``onnxruntime`` and ``onnxruntime-gpu``: the one that was
+    installed later wins file by file, and their libraries have other names.
+    """
+    version = library.name.partition(".so.")[2]
+    site = library.parents[2] if len(library.parents) > 2 else library.parent
+    inside = str(provider.relative_to(site))
+    for wheel in distributions(path=[str(site)]):
+        name = wheel.metadata["Name"] or ""
+        if not name.startswith("onnxruntime") or inside not in map(str, wheel.files or ()):
+            continue
+        if version and not f"{wheel.version}.".startswith(f"{version}."):
+            raise DeviceError(
+                f"{PROVIDER} is of {name} {wheel.version}, ONNX Runtime beside it is {version}:"
+                f" uninstall both packages, and install {name} alone"
+            )
 
 
 def _sessions() -> str:

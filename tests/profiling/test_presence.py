@@ -110,6 +110,30 @@ def test_an_onnx_runtime_without_cuda(complete: pytest.MonkeyPatch, tmp_path: Pa
     assert "pip install 'surplus-engine[gpu]'" in text
 
 
+@pytest.mark.parametrize(
+    ("wheel", "loaded", "is_refused"),
+    [("1.31.0", "1.32.0", True), ("1.32.0", "1.32.0", False), ("1.32.0", "1", False)],
+)
+def test_a_provider_of_another_version_is_refused_by_name(
+    complete: pytest.MonkeyPatch, tmp_path: Path, wheel: str, loaded: str, is_refused: bool
+) -> None:
+    """As where onnxruntime and onnxruntime-gpu are installed into one folder."""
+    site = tmp_path / "site-packages"
+    capi, info = site / "onnxruntime" / "capi", site / f"onnxruntime_gpu-{wheel}.dist-info"
+    for folder in (capi, info):
+        folder.mkdir(parents=True)
+    for name in (f"libonnxruntime.so.{loaded}", PROVIDER):
+        (capi / name).touch()
+    (info / "METADATA").write_text(f"Name: onnxruntime-gpu\nVersion: {wheel}\n")
+    (info / "RECORD").write_text(f"onnxruntime/capi/{PROVIDER},,\n")
+    complete.setenv("SURPLUS_ORT_LIBRARY", str(capi / f"libonnxruntime.so.{loaded}"))
+    found = missing()["CUDA provider of ONNX Runtime"]
+    assert bool(found) is is_refused
+    if is_refused:
+        assert f"{PROVIDER} is of onnxruntime-gpu 1.31.0, ONNX Runtime beside it is 1.32.0" in found
+        assert "install onnxruntime-gpu alone" in refusal("cuda:0")
+
+
 def test_a_core_without_sessions_on_the_gpu(complete: pytest.MonkeyPatch) -> None:
     complete.setattr(_core, "has_cuda_sessions", False, raising=False)
     assert "its core opens no sessions on the GPU" in refusal("cuda:0")
