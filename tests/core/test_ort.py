@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from surplus.engine._core import Session, Value, WholeModel
 from surplus.engine.native import load_runtime
 from surplus.engine.values import dtype_of, from_value, to_value
+from tests.core.known_types import KNOWN
 
 load_runtime()
 
@@ -63,7 +64,7 @@ def test_identity_of_every_type_that_onnx_runtime_computes_with(elem_type, shape
     assert result.tolist() == array.tolist()
 
 
-@pytest.mark.parametrize("elem_type", [21, 22, 23, 24, 25, 26])
+@pytest.mark.parametrize("elem_type", [code for code in range(21, 27) if code in KNOWN])
 def test_types_without_operators_pass_through_a_model(elem_type):
     kind = tensor_type(elem_type)
     session = Session(make_model([], [("x", kind)], [("x", kind)]))
