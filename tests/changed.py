@@ -20,12 +20,7 @@ _OF = {
     "surplus": "pipeline",
     "Makefile": "bench",
     "fakes": "fake_gpu",
-    "engine/planning": "pipeline",
-    "engine/examples": "pipeline",
-    "engine/contest": "runtime",
-    "engine/judging": "runtime",
-    "engine/explain": "runtime",
-    "engine/store": "runtime",
+    "engine/examples": "planning",
 }
 """Tests of what has no folder of its name."""
 

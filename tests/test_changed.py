@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
         ("placement/simulator.py", "tests/placement"),
         ("tests/dfg/test_summary.py", "tests/dfg/test_summary.py"),
         ("tests/scheduling/stage.py", "tests/scheduling"),
-        ("engine/planning/choice.py", "tests/pipeline"),
+        ("engine/planning/choice.py", "tests/planning"),
         ("engine/devices/kinds/cuda.py", "tests/devices"),
         ("tests/fakes/gpu.py", "tests/fake_gpu"),
         ("docs/tutorials/serving.md", "tests/examples"),
