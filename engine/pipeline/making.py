@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import (
     EngineError,
@@ -233,7 +234,7 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     written = write_plan(job.stored_at, job.question, stored)
     if written:
         remove_unused_files(graph)
-        keep_within_limit(graph.folder.parent)
+        keep_within_limit(params.cache or cache_folder())
         judge_in_service(prepacked, job, stored)
     release_free_memory()
     return prepacked, report, written

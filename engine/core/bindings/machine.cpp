@@ -55,9 +55,8 @@ nb::dict stats(const PyMachine& self) {
 
 /// What a GPU's values and kernels are: ONNX Runtime's.
 void give_backend(DeviceParams& device) {
-  if (device.kind != "cuda") return;
-  auto& own = device.of<CudaParams>();
-  own.backend = make_ort_cuda_backend(own.ordinal, own.allows_tf32);
+  auto* const own = std::any_cast<CudaParams>(&device.own);
+  if (own != nullptr) own->backend = make_ort_cuda_backend(own->ordinal, own->allows_tf32);
 }
 
 }  // namespace
