@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
-from surplus.placement.json_records import read_document
 from surplus.placement.problem_check import check_problem
+from surplus.placement.records import read_document
 
 FORMAT = "surplus-problem/2"
 _READABLE = (FORMAT, "surplus-problem/1")

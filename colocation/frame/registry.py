@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from surplus.colocation.files.typed_options import check_options
+from surplus.colocation.files.options import checked_options
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
@@ -56,7 +56,6 @@ class Registry(Generic[T]):
         """
         factory = self.get(name)
         try:
-            check_options(factory, options)
-            return factory(*arguments, **options)
+            return factory(*arguments, **checked_options(factory, options))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self._kind} {name!r}: {error}") from error

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from surplus.colocation.files.typed_options import check_options
+from surplus.placement.records import read_document
 
 T = TypeVar("T")
 
@@ -120,31 +120,7 @@ def load_measured_profile(path: Path) -> MeasuredProfile:
         If it cannot be read.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
-            raise ValueError(f"field 'format' must be {FORMAT!r}")
-        check_options(MeasuredProfile, raw)
-        models = {name: _model(name, row) for name, row in raw.pop("models").items()}
-        return MeasuredProfile(models=models, **raw)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8")
+        return read_document(MeasuredProfile, text, (FORMAT,), "profile")
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no profile of engine colocate profile ({error})") from error
-
-
-def _model(name: str, row: Any) -> MeasuredModel:
-    try:
-        versions = [_made(MeasuredVersion, one) for one in row.pop("versions", ())]
-        return _made(MeasuredModel, row, versions=tuple(versions))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"model {name!r}: {error}") from error
-
-
-def _made(kind: type[T], row: dict[str, Any], **others: Any) -> T:
-    """Make an object of a table of JSON whose values are of the types that its fields say."""
-    check_options(kind, row)
-    return kind(**{key: _tuples(value) for key, value in row.items()}, **others)
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _tuples(inner) for key, inner in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,13 +1,12 @@
-"""Reads from scenario files what changes while they run, and how deployments follow."""
+"""Reads from scenario files what changes while they run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surplus.colocation.files.toml_table import TomlTable
 from surplus.colocation.frame.change import Change, ChangeKind
-from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
-from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.scenarios.tables import ChangeTable, ScenarioTables
 
 Changes = tuple[tuple[int, Change], ...]
 
@@ -19,22 +18,17 @@ _STATES = {
 }
 
 
-def read_changes(tables: Sequence[TomlTable], names: Mapping[str, Sequence[str]]) -> Changes:
+def read_changes(tables: ScenarioTables) -> Changes:
     """Read ``[[change]]``, sorted by time.
-
-    Parameters
-    ----------
-    tables : sequence of TomlTable
-        Each ``at_s``, ``device`` or ``service``, and ``state``.
-    names : mapping
-        ``"device"`` and ``"service"`` to the names of the scenario's.
 
     Raises
     ------
     ValueError
         If a table is wrong, or something goes twice without coming back in between.
     """
-    rows = sorted((_change(table, names) for table in tables), key=lambda row: row[0])
+    names = {"device": tables.device_names, "service": tables.service_names}
+    found = [_change(table, k, names) for k, table in enumerate(tables.change)]
+    rows = sorted(found, key=lambda row: row[0])
     away: dict[tuple[bool, int], tuple[bool, int]] = {}
     for when_ns, change in rows:
         subject = (change.kind.of_device, change.subject)
@@ -48,46 +42,16 @@ def read_changes(tables: Sequence[TomlTable], names: Mapping[str, Sequence[str]]
     return tuple(rows)
 
 
-def _change(table: TomlTable, names: Mapping[str, Sequence[str]]) -> tuple[int, Change]:
-    at_ns = table.time_ns("at_s", NS_PER_S)
-    given = {kind: table.take(kind, str, "") for kind in ("device", "service")}
-    kinds = [kind for kind, name in given.items() if name]
-    if len(kinds) != 1:
-        raise ValueError(f"{table.where}: give a device or a service, got {given}")
-    kind, name, state = kinds[0], given[kinds[0]], table.take("state", str)
+def _change(
+    table: ChangeTable, place: int, names: Mapping[str, Sequence[str]]
+) -> tuple[int, Change]:
+    where = f"change[{place}]"
+    if bool(table.device) == bool(table.service):
+        raise ValueError(f"{where}: give a device or a service")
+    kind, name = ("device", table.device) if table.device else ("service", table.service)
     if name not in names[kind]:
-        raise ValueError(f"{table.where}: there is no {kind} {name!r}")
-    if (kind, state) not in _STATES:
+        raise ValueError(f"{where}: there is no {kind} {name!r}")
+    if (kind, table.state) not in _STATES:
         known = ", ".join(known for own, known in _STATES if own == kind)
-        raise ValueError(f"{table.where}: state of a {kind} must be of {known}, got {state!r}")
-    table.done()
-    return at_ns, Change(_STATES[kind, state], names[kind].index(name))
-
-
-def read_reorganisation(table: TomlTable | None) -> ReorganisationParams | None:
-    """Read ``[reorganise]``; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range or a key unknown.
-    """
-    if table is None:
-        return None
-    params = ReorganisationParams()
-    nanoseconds = {
-        own: table.time_ns(key, NS_PER_S, least_ns)
-        for own, key, least_ns in (
-            ("period_ns", "period_s", NS_PER_MS),
-            ("reorganisation_ns", "takes_s", 0),
-            ("window_ns", "window_s", NS_PER_MS),
-        )
-        if key in table
-    }
-    threshold = table.take("threshold", float, params.threshold)
-    windows = table.take("windows", int, params.windows)
-    table.done()
-    try:
-        return ReorganisationParams(**nanoseconds, threshold=threshold, windows=windows)
-    except ValueError as error:
-        raise ValueError(f"{table.where}: {error}") from error
+        raise ValueError(f"{where}: state of a {kind} must be of {known}, got {table.state!r}")
+    return round(table.at_s * NS_PER_S), Change(_STATES[kind, table.state], names[kind].index(name))

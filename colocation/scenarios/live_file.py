@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from surplus.colocation.files.toml_table import TomlTable, read_table
-from surplus.colocation.frame.service import Service, ServingDevice
+from surplus.colocation.files.toml_file import read_toml
 from surplus.colocation.scenarios.scenario import LiveSettings
+from surplus.colocation.scenarios.tables import ScenarioTables
 
 
 @dataclass(frozen=True)
@@ -43,24 +42,33 @@ class ToMeasure:
     path: Path | None
 
 
-def live_settings(values: dict[str, Any], names: Sequence[str], path: Path) -> LiveSettings | None:
-    """Read the table ``[live]``; None if there is none.
+def live_settings(tables: ScenarioTables, path: Path) -> LiveSettings | None:
+    """What the table ``[live]`` says; None if there is none.
 
     Raises
     ------
     ValueError
-        If a key is unknown, a service has no model, or shares are no percentages up to 100.
+        If it names an unknown service, a service has no model, or shares are no percentages up
+        to 100.
     """
-    if not values:
+    live = tables.live
+    if live is None:
         return None
-    table = TomlTable(values, f"{path}, live")
-    devices, models = table.take("devices", str), table.table("models")
-    shares = table.integers("shares", (), 1) if "shares" in values else ()
-    compiled = _compiled(table.optional("compiled"), names, path)
-    table.done()
-    found = tuple(_model(models.take(name, str), path) for name in names)
-    models.done()
-    return LiveSettings(devices, found, checked_shares(shares, table.where), compiled)
+    names = tables.service_names
+    for key, known in (("models", live.models), ("compiled", live.compiled)):
+        unknown = sorted(set(known) - set(names))
+        if unknown:
+            raise ValueError(f"live.{key}: there is no service {unknown[0]!r}")
+    missing = [name for name in names if name not in live.models]
+    if missing:
+        raise ValueError(f"live.models: service {missing[0]!r} has no model")
+    files = [live.compiled.get(name, "") for name in names] if live.compiled else []
+    return LiveSettings(
+        live.devices,
+        tuple(_model(live.models[name], path) for name in names),
+        checked_shares(live.shares, "live"),
+        tuple(str(path.parent / file) if file else "" for file in files),
+    )
 
 
 def checked_shares(shares: Sequence[int], where: str) -> tuple[int, ...]:
@@ -86,33 +94,28 @@ def read_to_measure(path: Path) -> ToMeasure:
     OSError
         If it cannot be read.
     """
-    table = read_table(path)
-    services, devices = table.tables("service"), table.tables("device")
-    names = tuple(row.take("name", str) for row in services)
-    live = live_settings(table.take("live", dict, {}), names, path)
-    if live is None:
-        raise ValueError(f"{path}: no table [live], which says with what models on what devices")
-    profiles = [row.table("profile") for row in services]
-    files = [p.take("path", str) for p in profiles if p.take("kind", str) == "measured"]
-    items = [row.integers("items", (1,), 1) for row in services]
-    most = [row.take("max_batch", int, max(own)) for own, row in zip(items, services, strict=True)]
-    operators = tuple(row.take("operators", int, 1) for row in services)
-    lanes = tuple(row.take("lanes", int, 1) for row in devices)
+    tables = read_toml(ScenarioTables, path)
+    services = tables.service
     try:
-        for name, batch, count in zip(names, most, operators, strict=True):
-            Service(name, 1, batch, count)
-        for row, count in zip(devices, lanes, strict=True):
-            ServingDevice(row.take("name", str, ""), lanes=count)
+        live = live_settings(tables, path)
+        if live is None:
+            raise ValueError("no table [live], which says with what models on what devices")
+        for service in services:
+            service.read()
+        for device in tables.device:
+            device.read()
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    profiles = [table.profile for table in services]
+    files = [own["path"] for own in profiles if own.get("kind") == "measured" and "path" in own]
     return ToMeasure(
         live=live,
-        names=names,
-        operators=operators,
-        items=tuple(max(own) for own in items),
-        most_items=tuple(most),
-        batches=tuple(batches_of(own, batch) for own, batch in zip(items, most, strict=True)),
-        lanes=lanes,
+        names=tuple(tables.service_names),
+        operators=tuple(table.operators for table in services),
+        items=tuple(max(table.items) for table in services),
+        most_items=tuple(table.most_items for table in services),
+        batches=tuple(batches_of(table.items, table.most_items) for table in services),
+        lanes=tuple(table.lanes for table in tables.device),
         path=path.parent / files[0] if files else None,
     )
 
@@ -121,15 +124,6 @@ def batches_of(items: Sequence[int], most: int) -> tuple[int, ...]:
     """Batches whose times say enough of all: of each query, doubled up to the largest."""
     powers = (own << k for own in items for k in range(most.bit_length()))
     return tuple(sorted({*items, *(batch for batch in powers if batch <= most), most}))
-
-
-def _compiled(table: TomlTable | None, names: Sequence[str], path: Path) -> tuple[str, ...]:
-    """By service, its file or nothing; empty without a table."""
-    if table is None:
-        return ()
-    files = tuple(table.take(name, str, "") for name in names)
-    table.done()
-    return tuple(str(path.parent / file) if file else "" for file in files)
 
 
 def _model(text: str, path: Path) -> str:

@@ -21,8 +21,8 @@ from surplus.engine.devices.registry import KINDS
 from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.errors import ProfileError
 from surplus.engine.profiling.timing import Timing
-from surplus.placement.json_records import read_document
 from surplus.placement.problem import Link
+from surplus.placement.records import read_document
 
 FORMAT = "surplus-profile/1"
 _GZIP = b"\x1f\x8b"

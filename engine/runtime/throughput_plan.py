@@ -9,7 +9,7 @@ from typing import Any
 
 from surplus.engine.errors import PlacementError
 from surplus.engine.segmentation.plan import Plan
-from surplus.placement.json_records import read_record
+from surplus.placement.records import read_record
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from surplus.colocation.files.toml_table import TomlTable, read_table
+from msgspec import Meta
+
+from surplus.colocation.files.toml_file import read_toml
 from surplus.engine.errors import ConfigError
 
 FORMAT = "surplus-compiled/1"
@@ -64,6 +67,32 @@ class Manifest:
     artifacts: tuple[Artifact, ...]
 
 
+_Name = Annotated[str, Meta(min_length=1)]
+_NotNegative = Annotated[float, Meta(ge=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ArtifactTable:
+    library: str
+    symbol: str
+    inputs: Annotated[tuple[_Name, ...], Meta(min_length=1)]
+    outputs: Annotated[tuple[_Name, ...], Meta(min_length=1)]
+    version: Annotated[int, Meta(ge=0)] = 0
+    width: Annotated[int, Meta(ge=1)] = 1
+    constants: tuple[_Name, ...] = ()
+    tolerance: _NotNegative = TOLERANCE
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ManifestTables:
+    """The file as it is written."""
+
+    format: str
+    artifact: Annotated[tuple[_ArtifactTable, ...], Meta(min_length=1)]
+    model: str = ""
+    sensitivities: tuple[_NotNegative, ...] = ()
+
+
 def read_manifest(path: Path) -> Manifest:
     """Read a file.
 
@@ -73,65 +102,37 @@ def read_manifest(path: Path) -> Manifest:
         If it cannot be read, is of another format, or a key is unknown, missing or out of range.
     """
     try:
-        table = read_table(path)
-        if table.take("format", str) != FORMAT:
+        tables = read_toml(_ManifestTables, path)
+        if tables.format != FORMAT:
             raise ValueError(f"{path}: format must be {FORMAT!r}")
-        artifacts = tuple(_artifact(row, path.parent) for row in table.tables("artifact"))
-        manifest = Manifest(
+        return Manifest(
             path=path,
-            model=table.take("model", str, ""),
-            sensitivities=_sensitivities(table, artifacts),
-            artifacts=artifacts,
+            model=tables.model,
+            sensitivities=_sensitivities(tables),
+            artifacts=tuple(_artifact(table, path.parent) for table in tables.artifact),
         )
-        table.done()
     except (OSError, ValueError) as error:
         text = str(error)
         raise ConfigError(text if str(path) in text else f"{path}: {text}") from error
-    return manifest
 
 
-def _artifact(row: TomlTable, folder: Path) -> Artifact:
-    artifact = Artifact(
-        version=_at_least(row, "version", 0),
-        width=_at_least(row, "width", 1),
-        library=(folder / row.take("library", str)).absolute(),
-        symbol=row.take("symbol", str),
-        inputs=_names(row, "inputs"),
-        constants=_names(row, "constants", []),
-        outputs=_names(row, "outputs"),
-        tolerance=row.take("tolerance", float, TOLERANCE),
-    )
-    if not artifact.tolerance >= 0:
-        raise ValueError(f"{row.where}: tolerance must be >= 0, got {artifact.tolerance}")
-    row.done()
-    return artifact
+def _artifact(table: _ArtifactTable, folder: Path) -> Artifact:
+    for key in ("inputs", "constants", "outputs"):
+        names = getattr(table, key)
+        if len(set(names)) != len(names):
+            raise ValueError(f"artifact {table.symbol!r}: {key} must be different names")
+    return Artifact(**vars(table) | {"library": (folder / table.library).absolute()})
 
 
-def _at_least(row: TomlTable, key: str, least: int) -> int:
-    value = row.take(key, int, least)
-    if value < least:
-        raise ValueError(f"{row.where}: {key} must be >= {least}, got {value}")
-    return value
-
-
-def _names(row: TomlTable, key: str, default: list[str] | None = None) -> tuple[str, ...]:
-    names = row.take(key, list) if default is None else row.take(key, list, default)
-    strings = all(isinstance(name, str) and name for name in names)
-    if not strings or len(set(names)) != len(names) or (default is None and not names):
-        raise ValueError(f"{row.where}: {key} must be different names, got {names}")
-    return tuple(names)
-
-
-def _sensitivities(table: TomlTable, artifacts: tuple[Artifact, ...]) -> tuple[float, ...]:
+def _sensitivities(tables: _ManifestTables) -> tuple[float, ...]:
     """By version, 0 where nothing is said; no version is left out."""
-    named = {artifact.version for artifact in artifacts}
+    named = {table.version for table in tables.artifact}
     missing = set(range(1, max(named))) - named
     if missing:
-        raise ValueError(f"{table.where}: no artifact of version {min(missing)}")
+        raise ValueError(f"no artifact of version {min(missing)}")
     count = 1 + max(named)
-    values = table.take("sensitivities", list, [0.0] * count)
-    numbers = all(type(value) in (int, float) and value >= 0 for value in values)
-    if not numbers or len(values) != count:
-        text = f"must be {count} numbers >= 0, one for each version from 0, got {values}"
-        raise ValueError(f"{table.where}: sensitivities {text}")
-    return tuple(map(float, values))
+    values = tables.sensitivities or (0.0,) * count
+    if len(values) != count:
+        text = f"must be {count} numbers, one for each version from 0, got {len(values)}"
+        raise ValueError(f"sensitivities {text}")
+    return values

@@ -12,7 +12,7 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.profiling.intervals import Interval
 from surplus.engine.segmentation.plan import Plan
-from surplus.placement.json_records import read_record
+from surplus.placement.records import read_record
 
 _MOST_TRIALS = 16
 """The last ones are kept."""

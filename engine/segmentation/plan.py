@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.errors import PlacementError
-from surplus.placement.json_records import read_document
+from surplus.placement.records import read_document
 from surplus.placement.timeline import Timeline
 
 FORMAT = "surplus-plan/3"

@@ -252,14 +252,14 @@ reorganise = { period_s = 0.1, takes_s = 0.05, windows = 4 }
 @pytest.mark.parametrize(
     ("rows", "match"),
     [
-        ('change = [{ at_s = -1, device = "gpu0", state = "lost" }]', "at_s must be"),
+        ('change = [{ at_s = -1, device = "gpu0", state = "lost" }]', "at_s: expected `float`"),
         ('change = [{ at_s = 1, device = "gpu7", state = "lost" }]', "no device 'gpu7'"),
         ('change = [{ at_s = 1, service = "a", state = "lost" }]', "of left, came, got 'lost'"),
         ('change = [{ at_s = 1, state = "lost" }]', "give a device or a service"),
         ('change = [{ at_s = 1, device = "gpu0", state = "back" }]', "'gpu0' is here already"),
-        ('change = [{ at_s = 1, device = "gpu0", state = "lost", x = 1 }]', "unknown key x"),
-        ("reorganise = { period_s = 0 }", "period_s must be >= 0.001"),
-        ("reorganise = { every = 1 }", "unknown key every"),
+        ('change = [{ at_s = 1, device = "gpu0", state = "lost", x = 1 }]', "field 'x' is unknown"),
+        ("reorganise = { period_s = 0 }", "period_s: expected `float` >= 0.001"),
+        ("reorganise = { every = 1 }", "field 'every' is unknown"),
     ],
 )
 def test_wrong_changes_are_explained(rows: str, match: str, tmp_path: Path) -> None:

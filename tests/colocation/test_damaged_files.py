@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from surplus.colocation.arrivals.trace import Timestamps
-from surplus.colocation.files.toml_table import read_table
+from surplus.colocation.files.toml_file import read_toml
 from surplus.colocation.overlap.features import GroupPart, Layout
 from surplus.colocation.overlap.group_times import GroupTimes, load_group_times
 from surplus.colocation.overlap.latency_model import LatencyModel, load_latency_model
@@ -22,6 +23,14 @@ from surplus.colocation.overlap.training.samples import read_samples
 from surplus.colocation.profiles.abacus import AbacusProfile
 from surplus.colocation.profiles.layers import Layers
 from surplus.colocation.profiles.measured_profile import load_measured_profile
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A file of one key."""
+
+    seed: int
+
 
 LAYOUT = Layout(("a", "b"), (4, 6), 2)
 MODEL = LatencyModel("linear", LAYOUT, Perceptron((np.ones((10, 1)),), (np.ones(1),)))
@@ -216,5 +225,5 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
     table, rows = tmp_path / "s.toml", tmp_path / "rows.csv"
     table.write_bytes(b"\xef\xbb\xbfseed = 1\n")
     rows.write_bytes(b"\xef\xbb\xbftimestamp\r\n1\r\n2\r\n")
-    assert read_table(table).take("seed", int) == 1
+    assert read_toml(Seed, table) == Seed(1)
     assert Timestamps(str(rows)).rate_per_s == 2.0

@@ -120,7 +120,7 @@ def test_what_cannot_be_side_by_side_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two or more, got \\[1\\]"):
         read_scenario(one)
     one.write_text(text.replace('"lanes"\n', '"rows"\n', 1))
-    with pytest.raises(ValueError, match="side_by_side must be lanes or streams, got 'rows'"):
+    with pytest.raises(ValueError, match="side_by_side: invalid enum value 'rows'"):
         read_scenario(one)
 
 

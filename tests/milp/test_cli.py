@@ -37,7 +37,7 @@ def test_json_on_request_and_to_a_file(problem_file, tmp_path, capsys):
     [
         (b"{", "problem: not JSON"),
         (b"{}", "field 'format' must be"),
-        (b'{"format": "surplus-problem/1"}', "field 'name' is missing"),
+        (b'{"format": "surplus-problem/1"}', "missing required field `name`"),
         (b"\xff", "utf-8"),
     ],
 )

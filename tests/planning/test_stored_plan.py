@@ -50,11 +50,14 @@ def test_malformed_json(text: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda raw: raw.pop("copies"), "plan: field 'copies' is missing"),
-        (lambda raw: raw.update(devices="cpu"), "plan.devices must be a list, got 'cpu'"),
-        (lambda raw: raw["segments"][0].update(width="1"), r"segments\[0\].width must be a whole"),
-        (lambda raw: raw["segments"][0].update(tasks=[None]), r"tasks\[0\] must be a whole number"),
-        (lambda raw: raw["predicted"]["spans"][0].update(kind="nap"), "must be one of task, segm"),
+        (lambda raw: raw.pop("copies"), "plan: object missing required field `copies`"),
+        (lambda raw: raw.update(devices="cpu"), "plan.devices: expected `array`, got `str`"),
+        (lambda raw: raw["segments"][0].update(width="1"), r"segments\[0\].width: expected `int`"),
+        (
+            lambda raw: raw["segments"][0].update(tasks=[None]),
+            r"tasks\[0\]: expected `int`",
+        ),
+        (lambda raw: raw["predicted"]["spans"][0].update(kind="nap"), "invalid enum value 'nap'"),
     ],
 )
 def test_malformed_plans_name_the_field(plan: Plan, change: Any, message: str) -> None:

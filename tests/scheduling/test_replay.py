@@ -86,8 +86,8 @@ def test_devices_with_too_few_lanes_are_named(
 @pytest.mark.parametrize(
     ("old", "new", "wanted"),
     [
-        ("[live]", "[alive]", "no table [live]"),
-        ('b = "other.onnx"', 'c = "other.onnx"', "b is missing"),
+        ("[live]", "[alive]", "field 'alive' is unknown"),
+        ('b = "other.onnx"', 'c = "other.onnx"', "there is no service 'c'"),
         ('"other.onnx"', '"nothing_like_it"', "'nothing_like_it'"),
         ("operators = 3", "operators = 30", "cannot be cut into 30"),
     ],

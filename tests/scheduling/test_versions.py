@@ -117,7 +117,7 @@ def test_veltair_runs_live_the_version_that_it_chooses(tmp_path: Path) -> None:
 def test_files_of_compiled_versions_are_by_service(tmp_path: Path) -> None:
     asked = read_to_measure(scenario_of(tmp_path))
     assert asked.live.compiled == (str(tmp_path / "compiled.toml"),)
-    with pytest.raises(ValueError, match="compiled: unknown key other"):
+    with pytest.raises(ValueError, match="compiled: there is no service 'other'"):
         read_to_measure(scenario_of(tmp_path, "other"))
 
 
