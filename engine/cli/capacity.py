@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.capacity_report import capacity_document, draw_capacity, show_capacity
-from surplus.engine.cli.output import check_page, show_json
+from surplus.engine.cli.output import check_plot, show_json
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.progress import progress_bar
 from surplus.engine.cli.scenario_options import add_scenario, asked_policies, scenario_of
@@ -40,7 +40,7 @@ def add_parser(verbs: Any) -> None:
     finer = "distance of the answer from the next load that is missed (default %(default)s)"
     add("--tolerance", type=float, default=0.02, metavar="PART", help=finer)
     add("--duration", type=float, metavar="SECONDS", help="of a load, instead of the scenario's")
-    add("--plot", type=Path, metavar="P.html", help="draw goodput against load")
+    add("--plot", type=Path, metavar="P.html|P.svg", help="draw goodput against load")
     options.add_json(parser)
 
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from surplus.colocation.results.capacity import BOUND, CapacityParams
     from surplus.colocation.results.capacity_search import CapacitySearchParams
 
-    check_page(args.plot)
+    check_plot(args.plot)
     params = CapacityParams(
         target=args.target,
         seeds=args.seeds,

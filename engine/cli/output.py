@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.errors import ConfigError
+from surplus.engine.report.figures import check_matplotlib
 
 WIDTH = 100
 """Columns of a table where stdout is no terminal."""
 
-PAGE_SUFFIXES = (".html", ".htm")
-CHART_SUFFIXES = (*PAGE_SUFFIXES, ".png")
+CHART_SUFFIXES = (".html", ".htm", ".png")
+PLOT_SUFFIXES = (".html", ".svg", ".png")
 
 
 def show_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -88,17 +89,31 @@ def check_outputs(*paths: Path | None) -> None:
 
 
 def check_chart(path: Path | None) -> None:
-    """As ``check_outputs``, for a Gantt chart, whose suffix decides its kind."""
-    if path is not None and path.suffix.lower() not in CHART_SUFFIXES:
-        raise ConfigError(f"{path}: the suffix of a Gantt chart must be .html or .png")
+    """As ``check_outputs``, for a Gantt chart, whose suffix decides its kind.
+
+    Raises
+    ------
+    ConfigError
+        Also if what draws a picture is not installed.
+    """
+    _check_suffix(path, "a Gantt chart", CHART_SUFFIXES)
+    if path is not None and path.suffix.lower() == ".png":
+        check_matplotlib("a Gantt chart as .png, unlike .html,")
     check_outputs(path)
 
 
-def check_page(path: Path | None) -> None:
-    """As ``check_outputs``, for charts, which are pages."""
-    if path is not None and path.suffix.lower() not in PAGE_SUFFIXES:
-        raise ConfigError(f"{path}: charts are a page, its suffix must be .html")
+def check_plot(path: Path | None) -> None:
+    """As ``check_chart``, for charts of lines and bars."""
+    _check_suffix(path, "a chart", PLOT_SUFFIXES)
+    if path is not None:
+        check_matplotlib("a chart")
     check_outputs(path)
+
+
+def _check_suffix(path: Path | None, what: str, suffixes: tuple[str, ...]) -> None:
+    if path is not None and path.suffix.lower() not in suffixes:
+        known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise ConfigError(f"{path}: the suffix of {what} must be {known}")
 
 
 def _finite(value: Any) -> Any:

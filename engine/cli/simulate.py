@@ -11,7 +11,7 @@ from surplus.engine.cli import options
 from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
-    check_page,
+    check_plot,
     show_json,
 )
 from surplus.engine.cli.parser import add_verb
@@ -47,7 +47,7 @@ def add_parser(verbs: Any) -> None:
     add("--seed", type=int, metavar="N", help="instead of the scenario's")
     add("--timing", action="store_true", help="add decision times, which differ between runs")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the first policy's first second")
-    add("--plot", type=Path, metavar="P.html", help="draw goodput and p99 of each service")
+    add("--plot", type=Path, metavar="P.html|P.svg", help="draw goodput and p99 of each service")
     add("--loads", metavar="X,...", help="with --plot: goodput at so many times the rates, too")
     add("--live", action="store_true", help="serve the load by the engine, too, in real time")
     options.add_cache(parser)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from surplus.colocation.clairvoyant import scenario_bound
 
     check_chart(args.gantt)
-    check_page(args.plot)
+    check_plot(args.plot)
     check_outputs(args.gantt, args.plot)
     loads = parse_loads(args.loads)
     if loads and not args.plot:

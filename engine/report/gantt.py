@@ -11,6 +11,7 @@ from pathlib import Path
 
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.errors import ConfigError
+from surplus.engine.report.figures import check_matplotlib
 from surplus.engine.report.gantt_html import to_html
 from surplus.engine.report.gantt_png import to_png
 from surplus.placement.timeline import Timeline
@@ -36,6 +37,7 @@ def write_gantt(
     if suffix in (".html", ".htm"):
         data = to_html(timelines, title).encode()
     elif suffix == ".png":
+        check_matplotlib("a Gantt chart as .png, unlike .html,")
         data = to_png(timelines, title)
     else:
         raise ConfigError(f"Gantt chart {str(path)!r}: the suffix must be .html or .png")

@@ -1,13 +1,12 @@
-"""A Gantt chart as a picture; matplotlib is loaded only here."""
+"""A Gantt chart as a picture."""
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from surplus.engine.errors import ConfigError
+from surplus.engine.report.figures import drawn, new_figure, plain
 from surplus.engine.report.palette import legend, palette
 from surplus.engine.report.tracks import heading, tracks
 from surplus.placement.timeline import Span, Timeline
@@ -16,26 +15,16 @@ _WIDTH_INCHES = 13.0
 _ROW_INCHES = 0.34
 _PANEL_INCHES = 0.95
 _LEGEND_INCHES = 0.6
-_DPI = 150
 _LEGEND_COLUMNS = 7
 _PIXELS = 1600
 """About as many as the axis is wide: narrower spans are widened to one."""
 
 
 def to_png(timelines: Sequence[Timeline], title: str) -> bytes:
-    """Draw timelines below each other on one time axis.
-
-    Raises
-    ------
-    ConfigError
-        If matplotlib is not installed.
-    """
-    figure_class = _figure_class()
+    """Draw timelines below each other on one time axis."""
     colours = palette(timelines)
     heights = [_PANEL_INCHES + _ROW_INCHES * len(tracks(timeline)) for timeline in timelines]
-    figure = figure_class(
-        figsize=(_WIDTH_INCHES, sum(heights) + _LEGEND_INCHES), dpi=_DPI, layout="constrained"
-    )
+    figure = new_figure(_WIDTH_INCHES, sum(heights) + _LEGEND_INCHES)
     panels = figure.subplots(
         len(timelines), 1, sharex=True, squeeze=False, height_ratios=heights
     ).ravel()
@@ -44,21 +33,9 @@ def to_png(timelines: Sequence[Timeline], title: str) -> bytes:
         _draw(axes, timeline, colours, limit_ns)
     panels[-1].set_xlabel("time (ms)")
     if title:
-        figure.suptitle(_plain(title), fontsize=13, fontweight="bold", x=0.01, ha="left")
+        figure.suptitle(plain(title), fontsize=13, fontweight="bold", x=0.01, ha="left")
     _draw_legend(figure, colours)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigError(
-            "a Gantt chart as .png needs matplotlib: pip install matplotlib, or write .html"
-        ) from error
-    return Figure
+    return drawn(figure, "png")
 
 
 def _draw(axes: Any, timeline: Timeline, colours: dict[str, str], limit_ns: float) -> None:
@@ -67,11 +44,11 @@ def _draw(axes: Any, timeline: Timeline, colours: dict[str, str], limit_ns: floa
         for colour, bars in _merged(spans, colours, limit_ns / _PIXELS).items():
             axes.broken_barh(bars, (height - 0.4, 0.8), facecolors=colour, linewidth=0)
     axes.axvline(timeline.makespan_ns / 1e6, color="#d00000", linestyle="--", linewidth=1)
-    axes.set_yticks(range(len(rows)), [_plain(label) for label, _ in rows])
+    axes.set_yticks(range(len(rows)), [plain(label) for label, _ in rows])
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     axes.set_xlim(0, limit_ns / 1e6)
     text = f"{heading(timeline)}, makespan {timeline.makespan_ns / 1e6:.3f} ms"
-    axes.set_title(_plain(text), loc="left", fontsize=11)
+    axes.set_title(plain(text), loc="left", fontsize=11)
     axes.grid(axis="x", color="#e3e5e8", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
@@ -100,13 +77,8 @@ def _merged(
 def _draw_legend(figure: Any, colours: dict[str, str]) -> None:
     from matplotlib.patches import Patch
 
-    entries = [Patch(facecolor=colour, label=_plain(label)) for label, colour in legend(colours)]
+    entries = [Patch(facecolor=colour, label=plain(label)) for label, colour in legend(colours)]
     if entries:
         figure.legend(
             handles=entries, loc="outside lower left", ncols=_LEGEND_COLUMNS, frameon=False
         )
-
-
-def _plain(text: str) -> str:
-    """Text as it is: matplotlib reads dollars as mathematics."""
-    return text.replace("$", r"\$")

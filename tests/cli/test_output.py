@@ -13,6 +13,7 @@ from surplus.engine.cli.options import pairs, sizes
 from surplus.engine.cli.output import (
     check_chart,
     check_outputs,
+    check_plot,
     duration,
     show_json,
     show_rows,
@@ -70,6 +71,19 @@ def test_outputs_that_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "old.json").touch()
     check_outputs(tmp_path / "new.json", tmp_path / "old.json", None)
     check_chart(tmp_path / "g.PNG")
+    check_plot(tmp_path / "p.svg")
+
+
+def test_charts_that_nothing_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=r"suffix of a chart must be \.html, \.svg or \.png"):
+        check_plot(tmp_path / "p.pdf")
+    with pytest.raises(ConfigError, match=r"suffix of a Gantt chart must be \.html, \.htm or"):
+        check_chart(tmp_path / "p.svg")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    check_chart(tmp_path / "g.html")
+    for check, name in ((check_chart, "g.png"), (check_plot, "p.html")):
+        with pytest.raises(ConfigError, match=r"needs matplotlib: pip install 'surplus-engine"):
+            check(tmp_path / name)
 
 
 class Closed(io.StringIO):

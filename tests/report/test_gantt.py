@@ -116,7 +116,7 @@ def test_the_picture_is_a_png_that_grows_with_its_rows(tmp_path, make_span, dete
 
 def test_without_matplotlib_the_error_says_what_to_do(tmp_path, monkeypatch, detector_like):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"pip install matplotlib, or write \.html"):
+    with pytest.raises(ConfigError, match=r"png, unlike \.html, needs matplotlib: pip"):
         write_gantt(tmp_path / "g.png", detector_like)
     assert list(tmp_path.iterdir()) == []
 
