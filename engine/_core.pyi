@@ -325,6 +325,18 @@ class CudaOptions:
     @allows_tf32.setter
     def allows_tf32(self, arg: bool, /) -> None: ...
     @property
+    def tensorrt(self) -> bool:
+        """Whether TensorRT comes before ONNX Runtime's own kernels."""
+
+    @tensorrt.setter
+    def tensorrt(self, arg: bool, /) -> None: ...
+    @property
+    def engines(self) -> str:
+        """Folder where TensorRT keeps what it compiled; empty: nowhere."""
+
+    @engines.setter
+    def engines(self, arg: str, /) -> None: ...
+    @property
     def driver(self) -> str:
         """CUDA's driver library; empty: the usual name."""
 

@@ -33,6 +33,10 @@ LIBRARIES = (
 """Patterns, each after those that it needs."""
 
 
+TENSORRT_LIBRARIES = ("libnvinfer.so.10", "libnvonnxparser.so.10")
+"""What ONNX Runtime's TensorRT provider is linked to, in the order of loading."""
+
+
 def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tuple[Path, ...]:
     """Load what NVIDIA's packages have of them, for all libraries of the process to see.
 
@@ -59,6 +63,27 @@ def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tu
     chosen = [Path(runtime)] if runtime else []
     found = (*chosen, *(_found(pattern, where) for pattern in patterns))
     return tuple(path for path in found if path is not None and _load(path))
+
+
+def preload_tensorrt() -> tuple[Path, ...]:
+    """Load TensorRT from its package, or from where the dynamic linker finds it.
+
+    Returns
+    -------
+    tuple of Path
+        What was loaded, in that order; empty if there is none.
+    """
+    spec = importlib.util.find_spec("tensorrt_libs")
+    folders = [Path(root) for root in (spec.submodule_search_locations or ())] if spec else []
+    found = [_found(name, tuple(folders)) or Path(name) for name in TENSORRT_LIBRARIES]
+    loaded = []
+    for path in found:
+        try:
+            ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        except OSError:
+            return ()
+        loaded.append(path)
+    return tuple(loaded)
 
 
 def _folders() -> Iterator[Path]:

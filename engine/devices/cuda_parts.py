@@ -8,6 +8,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from surplus.engine import _core
+from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES, preload_tensorrt
 from surplus.engine.devices.cuda_driver import read_driver
 from surplus.engine.devices.cuda_runtime import open_runtime
 from surplus.engine.errors import DeviceError, RuntimeLibraryError
@@ -15,6 +16,8 @@ from surplus.engine.native import find_library
 
 PROVIDER = "libonnxruntime_providers_cuda.so"
 """What computes on the GPU; it comes with onnxruntime-gpu, beside ONNX Runtime itself."""
+
+TENSORRT_PROVIDER = "libonnxruntime_providers_tensorrt.so"
 
 _GPU_EXTRA = "pip install 'surplus-engine[gpu]' brings it"
 
@@ -38,9 +41,15 @@ class CudaPart:
     missing: str = ""
 
 
-def cuda_parts() -> tuple[CudaPart, ...]:
-    """All that a CUDA device needs, in the order in which it is usually missing."""
-    return tuple(_parts())
+def cuda_parts(*, tensorrt: bool = False) -> tuple[CudaPart, ...]:
+    """All that a CUDA device needs, in the order in which it is usually missing.
+
+    Parameters
+    ----------
+    tensorrt : bool
+        Whether TensorRT's kernels are to come first.
+    """
+    return (*_parts(), *(_tensorrt_parts() if tensorrt else ()))
 
 
 def _parts() -> Iterator[CudaPart]:
@@ -48,6 +57,11 @@ def _parts() -> Iterator[CudaPart]:
     yield _part("CUDA runtime", _runtime, _GPU_EXTRA)
     yield _part("CUDA provider of ONNX Runtime", _provider, _GPU_EXTRA)
     yield _part("CUDA sessions of the core", _sessions, "a later version may")
+
+
+def _tensorrt_parts() -> Iterator[CudaPart]:
+    yield _part("TensorRT provider of ONNX Runtime", _tensorrt_provider, _GPU_EXTRA)
+    yield _part("TensorRT", _tensorrt, "pip install tensorrt brings it")
 
 
 def _part(name: str, find: Callable[[], str], brings: str) -> CudaPart:
@@ -67,12 +81,28 @@ def _runtime() -> str:
 
 
 def _provider() -> str:
+    return _provider_library(PROVIDER, "CUDA")
+
+
+def _tensorrt_provider() -> str:
+    return _provider_library(TENSORRT_PROVIDER, "TensorRT")
+
+
+def _provider_library(name: str, what: str) -> str:
     library = find_library()
-    path = library.parent / PROVIDER
+    path = library.parent / name
     if not path.is_file():
-        raise DeviceError(f"{path.parent} has no {PROVIDER}: this ONNX Runtime is without CUDA")
+        raise DeviceError(f"{path.parent} has no {name}: this ONNX Runtime is without {what}")
     _check_same_version(library, path)
     return str(path)
+
+
+def _tensorrt() -> str:
+    """Loaded by the name that the provider asks the dynamic linker for."""
+    loaded = preload_tensorrt()
+    if not loaded:
+        raise DeviceError(f"there is no {TENSORRT_LIBRARIES[0]}")
+    return str(loaded[0])
 
 
 def _check_same_version(library: Path, provider: Path) -> None:
@@ -90,7 +120,7 @@ def _check_same_version(library: Path, provider: Path) -> None:
             continue
         if version and not f"{wheel.version}.".startswith(f"{version}."):
             raise DeviceError(
-                f"{PROVIDER} is of {name} {wheel.version}, ONNX Runtime beside it is {version}:"
+                f"{provider.name} is of {name} {wheel.version}, ONNX Runtime is {version}:"
                 f" uninstall both packages, and install {name} alone"
             )
 

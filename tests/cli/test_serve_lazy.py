@@ -52,7 +52,7 @@ def test_a_device_that_is_not_there_is_refused_at_the_start(
 ) -> None:
     """Not by every query, from a server that says that it is ready."""
     missing = CudaPart("CUDA driver", "", "no CUDA driver here")
-    monkeypatch.setattr("surplus.engine.devices.cuda_parts.cuda_parts", lambda: iter([missing]))
+    monkeypatch.setattr("surplus.engine.devices.cuda_parts.cuda_parts", lambda **_: iter([missing]))
     words = [str(repository), "--lazy", "--devices", "cpu:1,cuda:0", "--cache", str(tmp_path)]
     assert main(["serve", *words]) == 1
     out, err = capsys.readouterr()

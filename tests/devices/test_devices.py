@@ -83,6 +83,7 @@ def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
         ("cuda:0[tf32", "a CUDA device is a number"),
         ("cuda:0,cuda:0[tf32]", "with and without tf32"),
         ("cuda:0[64sm,tf32],cuda:0[32sm]", "with and without tf32"),
+        ("cuda:0[64sm,tensorrt],cuda:0[32sm]", "with and without tensorrt"),
         ("cuda:0[0sm]", "at least one SM"),
         ("cuda:0:0", "lanes must be"),
         ("cuda:0,cuda:0", "appears twice"),
@@ -109,6 +110,11 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
     assert not allows_tf32(left)
     # Partitions of a GPU share its memory.
     assert (left.memory, right.memory, other.memory) == ("cuda:0", "cuda:0", "cuda:1")
+
+
+def test_tensorrt_is_asked_for_by_an_option() -> None:
+    gpu = parse_devices("cpu:1,cuda:0[tensorrt;64sm;tf32]:2")[1]
+    assert gpu == DeviceSpec("cuda", "cuda:0[64sm,tf32,tensorrt]", 2, sms=64)
 
 
 def test_tf32_is_allowed_by_an_option() -> None:

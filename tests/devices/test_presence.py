@@ -10,7 +10,7 @@ import pytest
 from surplus.engine import _core
 from surplus.engine.devices import cuda_driver, cuda_runtime
 from surplus.engine.devices.cuda_driver import GpuFacts, read_driver, used_memory_bytes
-from surplus.engine.devices.cuda_parts import PROVIDER, cuda_parts
+from surplus.engine.devices.cuda_parts import PROVIDER, TENSORRT_PROVIDER, cuda_parts
 from surplus.engine.devices.inventory import inventory
 from surplus.engine.devices.kinds import cuda
 from surplus.engine.devices.parsing import parse_devices
@@ -130,7 +130,7 @@ def test_a_provider_of_another_version_is_refused_by_name(
     found = missing()["CUDA provider of ONNX Runtime"]
     assert bool(found) is is_refused
     if is_refused:
-        assert f"{PROVIDER} is of onnxruntime-gpu 1.31.0, ONNX Runtime beside it is 1.32.0" in found
+        assert f"{PROVIDER} is of onnxruntime-gpu 1.31.0, ONNX Runtime is 1.32.0" in found
         assert "install onnxruntime-gpu alone" in refusal("cuda:0")
 
 
@@ -171,3 +171,14 @@ def test_a_machine_without_a_gpu_lists_what_it_has(monkeypatch: pytest.MonkeyPat
     found = inventory()
     assert not any(row["device"].startswith("cuda") for row in found["devices"])
     assert found["cuda"][0]["missing"].startswith("no CUDA driver")
+
+
+def test_what_tensorrt_needs_is_asked_for_with_it_only(
+    complete: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parse_devices("cpu:1,cuda:0")[1].check_present()
+    assert f"has no {TENSORRT_PROVIDER}: this ONNX Runtime is without TensorRT" in refusal(
+        "cpu:1,cuda:0[tensorrt]"
+    )
+    (tmp_path / TENSORRT_PROVIDER).touch()
+    assert "there is no libnvinfer.so.10 (pip install tensorrt" in refusal("cpu:1,cuda:0[tensorrt]")

@@ -21,6 +21,7 @@ from onnx import TensorProto, helper
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from surplus import models
 from surplus.engine import _core
+from surplus.engine.devices.kinds import cuda as cuda_kind
 from surplus.engine.devices.machines import open_machine
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import open_session
@@ -168,6 +169,20 @@ def test_runs_neither_wait_nor_allocate(
     with cuda.sealed():
         subject.run(inputs, DRAINS_AFTER - 60)
     assert cuda.launches() > before
+
+
+def test_tensorrt_is_asked_and_says_what_it_misses(
+    cuda: NullCuda,
+    opened: list[_core.Machine],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The real provider of onnxruntime-gpu, without TensorRT's own libraries."""
+    monkeypatch.setattr(cuda_kind.Cuda, "check_present", lambda self, spec: None)
+    path, _ = built("lenet", tmp_path)
+    machine = on("cpu:1,cuda:0[tensorrt]:1", opened)
+    with pytest.raises(RuntimeError, match=r"no TensorRT provider here: .*libnvinfer\.so"):
+        Subject(machine, path)
 
 
 @pytest.mark.parametrize("name", SMALL)

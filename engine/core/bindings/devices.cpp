@@ -34,6 +34,14 @@ void bind_devices(nb::module_& m) {
       .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
       .def_rw("allows_tf32", &CudaParams::allows_tf32,
               "Whether float32 may be multiplied in TF32, faster and less exact.")
+      .def_prop_rw(
+          "tensorrt", [](const CudaParams& self) { return self.providers.tensorrt; },
+          [](CudaParams& self, bool value) { self.providers.tensorrt = value; },
+          "Whether TensorRT comes before ONNX Runtime's own kernels.")
+      .def_prop_rw(
+          "engines", [](const CudaParams& self) { return self.providers.engines; },
+          [](CudaParams& self, const std::string& value) { self.providers.engines = value; },
+          "Folder where TensorRT keeps what it compiled; empty: nowhere.")
       .def_rw("driver", &CudaParams::driver, "CUDA's driver library; empty: the usual name.")
       .def_rw("library", &CudaParams::library, "CUDA's runtime library; empty: the usual names.")
       .def_rw("reserve_bytes", &CudaParams::reserve_bytes,

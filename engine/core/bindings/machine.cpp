@@ -56,7 +56,8 @@ nb::dict stats(const PyMachine& self) {
 /// What a GPU's values and kernels are: ONNX Runtime's.
 void give_backend(DeviceParams& device) {
   auto* const own = std::any_cast<CudaParams>(&device.own);
-  if (own != nullptr) own->backend = make_ort_cuda_backend(own->ordinal, own->allows_tf32);
+  if (own != nullptr)
+    own->backend = make_ort_cuda_backend(own->ordinal, own->allows_tf32, own->providers);
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ struct DeviceKind {
   void (*check)(const DeviceParams& params) = nullptr;
   /// All devices of a machine that has one of this kind.
   void (*check_together)(std::span<const DeviceParams> all) = nullptr;
+  /// Whether its values lie in the host's memory and are only said to lie elsewhere.
+  bool emulates_memory = false;
 };
 
 /// The kind of a device. Throws std::invalid_argument if there is none of that name.

@@ -11,6 +11,7 @@
 #include <string>
 
 struct OrtCUDAProviderOptionsV2;
+struct OrtTensorRTProviderOptionsV2;
 struct OrtEnv;
 struct OrtEpDevice;
 struct OrtHardwareDevice;
@@ -150,6 +151,13 @@ class Api {
   StatusFn<263, OrtCUDAProviderOptionsV2*, const char*, void*> set_cuda_pointer{table_};
   StatusFn<204, OrtSessionOptions*, const OrtCUDAProviderOptionsV2*> append_cuda{table_};
   Fn<208, void(OrtCUDAProviderOptionsV2*)> release_cuda_options{table_};
+
+  StatusFn<171, OrtTensorRTProviderOptionsV2**> create_tensorrt_options{table_};
+  StatusFn<172, OrtTensorRTProviderOptionsV2*, const char* const*, const char* const*, std::size_t>
+      update_tensorrt_options{table_};
+  StatusFn<261, OrtTensorRTProviderOptionsV2*, const char*, void*> set_tensorrt_pointer{table_};
+  StatusFn<170, OrtSessionOptions*, const OrtTensorRTProviderOptionsV2*> append_tensorrt{table_};
+  Fn<174, void(OrtTensorRTProviderOptionsV2*)> release_tensorrt_options{table_};
 
   StatusFn<7, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**> create_session{
       table_};

@@ -16,7 +16,8 @@ namespace {
 
 class OrtCudaBackend final : public cuda::Backend {
  public:
-  OrtCudaBackend(int ordinal, bool allows_tf32) : ordinal_(ordinal), allows_tf32_(allows_tf32) {}
+  OrtCudaBackend(int ordinal, bool allows_tf32, CudaProviders providers)
+      : ordinal_(ordinal), allows_tf32_(allows_tf32), providers_(std::move(providers)) {}
 
   [[nodiscard]] HostTensor read(const Value& host) const override {
     const auto& value = static_cast<const ort::OnnxValue&>(host);
@@ -48,20 +49,23 @@ class OrtCudaBackend final : public cuda::Backend {
     auto weights = weights_->of(params, content, device);
     const bool uses_tf32 = allows_tf32_ || !multiplies_float32(content);
     return std::make_shared<ort::CudaSessionKernel>(
-        ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights), uses_tf32},
+        ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights), uses_tf32,
+                         providers_},
         device);
   }
 
  private:
   const int ordinal_;
   const bool allows_tf32_;
+  const CudaProviders providers_;
   mutable std::optional<ort::CudaWeights> weights_;  ///< the submitting thread's own
 };
 
 }  // namespace
 
-std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal, bool allows_tf32) {
-  return std::make_shared<const OrtCudaBackend>(ordinal, allows_tf32);
+std::shared_ptr<const cuda::Backend> make_ort_cuda_backend(int ordinal, bool allows_tf32,
+                                                           CudaProviders providers) {
+  return std::make_shared<const OrtCudaBackend>(ordinal, allows_tf32, std::move(providers));
 }
 
 }  // namespace engine

@@ -7,41 +7,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ort/cuda_providers.hpp"
 #include "ort/types.hpp"
 
 namespace engine::ort {
 
 namespace {
 
-constexpr const char* provider_library = "libonnxruntime_providers_cuda.so";
-
 const Api& api() { return Runtime::get().api(); }
-
-/// The provider's options: strings first, since they reset all else, the stream among it.
-Handle<OrtCUDAProviderOptionsV2> provider_options(const CudaSegment& segment,
-                                                  cuda::StreamHandle stream,
-                                                  CudaSession::Mode mode) {
-  const std::string ordinal = std::to_string(segment.ordinal);
-  const std::array<const char*, 3> keys{"device_id", "use_tf32", "enable_cuda_graph"};
-  const std::array<const char*, 3> values{ordinal.c_str(), segment.uses_tf32 ? "1" : "0",
-                                          mode == CudaSession::Mode::capture ? "1" : "0"};
-  auto options = create<OrtCUDAProviderOptionsV2>(api().create_cuda_options);
-  check(api().update_cuda_options(options.get(), keys.data(), values.data(), keys.size()));
-  check(api().set_cuda_pointer(options.get(), "user_compute_stream", stream));
-  return options;
-}
-
-void append_provider(OrtSessionOptions* session, const CudaSegment& segment,
-                     cuda::StreamHandle stream, CudaSession::Mode mode) {
-  try {
-    check(api().append_cuda(session, provider_options(segment, stream, mode).get()));
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error("ONNX Runtime has no CUDA provider here: " +
-                             std::string(error.what()) + " (" + provider_library +
-                             " of onnxruntime-gpu must lie beside ONNX Runtime's own library and "
-                             "find CUDA's)");
-  }
-}
 
 Handle<OrtRunOptions> run_options(bool drains) {
   auto options = create<OrtRunOptions>(api().create_run_options);
@@ -104,7 +77,7 @@ CudaSession::CudaSession(const CudaSegment& segment, cuda::Launch& launch, Mode 
   launch.api().last_error.code();  // see run()
   const CudaAllocator::Scope scope(launch);
   const auto configure = [&](OrtSessionOptions* options) {
-    append_provider(options, segment, launch.stream(), mode);
+    append_cuda_providers(options, segment, launch.stream(), mode);
     for (const auto& [name, weight] : segment.weights)
       check(api_.add_initializer(options, name.c_str(), weight->tensor.get()));
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices/cuda/kernel.hpp"
+#include "devices/cuda/params.hpp"
 #include "ort/cuda_allocator.hpp"
 #include "ort/cuda_weights.hpp"
 #include "ort/source.hpp"
@@ -31,6 +32,7 @@ struct CudaSegment {
   /// Whether products may be rounded to TF32. Without, ONNX Runtime's convolutions use no tensor
   /// cores at all, of half precision neither.
   bool uses_tf32;
+  CudaProviders providers;
 };
 
 /// ONNX Runtime refused the memory that an output was bound to: the model declares a wrong shape.

@@ -108,6 +108,9 @@ void check(OrtStatus* status) {
 void Release::operator()(OrtCUDAProviderOptionsV2* options) const noexcept {
   Runtime::get().api().release_cuda_options(options);
 }
+void Release::operator()(OrtTensorRTProviderOptionsV2* options) const noexcept {
+  Runtime::get().api().release_tensorrt_options(options);
+}
 void Release::operator()(OrtIoBinding* binding) const noexcept {
   Runtime::get().api().release_binding(binding);
 }

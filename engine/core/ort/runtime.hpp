@@ -43,6 +43,7 @@ class Runtime {
 /// Frees ONNX Runtime objects; one deleter for all handles.
 struct Release {
   void operator()(OrtCUDAProviderOptionsV2* options) const noexcept;
+  void operator()(OrtTensorRTProviderOptionsV2* options) const noexcept;
   void operator()(OrtIoBinding* binding) const noexcept;
   void operator()(OrtMemoryInfo* info) const noexcept;
   void operator()(OrtRunOptions* options) const noexcept;

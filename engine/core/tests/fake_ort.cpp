@@ -48,7 +48,7 @@ struct Fake {
   std::recursive_mutex mutex;
   Counts counts;
   std::size_t objects = 0;
-  bool has_cuda = true;
+  bool has_cuda = true, has_tensorrt = true;
   std::map<int, OrtAllocator*> gpu_allocators;
   std::set<const void*> of_process;  ///< found here, what lives as long as the process is no leak
 };
@@ -182,12 +182,13 @@ struct OrtCUDAProviderOptionsV2 : Object {
   std::map<std::string, std::string> entries;
   void* stream = nullptr;
 };
+struct OrtTensorRTProviderOptionsV2 : OrtCUDAProviderOptionsV2 {};
 struct OrtSessionOptions : Object {
   std::map<std::string, std::string> entries;
   std::map<std::string, TensorPtr> initializers;
   bool has_cuda = false;
-  std::map<std::string, std::string> cuda_entries;
-  void* stream = nullptr;
+  std::map<std::string, std::string> cuda_entries, tensorrt_entries;
+  void *stream = nullptr, *tensorrt_stream = nullptr;
 };
 struct OrtSession : Object {
   Model model;
@@ -394,7 +395,15 @@ OrtStatus* open_on_gpu(OrtSession& session, const OrtSessionOptions& options) {
   };
   session.on_gpu = true;
   session.stream = options.stream;
+  const bool has_tensorrt = !options.tensorrt_entries.empty();
   session.captures = options.cuda_entries.at("enable_cuda_graph") == "1";
+  if (has_tensorrt) {
+    if (session.captures) violation("a graph of CUDA's operators where TensorRT has them");
+    session.captures = options.tensorrt_entries.at("trt_cuda_graph_enable") == "1";
+    if (options.tensorrt_stream != options.stream) violation("TensorRT on a stream of its own");
+    count("tensorrt");
+    if (options.tensorrt_entries.count("trt_engine_cache_path") > 0) count("engine caches");
+  }
   if (session.stream == nullptr) violation("a session without a user's stream");
   if (entry("session.use_env_allocators") != "1") violation("a session with an arena of its own");
   if (session.model.host && entry("session.disable_cpu_ep_fallback") == "1")
@@ -548,6 +557,30 @@ OrtStatus* append_cuda(OrtSessionOptions* options, const OrtCUDAProviderOptionsV
   options->cuda_entries = cuda_options->entries;
   options->stream = cuda_options->stream;
   return nullptr;
+}
+
+OrtStatus* append_tensorrt(OrtSessionOptions* options,
+                           const OrtTensorRTProviderOptionsV2* tensorrt_options) {
+  if (options->has_cuda) violation("TensorRT's provider after CUDA's, which leaves it nothing");
+  options->tensorrt_entries = tensorrt_options->entries;
+  options->tensorrt_stream = tensorrt_options->stream;
+  return nullptr;
+}
+
+OrtStatus* make_tensorrt_options(OrtTensorRTProviderOptionsV2** out) {
+  if (!fake().has_tensorrt)
+    return fail("TensorRT execution provider is not enabled in this build.");
+  return make(out);
+}
+
+OrtStatus* update_tensorrt_options(OrtTensorRTProviderOptionsV2* options, const char* const* keys,
+                                   const char* const* values, std::size_t size) {
+  return update_cuda_options(options, keys, values, size);
+}
+
+OrtStatus* set_tensorrt_pointer(OrtTensorRTProviderOptionsV2* options, const char* key,
+                                void* value) {
+  return set_cuda_pointer(options, key, value);
 }
 
 // --- memory and values ---
@@ -776,6 +809,11 @@ void fill_table() {
   put(263, set_cuda_pointer);
   put(204, append_cuda);
   put(208, release<OrtCUDAProviderOptionsV2>);
+  put(171, make_tensorrt_options);
+  put(172, update_tensorrt_options);
+  put(261, set_tensorrt_pointer);
+  put(170, append_tensorrt);
+  put(174, release<OrtTensorRTProviderOptionsV2>);
   put(7, create_session);
   put(8, create_session_from_array);
   put(95, release_session);
@@ -831,7 +869,7 @@ EXPORT const engine::ort::ApiBase* OrtGetApiBase() {
 EXPORT void fakeOrtReset() {
   const Lock lock(fake().mutex);
   fake().counts = {};  // sessions of lost devices are kept for good: not counted any more
-  fake().has_cuda = true;
+  fake().has_cuda = fake().has_tensorrt = true;
 }
 
 EXPORT std::size_t fakeOrtViolations(char* text, std::size_t bytes) {
@@ -849,6 +887,11 @@ EXPORT std::size_t fakeOrtViolations(char* text, std::size_t bytes) {
 EXPORT std::size_t fakeOrtCount(const char* what) {
   const Lock lock(fake().mutex);
   return std::string(what) == "objects" ? fake().objects : fake().counts.of[what];
+}
+
+EXPORT void fakeOrtHasTensorRt(bool has) {
+  const Lock lock(fake().mutex);
+  fake().has_tensorrt = has;
 }
 
 EXPORT void fakeOrtHasCuda(bool has) {

@@ -26,4 +26,6 @@ std::size_t fakeOrtViolations(char* text, std::size_t bytes);
 std::size_t fakeOrtCount(const char* what);
 /// Whether it has a CUDA provider.
 void fakeOrtHasCuda(bool has);
+/// The same of its TensorRT provider.
+void fakeOrtHasTensorRt(bool has);
 }

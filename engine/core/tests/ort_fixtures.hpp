@@ -32,6 +32,9 @@ class FakeOrt {
   [[nodiscard]] std::size_t count(const char* what) const {
     return find<decltype(fakeOrtCount)>("fakeOrtCount")(what);
   }
+  void has_tensorrt(bool has) const {
+    find<decltype(fakeOrtHasTensorRt)>("fakeOrtHasTensorRt")(has);
+  }
   void has_cuda(bool has) const { find<decltype(fakeOrtHasCuda)>("fakeOrtHasCuda")(has); }
   [[nodiscard]] std::string text() const {
     std::array<char, 4096> text{};

@@ -206,6 +206,46 @@ TEST(partitions_of_a_gpu_share_what_a_session_needs) {
   check_clean(fake, ort);
 }
 
+TEST(tensorrt_comes_before_the_kernels_of_onnx_runtime_if_asked_for) {
+  const FakeCuda fake;
+  const FakeOrt ort;
+  DeviceParams params = gpu(1);
+  params.of<CudaParams>().backend = make_ort_cuda_backend(0, false, {true, "/tmp/engines"});
+  MachineOwner machine(machine_of({cpu(1), params}));
+  for (const bool captured : {false, true}) {
+    const PlanPtr plan =
+        plan_of(machine, source(of_bytes("in x 10;out y 10"), {"x"}, {"y"}), 1, 1, captured);
+    const RunPtr run = machine->run(*plan, Inputs{tensor(1, size)}, {}, 0);
+    CHECK(numbers_in(run->outputs()[0]) == std::pair(std::int64_t{2}, size));
+    CHECK(plan->uncaptured().empty());
+  }
+  CHECK(ort.count("replays") > 0);
+  CHECK(ort.count("tensorrt") == ort.count("opened"));
+  CHECK(ort.count("engine caches") == ort.count("opened"));
+  ort.has_tensorrt(false);
+  std::string why;
+  try {
+    const PlanPtr plan =
+        plan_of(machine, source(of_bytes("in x 10;out y 10"), {"x"}, {"y"}), 1, 1);
+  } catch (const std::runtime_error& error) {
+    why = error.what();
+  }
+  CHECK(contains(why, "no TensorRT provider here") && contains(why, "find TensorRT's"));
+  check_clean(fake, ort);
+}
+
+TEST(partitions_agree_on_tensorrt) {
+  DeviceParams one = partition(64, 1), other = partition(32, 1);
+  other.of<CudaParams>().providers.tensorrt = true;
+  std::string why;
+  try {
+    MachineOwner machine(machine_of({cpu(1), one, other}));
+  } catch (const std::invalid_argument& error) {
+    why = error.what();
+  }
+  CHECK(contains(why, "all use TensorRT, or none"));
+}
+
 TEST(cublas_workspaces_are_read_as_cublas_reads_them) {
   CHECK(ort::workspace_bytes(":4096:2:16:8") == (8192U + 128U) << 10);
   CHECK(ort::workspace_bytes(":16:8") == 128U << 10);

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs, whole or in partitions: ``cuda:0:4``, ``cuda:0[64sm]:2``, ``cuda:0[tf32]``."""
+"""NVIDIA's GPUs: ``cuda:0:4``, ``cuda:0[64sm]:2``, ``cuda:0[tf32]``, ``cuda:0[tensorrt]``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surplus.engine import _core
+from surplus.engine.cache_folder import cache_folder
 from surplus.engine.cuda_libraries import preload
 from surplus.engine.devices import cuda_parts
 from surplus.engine.devices.cuda_driver import GpuFacts, read_driver
@@ -22,6 +23,9 @@ _CUDA = re.compile(
 )
 _SMS = re.compile(r"(?P<count>[0-9]{1,4})sm")
 _TF32 = "tf32"
+_TENSORRT = "tensorrt"
+_AGREED = (_TF32, _TENSORRT)
+"""What all partitions of a GPU have, or none."""
 _GIB = 1 << 30
 
 DIVIDES = hasattr(_core.CudaOptions, "sms")
@@ -37,7 +41,7 @@ class Cuda(Kind):
     )
 
     def parse(self, text: str) -> DeviceSpec:
-        """As of ``Kind``; options are the SMs of a partition and whether TF32 is allowed."""
+        """As of ``Kind``; options: SMs of a partition, TF32 is allowed, TensorRT comes first."""
         if _CUDA.fullmatch(text) is None:
             raise DeviceError(
                 f"device {text!r} is not understood: a CUDA device is a number, perhaps options and"
@@ -46,28 +50,32 @@ class Cuda(Kind):
         index, options, lanes = parts(text, _CUDA)
         asked = words(options)
         counts = [int(found["count"]) for word in asked if (found := _SMS.fullmatch(word))]
-        if len(counts) > 1 or len(counts) + (_TF32 in asked) < len(asked):
+        agreed = [word for word in _AGREED if word in asked]
+        if len(counts) > 1 or len(counts) + len(agreed) < len(asked):
             raise DeviceError(
-                f"device {text!r}: options are the SMs of a partition, as in 64sm, and {_TF32}"
+                f"device {text!r}: options are the SMs of a partition, as in 64sm, {_TF32} and"
+                f" {_TENSORRT}"
             )
         if 0 in counts:
             raise DeviceError(f"device {text!r}: a partition has at least one SM")
-        known = ",".join([f"{sms}sm" for sms in counts] + [_TF32] * (_TF32 in asked))
+        known = ",".join([f"{sms}sm" for sms in counts] + agreed)
         name = f"{self.name}:{int(index or 0)}" + (f"[{known}]" if known else "")
         return DeviceSpec(self.name, name, lanes, sms=sum(counts))
 
     def check_together(self, specs: Sequence[DeviceSpec]) -> None:
-        """A GPU is named whole or by partitions, all with TF32 or none."""
+        """A GPU is named whole or by partitions, which have the same of ``_AGREED``."""
         whole = {spec.memory for spec in specs if not spec.sms}
         for spec in specs:
-            if len({allows_tf32(other) for other in specs if other.memory == spec.memory}) > 1:
-                raise DeviceError(f"{spec.memory!r} is named with and without {_TF32}")
+            for word in _AGREED:
+                same = [other for other in specs if other.memory == spec.memory]
+                if len({word in other.options for other in same}) > 1:
+                    raise DeviceError(f"{spec.memory!r} is named with and without {word}")
             if spec.sms and spec.memory in whole:
                 raise DeviceError(f"{spec.memory!r} is named whole and by partitions")
 
     def check_present(self, spec: DeviceSpec) -> None:
         """Looks for the driver, CUDA, its provider and the GPU, in the order of installing them."""
-        for part in cuda_parts.cuda_parts():
+        for part in cuda_parts.cuda_parts(tensorrt=_TENSORRT in spec.options):
             if part.missing:
                 raise _refusal(spec, part.missing)
         gpus = read_driver().gpus
@@ -86,6 +94,9 @@ class Cuda(Kind):
         cuda.ordinal = ordinal(spec)
         cuda.sms = spec.sms
         cuda.allows_tf32 = allows_tf32(spec)
+        if _TENSORRT in spec.options:
+            cuda.tensorrt = True
+            cuda.engines = _engines_folder()
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
         cuda.resets_when_lost = reopens
@@ -126,6 +137,16 @@ def ordinal(spec: DeviceSpec) -> int:
 def allows_tf32(spec: DeviceSpec) -> bool:
     """Whether float32 may be multiplied in TF32: faster, with 10 bits of fraction."""
     return _TF32 in spec.options
+
+
+def _engines_folder() -> str:
+    """Where TensorRT keeps what it compiled; nowhere if nothing can be kept."""
+    folder = cache_folder() / _TENSORRT
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(folder)
 
 
 def _refusal(spec: DeviceSpec, reason: str) -> DeviceError:

@@ -11,10 +11,21 @@ namespace cuda {
 class Backend;
 }  // namespace cuda
 
+/// What compiles and chooses the kernels of sessions on a GPU.
+struct CudaProviders {
+  /// Whether TensorRT comes before ONNX Runtime's own kernels, which take what it does not.
+  bool tensorrt = false;
+  /// Where TensorRT keeps what it compiled, which takes minutes; empty: nowhere.
+  std::string engines = {};
+
+  bool operator==(const CudaProviders&) const = default;
+};
+
 struct CudaParams {
   int ordinal = 0;                        ///< CUDA's number of the GPU
   int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
   bool allows_tf32 = false;               ///< whether float32 may be multiplied in TF32
+  CudaProviders providers = {};           ///< of its sessions
   std::string driver = {};                ///< CUDA's driver; empty: the usual name
   std::string library = {};               ///< CUDA's runtime library; empty: the usual names
   std::size_t reserve_bytes = 0;          ///< device memory that is taken at the start

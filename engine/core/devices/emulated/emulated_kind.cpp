@@ -57,6 +57,8 @@ std::unique_ptr<Device> open(const Opening& opening) {
 
 }  // namespace
 
-DeviceKind emulated_kind() { return {.name = kind_name, .open = open, .check = check}; }
+DeviceKind emulated_kind() {
+  return {.name = kind_name, .open = open, .check = check, .emulates_memory = true};
+}
 
 }  // namespace engine
