@@ -65,8 +65,8 @@ void append(const char* provider, const char* needs, const Append& append_one) {
   try {
     append_one();
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error("ONNX Runtime has no " + std::string(provider) + " provider here: " +
-                             error.what() + " (" + needs + ")");
+    throw std::runtime_error("ONNX Runtime has no " + std::string(provider) +
+                             " provider here: " + error.what() + " (" + needs + ")");
   }
 }
 

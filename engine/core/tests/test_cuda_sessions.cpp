@@ -225,8 +225,7 @@ TEST(tensorrt_comes_before_the_kernels_of_onnx_runtime_if_asked_for) {
   ort.has_tensorrt(false);
   std::string why;
   try {
-    const PlanPtr plan =
-        plan_of(machine, source(of_bytes("in x 10;out y 10"), {"x"}, {"y"}), 1, 1);
+    const PlanPtr plan = plan_of(machine, source(of_bytes("in x 10;out y 10"), {"x"}, {"y"}), 1, 1);
   } catch (const std::runtime_error& error) {
     why = error.what();
   }

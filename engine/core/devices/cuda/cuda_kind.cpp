@@ -36,8 +36,7 @@ void check_together(std::span<const DeviceParams> all) {
     part.require(own.ordinal == first.ordinal, "a machine has one GPU at most");
     part.require(own.allows_tf32 == first.allows_tf32,
                  "partitions of a GPU all allow TF32, or none");
-    part.require(own.providers == first.providers,
-                 "partitions of a GPU all use TensorRT, or none");
+    part.require(own.providers == first.providers, "partitions of a GPU all use TensorRT, or none");
     part.require(parts.size() == 1 || own.sms > 0,
                  "a GPU is one device, or each of its devices a partition of some SMs");
     part.require(lanes <= max_lanes,
