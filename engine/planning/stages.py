@@ -39,16 +39,6 @@ from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy
 from surplus.placement.problem import Problem
 
-_TENSOR_NS = 500
-"""What a tensor costs that a segment of the CPU takes over or hands on: 0.2 µs in warm caches where
-sessions were repeated alone, 0.5 to 2 within plans."""
-
-_SEGMENT_BESIDE_GPU_NS = 15_000
-_OPERATOR_BESIDE_GPU_NS = 2_500
-"""What a segment of the CPU and each operator in it take longer where the CPU waits for a GPU in
-between: nothing of them is in the caches then. Least squares over 144 segments of Faster R-CNN in
-place (docs/PERFORMANCE.md); repeated alone, these took what their operators add up to."""
-
 
 @dataclass(frozen=True)
 class Costs:
@@ -167,15 +157,19 @@ def costs_of(
         (index, width): _fusion(profile, specs[index].name, width, row)
         for (index, width), row in widths.items()
     }
+    overheads = profile.overheads
     cpus = [i for i, spec in enumerate(specs) if spec.traits.is_host]
     beside_gpu = cpus if len(cpus) < len(specs) else []
     service = ServiceTimes(
         widths,
         fusion,
-        tensor_ns=dict.fromkeys(cpus, _TENSOR_NS),
-        segment_ns=dict.fromkeys(beside_gpu, _SEGMENT_BESIDE_GPU_NS),
-        operator_ns=dict.fromkeys(beside_gpu, _OPERATOR_BESIDE_GPU_NS),
+        boundary_ns=overheads.boundary_ns,
+        wide_boundary_ns=overheads.wide_boundary_ns,
+        tensor_ns=dict.fromkeys(cpus, overheads.tensor_ns),
+        segment_ns=dict.fromkeys(beside_gpu, overheads.cold_segment_ns),
+        operator_ns=dict.fromkeys(beside_gpu, overheads.cold_operator_ns),
         problem=problem,
+        overheads=overheads,
     )
     service = _with_submission(service, graph, profile, specs)
     return Costs(replaced(problem, service), service, limit)

@@ -20,6 +20,7 @@ from surplus.engine.devices.host import Machine
 from surplus.engine.devices.registry import KINDS
 from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.errors import ProfileError
+from surplus.engine.profiling.overheads import Overheads
 from surplus.engine.profiling.timing import Timing
 from surplus.placement.problem import Link
 from surplus.placement.records import read_document
@@ -129,6 +130,8 @@ class Profile:
         Device name -> width -> time of the whole model in one session.
     whole_launch_ns : mapping
         Device name -> how long that keeps the device's submitting thread.
+    overheads : Overheads
+        Of segments, on this machine.
     """
 
     model: str
@@ -143,6 +146,7 @@ class Profile:
     tensors: Mapping[str, TensorProfile]
     whole_model: Mapping[str, Mapping[int, Timing]] = field(default_factory=dict)
     whole_launch_ns: Mapping[str, int] = field(default_factory=dict)
+    overheads: Overheads = field(default_factory=Overheads)
 
     @cached_property
     def _by_name(self) -> dict[str, TaskProfile]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from surplus.engine.profiling.overheads import Overheads
 from surplus.engine.segmentation.groups import TaskGroup, crossing
 from surplus.placement.problem import Problem
 
@@ -26,12 +27,8 @@ class ServiceTimes:
         Time of the whole model in one session over the sum of its tasks' own times: below 1
         where operators are fused, above it where dispatch within the session outweighs tiny
         operators. 1 where unknown.
-    boundary_ns : int
-        What starting one segment costs more than running its operators, 650 ns measured for
-        an ONNX Runtime session on a CPU.
-    wide_boundary_ns : int
-        The same for a segment of more than one lane: lanes are collected and a thread pool is
-        woken. Also keeps noise from making a tiny segment wide.
+    boundary_ns, wide_boundary_ns : int
+        What starting one segment costs, of one lane and of more (``Overheads``).
     measured : mapping of Group to int
         Times of groups that were measured as segments in place, boundary included.
     submit_ns : mapping of int to int
@@ -48,12 +45,14 @@ class ServiceTimes:
         repeating one thing, which is in the caches then; by device, where known.
     problem : Problem, optional
         Whose tensors these are.
+    overheads : Overheads
+        Of the profile that these times are from.
     """
 
     task_ns: Mapping[tuple[int, int], Sequence[int | None]]
     fusion: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    boundary_ns: int = 650
-    wide_boundary_ns: int = 20_000
+    boundary_ns: int = Overheads().boundary_ns
+    wide_boundary_ns: int = Overheads().wide_boundary_ns
     measured: Mapping[TaskGroup, int] = field(default_factory=dict)
     submit_ns: Mapping[int, int] = field(default_factory=dict)
     launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
@@ -62,6 +61,7 @@ class ServiceTimes:
     segment_ns: Mapping[int, int] = field(default_factory=dict)
     operator_ns: Mapping[int, int] = field(default_factory=dict)
     problem: Problem | None = None
+    overheads: Overheads = field(default_factory=Overheads)
 
     @staticmethod
     def of(problem: Problem) -> ServiceTimes:

@@ -11,16 +11,10 @@ from dataclasses import dataclass, replace
 
 from surplus.engine.dfg.batch_split import SplitGraph, split_batch
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.overheads import Overheads
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem, Task, Tensor
-
-_FIXED_SHARE = 0.1
-"""Of an operator's time, what is taken not to depend on the number of rows."""
-
-_MOVE_NS = 1000
-_BYTES_PER_NS = 5
-"""What a Slice or Concat of a shard takes: to start, and to move what it makes."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +62,17 @@ def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int)
     tensors = _tensors(split, part, problem)
     moved = _moved_bytes(split, tensors)
     cells = list(zip(split.origin, part, moved, strict=True))
-    rows = {key: [_time_ns(row, *cell) for cell in cells] for key, row in service.task_ns.items()}
+    costs = service.overheads
+    rows = {
+        key: [_time_ns(costs, row, *cell) for cell in cells] for key, row in service.task_ns.items()
+    }
     # On a GPU a shard launches as many operators; moving data is not captured.
     launches = {
         device: [0 if origin is None else row[origin] for origin in split.origin]
         for device, row in service.launch_ns.items()
     }
     captured = {
-        device: [None if cell[0] is None else _time_ns(row, *cell) for cell in cells]
+        device: [None if cell[0] is None else _time_ns(costs, row, *cell) for cell in cells]
         for device, row in service.captured_ns.items()
     }
     tasks = tuple(_task(split, index, problem, rows) for index in range(len(part)))
@@ -93,15 +90,20 @@ def shards_of(graph: Graph, problem: Problem, service: ServiceTimes, count: int)
 
 
 def _time_ns(
-    row: Sequence[int | None], origin: int | None, part: float | None, moved_bytes: int
+    costs: Overheads,
+    row: Sequence[int | None],
+    origin: int | None,
+    part: float | None,
+    moved_bytes: int,
 ) -> int | None:
     """Of a task: its own time, a share of it for some rows, or that of moving data."""
     if origin is None:
-        return _MOVE_NS + moved_bytes // _BYTES_PER_NS
+        return costs.move_ns + moved_bytes * 1_000 // costs.move_bytes_per_us
     whole_ns = row[origin]
     if whole_ns is None or part is None:
         return whole_ns
-    return round(whole_ns * (_FIXED_SHARE + (1 - _FIXED_SHARE) * part))
+    fixed = costs.fixed_ppm / 1e6
+    return round(whole_ns * (fixed + (1 - fixed) * part))
 
 
 def _task(

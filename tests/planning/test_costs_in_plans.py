@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from surplus import models
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.errors import ProfileError
 from surplus.engine.planning.stages import costs_of, measure
+from surplus.engine.profiling.overheads import Overheads
 from surplus.engine.profiling.profile import Profile
 
 SPECS = parse_devices("cpu:1,emulated:gpu")
@@ -52,3 +55,20 @@ def test_launches_of_a_segment_are_fused_as_those_of_the_whole_model(
     fused = costs_of(graph, replace(profile, whole_launch_ns=together), SPECS).service
     half = sum(fused.launch_ns[GPU])
     assert half == pytest.approx(one_by_one_ns / 2, rel=0.01)
+
+
+def test_what_segments_cost_beside_their_operators_is_said_by_the_profile(
+    profiled: tuple[Graph, Profile],
+) -> None:
+    graph, profile = profiled
+    other = Overheads(boundary_ns=7, tensor_ns=9, cold_segment_ns=11, cold_operator_ns=13)
+    read_back = Profile.from_json(replace(profile, overheads=other).to_json())
+    service = costs_of(graph, read_back, SPECS).service
+    assert service.overheads == other
+    assert (service.boundary_ns, service.tensor_ns) == (7, {CPU: 9})
+    assert (service.segment_ns, service.operator_ns) == ({CPU: 11}, {CPU: 13})
+    before = json.loads(profile.to_json())
+    del before["overheads"]
+    assert Profile.from_json(json.dumps(before)) == profile
+    with pytest.raises(ProfileError, match=r"profile\.overheads: tensor_ns must be >= 0, got -1"):
+        Profile.from_json(json.dumps(before | {"overheads": {"tensor_ns": -1}}))
