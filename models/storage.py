@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +25,8 @@ _SMALL_BYTES = 1024
 def save(model: onnx.ModelProto, path: str | Path, *, external_data: bool | None = None) -> Path:
     """Write `model` to `path`, and its weights to ``<path>.data`` where they are external.
 
-    The bytes depend on the model only. `model` is not changed.
+    Each file is written whole or not at all. The bytes depend on the model only, which is not
+    changed.
 
     Parameters
     ----------
@@ -43,13 +47,26 @@ def save(model: onnx.ModelProto, path: str | Path, *, external_data: bool | None
         external_data = weight_bytes(model) > INLINE_LIMIT_BYTES
     if external_data:
         model = _with_external_weights(model, path.with_name(path.name + ".data"))
-    path.write_bytes(model.SerializeToString(deterministic=True))
+    with _whole(path) as file:
+        file.write(model.SerializeToString(deterministic=True))
     return path
 
 
 def weight_bytes(model: onnx.ModelProto) -> int:
     """Return the bytes of all initializers."""
     return sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its name when it is complete; a full disk leaves the old one, if any."""
+    part = path.with_name(f".{path.name}-{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _with_external_weights(model: onnx.ModelProto, data_path: Path) -> onnx.ModelProto:
@@ -63,7 +80,7 @@ def _with_external_weights(model: onnx.ModelProto, data_path: Path) -> onnx.Mode
     slim.graph.name = graph.name
     for field in ("node", "input", "output", "value_info"):
         getattr(slim.graph, field).extend(getattr(graph, field))
-    with data_path.open("wb") as file:
+    with _whole(data_path) as file:
         slim.graph.initializer.extend(_moved(t, file, data_path.name) for t in graph.initializer)
     return slim
 

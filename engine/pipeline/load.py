@@ -20,6 +20,7 @@ from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.planning.tune_by_default import tune_by_default
 
 if TYPE_CHECKING:
+    from surplus.engine.planning.load_params import LoadParams
     from surplus.engine.runtime.model import Model
 
 
@@ -28,6 +29,8 @@ def load(
     devices: str = "",
     policy: str = "comm_sd",
     *,
+    placement: str | Path | None = None,
+    profile: str | Path | None = None,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
     **options: Any,
@@ -46,6 +49,9 @@ def load(
     policy : str
         Placement policy; its options follow by keyword, as do the fields of ``LoadParams``:
         ``tune_s=20`` looks for a better plan for 20 seconds, once.
+    placement, profile : str or Path, optional
+        Files of ``engine place`` and ``engine profile``: what goes where instead of by a policy,
+        and the times, and devices where none are named, that it was made for.
     inputs : mapping, optional
         Example inputs by name.
 
@@ -57,11 +63,33 @@ def load(
         If ``path`` is no path.
     """
     _require_path(path)
+    if placement is not None or profile is not None:
+        from surplus.engine.pipeline.loading import params_of
+
+        params = params_of(devices, policy, options)
+        return _placed(path, placement, profile, params, inputs, progress)
     beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     with _tried_ahead(Path(path).absolute(), devices, options):
         from surplus.engine.pipeline.loading import load_with, params_of
 
         return load_with(path, params_of(devices, policy, options), inputs, progress)
+
+
+def _placed(
+    path: str | Path,
+    placement: str | Path | None,
+    profile: str | Path | None,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    progress: ProgressCallback,
+) -> Model:
+    from surplus.engine.errors import ConfigError
+    from surplus.engine.pipeline.making import load_placed
+
+    if placement is None:
+        raise ConfigError("a profile goes with a placement; a policy measures for itself")
+    costs = None if profile is None else Path(profile)
+    return load_placed(path, Path(placement), costs, params, inputs, progress)
 
 
 def _require_path(path: object) -> None:

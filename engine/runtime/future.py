@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from surplus.engine import _core
 from surplus.engine.runtime.inputs import Array
@@ -53,6 +54,10 @@ class Future:
         if not self._run.wait(-1.0 if timeout is None else timeout):
             raise TimeoutError(f"query not done after {timeout} s")
         return self._ports.answer(self._run, self._wanted, self._prepared.query)
+
+    def __await__(self) -> Generator[Any, None, dict[str, Array]]:
+        """``result`` for an event loop: a thread of its own waits; ``Model.infer`` needs none."""
+        return asyncio.to_thread(self.result).__await__()
 
     def timeline(self) -> Timeline:
         """Spans of this query, if it was submitted with ``traced=True`` and is done."""

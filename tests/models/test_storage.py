@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import onnx
@@ -41,3 +42,19 @@ def test_large_models_go_external_by_themselves(
     monkeypatch.setattr("surplus.models.storage.INLINE_LIMIT_BYTES", 1000)
     models.save(matmuls, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx.data").exists()
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    """As seen by a process that may not write files of more than a few bytes."""
+    path = models.save(models.build("lenet"), tmp_path / "m.onnx")
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        for external in (False, True):
+            with pytest.raises(OSError, match="too large"):
+                models.save(models.build("lenet"), path, external_data=external)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.onnx"]
+    assert path.read_bytes() == before

@@ -268,6 +268,11 @@ def test_load_placed_takes_the_profiles_devices(
     model = load_placed(shared.path, *files, params, shared.inputs)
     assert model.plan.policy == "qd_all"
     assert model.plan.devices == ("cpu", "emulated:gpu")
+    named = {"placement": files[0], "profile": str(files[1]), "inputs": shared.inputs}
+    same = surplus.load(shared.path, devices, cache=shared.cache, selection_ns=0, **named)
+    assert same.plan.policy == "qd_all"
+    with pytest.raises(ConfigError, match="a profile goes with a placement"):
+        surplus.load(shared.path, profile=files[1])
 
 
 def test_load_with_an_emulated_device(shared: Subject) -> None:

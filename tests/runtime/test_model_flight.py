@@ -162,6 +162,17 @@ def test_awaiting(ours: Ours) -> None:
     asyncio.run(ask())
 
 
+def test_a_future_can_be_awaited(ours: Ours) -> None:
+    model = ours.model()
+
+    async def ask() -> None:
+        for i, future in enumerate([model.submit(_inputs(i)) for i in range(10)]):
+            _check(await future, i)
+            assert future.done()
+
+    asyncio.run(ask())
+
+
 def test_awaiting_requested_outputs(ours: Ours) -> None:
     assert list(asyncio.run(ours.model().infer(_inputs(), ["y"]))) == ["y"]
 

@@ -16,7 +16,7 @@ bool CudaDevice::submit_copy(Backlog::Queue queue) {
       skip(backlog_.pop(queue));
       return true;
     }
-    if (!has_room(queue == Backlog::copies_in ? in_stream_ : out_stream_)) return false;
+    if (!has_room(queue == Backlog::copies_in ? gpu_.in_stream : gpu_.out_stream)) return false;
     held.emplace(Held{.task = backlog_.pop(queue), .values = {}});
     task.run->take_inputs(task.run->plan().node(task.node), held->values);
     held->values.outputs.resize(1);
@@ -34,16 +34,16 @@ bool CudaDevice::copy_in(Held& held) {
   const ValuePtr source = held.values.inputs[0];
   try {
     if (const auto* value = dynamic_cast<const CudaValue*>(source.get())) {
-      streams_->wait(in_stream_, value->written());  // passed on within the device
+      gpu_.streams().wait(gpu_.in_stream, value->written());  // passed on within the device
       held.values.outputs[0] = source;
     } else if (source) {
-      const Backend::HostTensor host = params_.backend->read(*source);
+      const Backend::HostTensor host = gpu_.params.backend->read(*source);
       const void* staged = host.data;
-      if (pinned_->holds(host.data)) {
+      if (gpu_.pinned().holds(host.data)) {
         copy.kept = source;
       } else {
-        const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
-        copy.pinned = pinned_->allocate(host.info.bytes, must, Backlog::copies_in);
+        const bool must = !copies_in_flight();
+        copy.pinned = gpu_.pinned().allocate(host.info.bytes, must, Backlog::copies_in);
         if (copy.pinned == nullptr) return false;
         if (host.info.bytes > 0) std::memcpy(copy.pinned.get(), host.data, host.info.bytes);
         staged = copy.pinned.get();
@@ -53,21 +53,21 @@ bool CudaDevice::copy_in(Held& held) {
   } catch (const std::exception& error) {
     fail(task, error);
   }
-  if (!record(copy, in_stream_)) return give_up(held);
+  if (!record(copy, gpu_.in_stream)) return give_up(held);
   if (const auto* made = dynamic_cast<const CudaValue*>(held.values.outputs[0].get()))
     if (held.values.outputs[0] != source) made->set_written(copy.stamp);
   if (task.run->stopped()) held.values.outputs.clear();
   task.run->publish(task.node, node, held.values);
-  submitted(std::move(copy));
+  in_flight_.add(std::move(copy));
   pass_on(task, node);
   return true;
 }
 
 ValuePtr CudaDevice::send(const TensorInfo& info, const void* source) {
-  Memory memory = memory_->allocate(in_stream_, info.bytes);
+  Memory memory = gpu_.memory().allocate(gpu_.in_stream, info.bytes);
   if (info.bytes > 0)
-    api_->copy_async(memory.get(), source, info.bytes, host_to_device,
-                     streams_->handle(in_stream_));
+    gpu_.api()->copy_async(memory.get(), source, info.bytes, host_to_device,
+                           gpu_.streams().handle(gpu_.in_stream));
   return std::make_shared<CudaValue>(std::move(memory), info);
 }
 
@@ -88,22 +88,22 @@ bool CudaDevice::copy_out(Held& held) {
     if (source && value == nullptr)
       throw std::runtime_error("a value to copy is not in the GPU's memory");
     if (value != nullptr) {
-      const bool must = in_flight_[in_stream_].empty() && in_flight_[out_stream_].empty();
-      copy.pinned = pinned_->allocate(value->bytes(), must, Backlog::copies_out);
+      const bool must = !copies_in_flight();
+      copy.pinned = gpu_.pinned().allocate(value->bytes(), must, Backlog::copies_out);
       if (copy.pinned == nullptr) return false;
-      streams_->wait(out_stream_, value->written());
+      gpu_.streams().wait(gpu_.out_stream, value->written());
       if (value->bytes() > 0)
-        api_->copy_async(copy.pinned.get(), value->data(), value->bytes(), device_to_host,
-                         streams_->handle(out_stream_));
+        gpu_.api()->copy_async(copy.pinned.get(), value->data(), value->bytes(), device_to_host,
+                               gpu_.streams().handle(gpu_.out_stream));
     }
   } catch (const std::exception& error) {
     fail(task, error);
   }
-  if (!record(copy, out_stream_)) return give_up(held);
+  if (!record(copy, gpu_.out_stream)) return give_up(held);
   if (const auto* value = dynamic_cast<const CudaValue*>(source.get()))
-    memory_->note_use(value->data(), copy.stamp);
+    gpu_.memory().note_use(value->data(), copy.stamp);
   copy.values = std::move(held.values);
-  submitted(std::move(copy));
+  in_flight_.add(std::move(copy));
   return true;
 }
 
@@ -116,14 +116,14 @@ void CudaDevice::receive(Submitted& entry) {
     if (source != nullptr && entry.pinned != nullptr && !run.stopped()) {
       const std::size_t bytes = source->bytes();
       Memory memory;
-      if (!params_.resets_when_lost && pinned_->may_lend(bytes)) {
-        memory = pinned_->lend(std::move(entry.pinned), bytes);
+      if (!gpu_.params.resets_when_lost && gpu_.pinned().may_lend(bytes)) {
+        memory = gpu_.pinned().lend(std::move(entry.pinned), bytes);
       } else {
         memory = Memory(::operator new(std::max<std::size_t>(bytes, 1)),
                         [](void* block) { ::operator delete(block); });
         std::memcpy(memory.get(), entry.pinned.get(), bytes);
       }
-      entry.values.outputs[0] = params_.backend->make_host(std::move(memory), source->info());
+      entry.values.outputs[0] = gpu_.params.backend->make_host(std::move(memory), source->info());
     }
   } catch (const std::exception& error) {
     run.fail(entry.task.node, error.what());

@@ -13,23 +13,10 @@ constexpr std::int64_t poll_interval_ns = 20'000;     ///< when nothing has happ
 constexpr std::int64_t spin_after_ns = 200'000;       ///< how long polling goes without a pause
 constexpr std::int64_t scan_interval_ns = 1'000'000;  ///< for deadlines that have passed
 
-bool is_cuda(const DeviceParams& params) { return params.kind == "cuda"; }
-
-const DeviceParams& first_of(const std::vector<DeviceParams>& devices) {
-  return *std::ranges::find_if(devices, is_cuda);
-}
-
-std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
-  std::uint32_t lanes = 0;
-  for (const DeviceParams& device : devices)
-    if (is_cuda(device)) lanes += static_cast<std::uint32_t>(device.lanes);
-  return lanes;
-}
-
 std::vector<std::uint32_t> executors_of(const std::vector<DeviceParams>& devices) {
   std::vector<std::uint32_t> executors;
   for (std::uint32_t i = 0; i < devices.size(); ++i)
-    if (is_cuda(devices[i])) executors.push_back(i);
+    if (devices[i].kind == "cuda") executors.push_back(i);
   return executors;
 }
 
@@ -40,23 +27,13 @@ void CudaKernel::execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelT
 }
 
 CudaDevice::CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine)
-    : Device(first_of(devices).name, first_of(devices).lanes),
-      params_(first_of(devices).get<CudaParams>()),
-      memory_bytes_(first_of(devices).memory_bytes),
-      in_stream_(lanes_of(devices)),
-      out_stream_(in_stream_ + 1),
+    : Device(devices[executors_of(devices)[0]].name, devices[executors_of(devices)[0]].lanes),
+      gpu_(devices),
+      kernels_(gpu_, [this](const std::string& why) { lose(why); }),
       machine_(machine),
       backlog_(executors_of(devices)),
-      in_flight_(out_stream_ + 1),
-      busy_until_ns_(out_stream_ + 1, 0) {
-  std::uint32_t first_lane = 0;
-  for (const DeviceParams& device : devices) {
-    if (!is_cuda(device)) continue;
-    const auto lanes = static_cast<std::uint32_t>(device.lanes);
-    partitions_.emplace_back(device, first_lane, lanes);
-    first_lane += lanes;
-  }
-}
+      in_flight_(gpu_.out_stream + 1),
+      busy_until_ns_(gpu_.out_stream + 1, 0) {}
 
 bool CudaDevice::shares_memory_with(const Device& other) const noexcept {
   const auto* partition = dynamic_cast<const CudaPartition*>(&other);
@@ -71,7 +48,7 @@ void CudaDevice::start() {
 
 void CudaDevice::stop() noexcept {
   stopping_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
-  calls_->sleeper().notify_all();
+  kernels_.calls().sleeper().notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -79,22 +56,23 @@ void CudaDevice::push(const Task& task) { push_all({&task, 1}); }
 
 void CudaDevice::push_all(std::span<const Task> tasks) {
   inbox_.push_all(tasks);
-  calls_->sleeper().notify(1);
+  kernels_.calls().sleeper().notify(1);
 }
 
 void CudaDevice::kick() noexcept {
   kicked_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for the sleeper
-  calls_->sleeper().notify(1);
+  kernels_.calls().sleeper().notify(1);
 }
 
 DeviceStats CudaDevice::stats_of(std::size_t partition) const {
-  const DevicePool::Stats memory = memory_->stats();
+  const DevicePool::Stats memory = gpu_.memory_stats();
+  const Partition& part = gpu_.partitions[partition];
   // relaxed, all: statistics
-  return {.executed = partitions_[partition].executed.load(std::memory_order_relaxed),
+  return {.executed = part.executed.load(std::memory_order_relaxed),
           .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
-          .replayed = partitions_[partition].replayed.load(std::memory_order_relaxed),
-          .opened = partitions_[partition].opened.load(std::memory_order_relaxed),
-          .refused = partitions_[partition].refused.load(std::memory_order_relaxed),
+          .replayed = part.replayed.load(std::memory_order_relaxed),
+          .opened = part.opened.load(std::memory_order_relaxed),
+          .refused = part.refused.load(std::memory_order_relaxed),
           .memory_bytes = memory.device_bytes,
           .used_bytes = memory.used_bytes};
 }
@@ -107,16 +85,16 @@ std::string CudaDevice::failure() const {
 void CudaDevice::work(std::promise<void>& opened) {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
   try {
-    open();
+    gpu_.open();
   } catch (const Error& error) {
     const std::string advice =
         error.is_fatal() ? "; if CUDA lost the GPU before, the process must be restarted" : "";
     opened.set_exception(std::make_exception_ptr(
         std::runtime_error("device '" + name() + "': " + error.what() + advice)));
-    return calls_->close();
+    return kernels_.calls().close();
   } catch (...) {
     opened.set_exception(std::current_exception());
-    return calls_->close();
+    return kernels_.calls().close();
   }
   opened.set_value();
   machine_.budget().add_running(1);
@@ -124,17 +102,18 @@ void CudaDevice::work(std::promise<void>& opened) {
     if (!step()) park();
   }
   machine_.budget().remove_running(1);
-  close();
+  kernels_.close();
+  gpu_.close();
 }
 
 /// One round; false if nothing happened.
 bool CudaDevice::step() {
-  const bool called = calls_->run_all();
+  const bool called = kernels_.calls().run_all();
   drain();
-  if (!lost_.empty()) {
+  if (gpu_.health.is_lost()) {
     // Each node that ends may make others ready, of any queue.
     for (auto task = backlog_.pop_any(); task; task = backlog_.pop_any()) {
-      task->run->fail(task->node, lost_);
+      task->run->fail(task->node, gpu_.health.lost);
       skip(*task);
     }
     return called;
@@ -143,11 +122,9 @@ bool CudaDevice::step() {
   try {
     moved |= end_passed();
     moved |= submit_next();
-    if (returns_memory_ && runs_in_flight_.empty() && streams_->is_idle()) {
-      memory_->give_back_idle();
-      returns_memory_ = false;
-    }
-    moved |= open_further(moved);
+    if (in_flight_.empty() && gpu_.streams().is_idle()) kernels_.return_memory();
+    const bool is_quiet = !moved && in_flight_.empty();
+    moved |= kernels_.open_further(is_quiet ? std::optional(last_progress_ns_) : std::nullopt);
   } catch (const std::exception& error) {
     lose(error.what());
     moved = true;
@@ -167,49 +144,32 @@ void CudaDevice::drain() {
   backlog_size_.store(backlog_.size(), std::memory_order_relaxed);  // relaxed: a statistic
 }
 
-/// Polls all streams once; whether one has come further. A failure is kept in fatal_.
-bool CudaDevice::look() noexcept {
-  try {
-    return streams_->poll();
-  } catch (const std::exception& error) {
-    fatal_ = error.what();
-    return false;
-  }
-}
-
 bool CudaDevice::end_passed() {
   // Until a look finds nothing new: then with each node all that it came after has passed too.
-  while (look()) {
+  while (gpu_.look()) {
   }
-  if (!fatal_.empty()) {
-    lose(std::exchange(fatal_, {}));
+  if (!gpu_.health.fatal.empty()) {
+    lose(std::exchange(gpu_.health.fatal, {}));
     return true;
   }
-  std::vector<Submitted> passed;
-  for (std::uint32_t stream = 0; stream < in_flight_.size(); ++stream) {
-    auto& queue = in_flight_[stream];
-    for (; !queue.empty() && queue.front().stamp.position <= streams_->passed(stream);
-         queue.pop_front())
-      passed.push_back(std::move(queue.front()));
-  }
-  std::ranges::sort(passed, {}, &Submitted::number);
+  std::vector<Submitted> passed = in_flight_.take_passed(gpu_.streams());
   for (Submitted& entry : passed) end(entry);
   return !passed.empty();
 }
 
 void CudaDevice::park() {
-  const bool busy =
-      !runs_in_flight_.empty() || ((returns_memory_ || !wishes_.empty()) && lost_.empty());
+  const bool busy = !in_flight_.empty() || (kernels_.waits_for_quiet() && !gpu_.health.is_lost());
   const auto has_news = [this] {
-    return !inbox_.empty() || !calls_->empty() ||
+    return !inbox_.empty() || !kernels_.calls().empty() ||
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking
            stopping_.load(std::memory_order_seq_cst);
   };
-  if (busy && poll_until([&] { return has_news() || look() || !fatal_.empty(); })) return;
-  const EventCount::Key key = calls_->sleeper().prepare();
-  if (has_news()) return calls_->sleeper().cancel();
+  if (busy && poll_until([&] { return has_news() || gpu_.look() || !gpu_.health.fatal.empty(); }))
+    return;
+  const EventCount::Key key = kernels_.calls().sleeper().prepare();
+  if (has_news()) return kernels_.calls().sleeper().cancel();
   machine_.budget().remove_running(1);
-  calls_->sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
+  kernels_.calls().sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
   machine_.budget().add_running(1);
 }
 

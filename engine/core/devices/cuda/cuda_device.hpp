@@ -2,18 +2,15 @@
 #pragma once
 
 #include <array>
-#include <deque>
-#include <functional>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "devices/cuda/backlog.hpp"
-#include "devices/cuda/driver.hpp"
-#include "devices/cuda/kernel.hpp"
-#include "devices/cuda/params.hpp"
+#include "devices/cuda/gpu.hpp"
+#include "devices/cuda/in_flight.hpp"
+#include "devices/cuda/kernel_store.hpp"
 #include "devices/device.hpp"
 #include "scheduler/inbox.hpp"
 #include "scheduler/machine.hpp"
@@ -24,36 +21,6 @@ namespace engine::cuda {
 
 /// Streams of kernels that all partitions of a GPU have together, at most.
 inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
-
-/// What a plan holds of a kernel: the device itself owns it, and destroys it when the plan goes, or
-/// else before its streams, whatever plans there still are.
-class KernelSlot final : public CudaKernel {
- public:
-  explicit KernelSlot(std::shared_ptr<const CudaKernel> kernel) : kernel_(std::move(kernel)) {}
-  void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
-               std::span<ValuePtr> outputs) const override {
-    kernel_->enqueue(launch, inputs, outputs);
-  }
-  [[nodiscard]] LaneSet lanes() const noexcept override { return kernel_->lanes(); }
-  void open(const DeviceParts& device, std::uint32_t lane) const override {
-    kernel_->open(device, lane);
-  }
-  /// The first time that a lane is asked for.
-  [[nodiscard]] bool ask(std::uint32_t lane) const noexcept {
-    const bool is_first = !has(asked_, lane);
-    asked_ |= LaneSet{1} << lane;
-    return is_first;
-  }
-  [[nodiscard]] const std::shared_ptr<const CudaKernel>& kernel() const noexcept { return kernel_; }
-  void clear(bool is_lost) noexcept {
-    if (is_lost && kernel_ != nullptr) kernel_->abandon();
-    kernel_.reset();
-  }
-
- private:
-  std::shared_ptr<const CudaKernel> kernel_;  ///< the submitting thread's own
-  mutable LaneSet asked_ = 0;                 ///< the same; refused ones stay
-};
 
 /// A node is *submitted* once and *ends* when the event behind its work has passed. Its successors
 /// on this device are ready when it is submitted: their stream comes after its event, the host is
@@ -69,9 +36,7 @@ class KernelSlot final : public CudaKernel {
 /// submitting thread, the memory and the copies. Where the driver cannot divide it, their lanes are
 /// streams of the whole GPU, and warning() says so.
 ///
-/// A kernel is opened on one lane with its plan, and goes to lanes that it is open on. Where
-/// another would have been less busy, which takes work that overlaps, it is opened there later: see
-/// open_further().
+/// A kernel goes to lanes that it is open on (kernel_store.hpp).
 ///
 /// The submitting thread counts as running in the machine's thread budget while it is awake, which
 /// it is as long as work is on the GPU.
@@ -96,16 +61,16 @@ class CudaDevice final : public Device {
   /// Adapts a kernel, on the submitting thread of an idle GPU; that thread will also destroy it.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
                                                       std::uint32_t lane) override {
-    return prepare_on(0, std::move(kernel), lane);
+    return kernels_.prepare(0, std::move(kernel), lane);
   }
   /// Waits until the GPU is idle.
   [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
                                                       std::uint32_t lane) override {
-    return capture_on(0, std::move(prepared), lane);
+    return kernels_.capture(0, std::move(prepared), lane);
   }
   [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
   [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override;
-  [[nodiscard]] std::string warning() const override { return warning_; }
+  [[nodiscard]] std::string warning() const override { return gpu_.warning; }
   [[nodiscard]] DeviceStats stats() const override { return stats_of(0); }
   [[nodiscard]] std::string failure() const override;
 
@@ -113,79 +78,30 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::size_t partition_of(std::uint32_t executor) const noexcept {
     return backlog_.partition_of(executor);
   }
-  [[nodiscard]] std::shared_ptr<const Kernel> prepare_on(std::size_t partition,
-                                                         std::shared_ptr<const Kernel> kernel,
-                                                         std::uint32_t lane);
-  [[nodiscard]] std::shared_ptr<const Kernel> capture_on(std::size_t partition,
-                                                         std::shared_ptr<const Kernel> prepared,
-                                                         std::uint32_t lane);
+  [[nodiscard]] KernelStore& kernels() noexcept { return kernels_; }
   [[nodiscard]] DeviceStats stats_of(std::size_t partition) const;
 
  private:
-  struct Partition {
-    DeviceParams params;
-    std::uint32_t first_lane, lanes;
-    std::atomic<std::uint64_t> executed{0}, replayed{0}, opened{0}, refused{0};
-  };
-  struct Submitted {
-    std::uint64_t number = 0;  ///< in order of submission
-    Task task = {};
-    Stamp stamp = {};
-    std::int64_t start_ns = 0;
-    NodeValues values = {};   ///< of a copy to the host, which publishes at its end
-    Memory pinned = nullptr;  ///< what the copy reads or writes
-    ValuePtr kept = nullptr;  ///< what the copy reads without staging
-  };
-  /// The submissions of one run that have not ended. It is held meanwhile, so that a GPU that ends
-  /// nodes in a wrong order gives wrong answers and not worse.
-  struct InFlight {
-    int count = 0;
-    RunPtr hold;
-  };
   /// A copy that waits for pinned memory.
   struct Held {
     Task task;
     NodeValues values;
   };
 
-  /// A lane that would have been less busy than those that the kernel is open on.
-  struct Wish {
-    const KernelSlot* kernel;
-    std::size_t partition;
-    std::uint32_t lane;
-    std::int64_t since_ns;
-  };
   /// None: all that may be taken are full.
   struct LaneChoice {
     std::optional<std::uint32_t> lane, wished = std::nullopt;
   };
 
-  using KernelMaker = std::function<std::shared_ptr<const CudaKernel>()>;
-
-  [[nodiscard]] std::shared_ptr<const Kernel> make(const KernelMaker& maker);
-  [[nodiscard]] std::shared_ptr<const Kernel> make_when_idle(const KernelMaker& maker);
-  void drop(const std::shared_ptr<KernelSlot>& slot);
-  void mark_lanes() noexcept;
-  [[nodiscard]] std::shared_ptr<const CudaKernel> opened(std::shared_ptr<const CudaKernel> kernel,
-                                                         std::size_t partition, std::uint32_t lane);
-  template <typename Maker>
-  auto alone(const Maker& maker);
-  void wish(const PlanNode& node, std::size_t partition, std::uint32_t lane);
-  bool open_further(bool moved);
-  void open(const Wish& wish);
-  void settle();
-  [[nodiscard]] DeviceParts parts(std::size_t partition);
-  void divide();
-  [[nodiscard]] StreamHandle make_stream(std::uint32_t stream);
   void work(std::promise<void>& opened);
-  void open();
-  void close();
   bool step();
   void drain();
-  bool look() noexcept;
   bool end_passed();
   bool submit_next();
   [[nodiscard]] bool has_room(std::uint32_t stream) const;
+  [[nodiscard]] bool copies_in_flight() const noexcept {
+    return in_flight_.count(gpu_.in_stream) + in_flight_.count(gpu_.out_stream) > 0;
+  }
   [[nodiscard]] LaneChoice choose_lane(const Task& task, const Partition& partition) const;
   bool submit_kernel(std::size_t partition);
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
@@ -197,7 +113,6 @@ class CudaDevice final : public Device {
   bool record(Submitted& entry, std::uint32_t stream);
   void abandon(const Task& task, NodeValues& values);
   void fail(const Task& task, const std::exception& error);
-  void submitted(Submitted entry);
   void pass_on(const Task& task, const PlanNode& node);
   void end(Submitted& entry);
   [[nodiscard]] bool has_rest(const Task& task, const PlanNode& node) const;
@@ -212,43 +127,26 @@ class CudaDevice final : public Device {
   template <typename Condition>
   [[nodiscard]] bool poll_until(Condition&& condition);
 
-  const CudaParams params_;  ///< the first partition's: what they share
-  const std::size_t memory_bytes_;
-  std::deque<Partition> partitions_;
-  const std::uint32_t in_stream_, out_stream_;
+  Gpu gpu_;
+  KernelStore kernels_;
   Machine& machine_;
   Inbox inbox_;
-  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   std::atomic<bool> kicked_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> backlog_size_{0};
   mutable std::mutex failure_mutex_;  // guards failure_
   std::string failure_;
-  std::string warning_;  ///< written before start() returns
   std::thread thread_;
 
   // All below: the submitting thread's own.
-  ApiPtr api_;
-  std::unique_ptr<Partitions> green_contexts_;  ///< null: streams of the whole GPU
-  std::unique_ptr<Streams> streams_;
-  std::shared_ptr<DevicePool> memory_;
-  std::shared_ptr<PinnedPool> pinned_;
-  std::unordered_set<std::shared_ptr<KernelSlot>> kernels_;
-  std::deque<Wish> wishes_;
-  std::int64_t next_opening_ns_ = 0;  ///< beside work, not earlier
-  bool returns_memory_ = false;       ///< a kernel has gone, and its memory is to go too
   Backlog backlog_;
   std::vector<Task> arrivals_;
-  std::vector<std::deque<Submitted>> in_flight_;  ///< per stream
-  std::unordered_map<const Run*, InFlight> runs_in_flight_;
+  InFlight in_flight_;
   std::vector<Task> skipped_;  ///< behind submissions of their run
   std::array<std::optional<Held>, Backlog::kernels> held_;
   ReadyNodes made_ready_;
   std::vector<std::int64_t> busy_until_ns_;  ///< per stream: when its last node ended
   NodeValues scratch_;
-  std::string fatal_;  ///< an error that was seen, and not yet acted on
-  std::string lost_;   ///< why the device is lost
-  std::uint64_t next_number_ = 0;
   std::int64_t last_progress_ns_ = 0;
   std::int64_t next_scan_ns_ = 0;
 };
@@ -268,11 +166,11 @@ class CudaPartition final : public Device {
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
                                                       std::uint32_t lane) override {
-    return gpu_.prepare_on(partition_, std::move(kernel), lane);
+    return gpu_.kernels().prepare(partition_, std::move(kernel), lane);
   }
   [[nodiscard]] std::shared_ptr<const Kernel> capture(std::shared_ptr<const Kernel> prepared,
                                                       std::uint32_t lane) override {
-    return gpu_.capture_on(partition_, std::move(prepared), lane);
+    return gpu_.kernels().capture(partition_, std::move(prepared), lane);
   }
   [[nodiscard]] bool has_own_memory() const noexcept override { return true; }
   [[nodiscard]] bool shares_memory_with(const Device& other) const noexcept override {

@@ -1,6 +1,5 @@
 // How a CUDA device takes nodes from ready to ended.
 #include <algorithm>
-#include <iterator>
 #include <ranges>
 
 #include "devices/cuda/cuda_device.hpp"
@@ -20,15 +19,16 @@ const CudaValue* on_device(const ValuePtr& value) {
 
 bool CudaDevice::submit_next() {
   bool any = false;
-  if (lost_.empty()) any |= submit_copy(Backlog::copies_out);
-  if (lost_.empty()) any |= submit_copy(Backlog::copies_in);
-  for (std::size_t i = 0; lost_.empty() && i < partitions_.size(); ++i) any |= submit_kernel(i);
+  if (!gpu_.health.is_lost()) any |= submit_copy(Backlog::copies_out);
+  if (!gpu_.health.is_lost()) any |= submit_copy(Backlog::copies_in);
+  for (std::size_t i = 0; !gpu_.health.is_lost() && i < gpu_.partitions.size(); ++i)
+    any |= submit_kernel(i);
   return any;
 }
 
 bool CudaDevice::has_room(std::uint32_t stream) const {
-  const auto depth = static_cast<std::size_t>(params_.queue_depth);
-  return in_flight_[stream].size() < (stream < in_stream_ ? depth : copies_at_once);
+  const auto depth = static_cast<std::size_t>(gpu_.params.queue_depth);
+  return in_flight_.count(stream) < (stream < gpu_.in_stream ? depth : copies_at_once);
 }
 
 /// The lane with the fewest submissions, or the one that ends with a node that this one follows, of
@@ -40,28 +40,28 @@ CudaDevice::LaneChoice CudaDevice::choose_lane(const Task& task, const Partition
   std::optional<std::uint32_t> best, other;
   const std::uint32_t end_lane = partition.first_lane + partition.lanes;
   for (std::uint32_t lane = partition.first_lane; lane < end_lane; ++lane) {
-    const auto& queue = in_flight_[lane];
+    const Submitted* const last = in_flight_.last(lane);
     const bool is_open = has(open, lane);
     // The run's own chain goes on where it is: its stream is in order, no event is needed. Where
     // that is full, it waits: no other lane would be sooner.
-    if (is_open && !queue.empty() && queue.back().task.run == task.run) {
+    if (is_open && last != nullptr && last->task.run == task.run) {
       const Plan& plan = task.run->plan();
-      const auto successors = plan.successors(plan.node(queue.back().task.node));
+      const auto successors = plan.successors(plan.node(last->task.node));
       if (std::ranges::find(successors, task.node) != successors.end())
         return {has_room(lane) ? std::optional(lane) : std::nullopt};
     }
     if (!has_room(lane)) continue;
     std::optional<std::uint32_t>& least = is_open ? best : other;
-    if (!least || queue.size() < in_flight_[*least].size()) least = lane;
+    if (!least || in_flight_.count(lane) < in_flight_.count(*least)) least = lane;
   }
-  if (other && best && in_flight_[*other].size() >= in_flight_[*best].size()) other.reset();
+  if (other && best && in_flight_.count(*other) >= in_flight_.count(*best)) other.reset();
   return {best, other};
 }
 
 /// The most urgent one that has room on a lane that it is open on. One whose lanes are full holds
 /// back none of other lanes: it may never be opened on these, for lack of memory.
 bool CudaDevice::submit_kernel(std::size_t partition) {
-  const Partition& part = partitions_[partition];
+  const Partition& part = gpu_.partitions[partition];
   const auto end_lane = part.first_lane + part.lanes;
   const auto lanes_of_it = std::views::iota(part.first_lane, end_lane);
   if (std::ranges::none_of(lanes_of_it, [&](std::uint32_t lane) { return has_room(lane); }))
@@ -71,7 +71,7 @@ bool CudaDevice::submit_kernel(std::size_t partition) {
     if (task.run->should_skip()) return true;
     const PlanNode& node = task.run->plan().node(task.node);
     const LaneChoice choice = choose_lane(task, part);
-    if (choice.wished) wish(node, partition, *choice.wished);
+    if (choice.wished) kernels_.wish(node, partition, *choice.wished);
     lane = choice.lane;
     return lane.has_value();
   };
@@ -94,27 +94,28 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
       if (!input) continue;
       const CudaValue* value = on_device(input);
       if (value == nullptr) throw std::runtime_error("an input is not in the GPU's memory");
-      streams_->wait(lane, value->written());
+      gpu_.streams().wait(lane, value->written());
     }
-    Launch launch(api_, *streams_, *memory_, *pinned_, lane);
+    Launch launch(gpu_.api(), gpu_.streams(), gpu_.memory(), gpu_.pinned(), lane);
     // prepare() made the kernel
     if (node.kernel != nullptr)
       static_cast<const CudaKernel*>(node.kernel)
           ->enqueue(launch, scratch_.inputs, scratch_.outputs);
     if (launch.is_replay())
-      partitions_[partition_of(node.executor)].replayed.fetch_add(
+      gpu_.partitions[partition_of(node.executor)].replayed.fetch_add(
           1, std::memory_order_relaxed);  // relaxed: a statistic
   } catch (const std::exception& error) {
     fail(task, error);
   }
   if (!record(entry, lane)) return abandon(task, scratch_);
   for (const ValuePtr& input : scratch_.inputs)
-    if (const CudaValue* value = on_device(input)) memory_->note_use(value->data(), entry.stamp);
+    if (const CudaValue* value = on_device(input))
+      gpu_.memory().note_use(value->data(), entry.stamp);
   for (const ValuePtr& output : scratch_.outputs)
     if (const CudaValue* value = on_device(output)) value->set_written(entry.stamp);
   if (run.stopped()) scratch_.outputs.clear();
   run.publish(task.node, node, scratch_);
-  submitted(std::move(entry));
+  in_flight_.add(std::move(entry));
   pass_on(task, node);
 }
 
@@ -122,7 +123,7 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
 void CudaDevice::fail(const Task& task, const std::exception& error) {
   const auto* cuda_error = dynamic_cast<const Error*>(&error);
   if (cuda_error != nullptr && cuda_error->is_fatal())
-    fatal_ = error.what();
+    gpu_.health.fatal = error.what();
   else
     task.run->fail(task.node, "device '" + name() + "': " + error.what());
 }
@@ -130,30 +131,20 @@ void CudaDevice::fail(const Task& task, const std::exception& error) {
 /// Ends a submission with its event; false if the device is lost.
 bool CudaDevice::record(Submitted& entry, std::uint32_t stream) {
   try {
-    if (fatal_.empty()) entry.stamp = streams_->record(stream);
+    if (gpu_.health.fatal.empty()) entry.stamp = gpu_.streams().record(stream);
   } catch (const std::exception& error) {
-    fatal_ = error.what();
+    gpu_.health.fatal = error.what();
   }
-  return fatal_.empty();
+  return gpu_.health.fatal.empty();
 }
 
 /// Ends a node that was not submitted since the device was lost, and all that was before it.
 void CudaDevice::abandon(const Task& task, NodeValues& values) {
-  lose(std::exchange(fatal_, {}));
-  task.run->fail(task.node, lost_);
+  lose(std::exchange(gpu_.health.fatal, {}));
+  task.run->fail(task.node, gpu_.health.lost);
   values.outputs.clear();
   task.run->publish(task.node, task.run->plan().node(task.node), values);
   complete_skipped(task);
-}
-
-void CudaDevice::submitted(Submitted entry) {
-  entry.number = ++next_number_;
-  InFlight& of_run = runs_in_flight_[entry.task.run];
-  if (++of_run.count == 1) {
-    entry.task.run->add_reference();
-    of_run.hold = RunPtr(entry.task.run);
-  }
-  in_flight_[entry.stamp.stream].push_back(std::move(entry));
 }
 
 /// What was submitted is good enough for successors on this device.
@@ -174,24 +165,23 @@ void CudaDevice::end(Submitted& entry) {
   const PlanNode& node = run.plan().node(task.node);
   const bool is_copy_out = backlog_.queue_of(node) == Backlog::copies_out;
   if (is_copy_out) receive(entry);
-  Partition& partition = partitions_[partition_of(node.executor)];
+  Partition& partition = gpu_.partitions[partition_of(node.executor)];
   partition.executed.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   std::int64_t& busy_until_ns = busy_until_ns_[entry.stamp.stream];
   const std::int64_t now = now_ns();
   if (run.traced()) {
-    const bool is_lane = entry.stamp.stream < in_stream_;
+    const bool is_lane = entry.stamp.stream < gpu_.in_stream;
     run.trace(task.node, is_lane ? static_cast<int>(entry.stamp.stream - partition.first_lane) : 0,
               std::max(entry.start_ns, busy_until_ns), now);
   }
   busy_until_ns = now;
-  const auto of_run = runs_in_flight_.find(&run);
-  const bool is_last = --of_run->second.count == 0;
-  // Before the run can end, so that its last caller finds it let go of; but not if all that waits
-  // for this node went on when it was submitted: then nothing else may keep the run.
-  RunPtr hold = is_last && !has_rest(task, node) ? std::move(of_run->second.hold) : RunPtr();
-  if (is_last) runs_in_flight_.erase(of_run);
-  if (!hold.get()) complete_rest(task, node, is_copy_out);
-  hold = RunPtr();
+  std::optional<RunPtr> hold = in_flight_.end(run);
+  const bool is_last = hold.has_value();
+  // Let go of before the run can end, so that its last caller finds it so; but not if all that
+  // waits for this node went on when it was submitted: then nothing else may keep the run.
+  if (is_last && has_rest(task, node)) hold.reset();
+  if (!hold) complete_rest(task, node, is_copy_out);
+  hold.reset();
   if (is_last) end_skipped(&run);
 }
 
@@ -232,7 +222,7 @@ void CudaDevice::skip(const Task& task) {
   Run& run = *task.run;
   run.take_inputs(run.plan().node(task.node), scratch_);
   run.publish(task.node, run.plan().node(task.node), scratch_);
-  if (runs_in_flight_.contains(&run))
+  if (in_flight_.has(run))
     skipped_.push_back(task);
   else
     complete_skipped(task);
@@ -257,25 +247,21 @@ void CudaDevice::end_skipped(const Run* run) {
 
 /// Ends all that is here with an error; what comes later ends the same way in step().
 void CudaDevice::lose(const std::string& why) {
-  lost_ = "device '" + name() + "' is lost: " + why;
-  wishes_.clear();
-  if (!params_.resets_when_lost) lost_ += "; only a new process can use it again";
+  std::string& lost = gpu_.health.lost;
+  lost = "device '" + name() + "' is lost: " + why;
+  kernels_.forget_wishes();
+  if (!gpu_.params.resets_when_lost) lost += "; only a new process can use it again";
   {
     const std::lock_guard lock(failure_mutex_);
-    failure_ = lost_;
+    failure_ = lost;
   }
-  std::vector<Submitted> all;
-  for (auto& queue : in_flight_) {
-    std::ranges::move(queue, std::back_inserter(all));
-    queue.clear();
-  }
-  std::ranges::sort(all, {}, &Submitted::number);
-  for (Submitted& entry : all) entry.task.run->fail(entry.task.node, lost_);
+  std::vector<Submitted> all = in_flight_.take_all();
+  for (Submitted& entry : all) entry.task.run->fail(entry.task.node, lost);
   for (Submitted& entry : all) end(entry);
   for (auto& held : held_) {
     if (!held) continue;
     const Task task = held->task;
-    task.run->fail(task.node, lost_);
+    task.run->fail(task.node, lost);
     held->values.outputs.clear();
     task.run->publish(task.node, task.run->plan().node(task.node), held->values);
     held.reset();

@@ -1,0 +1,169 @@
+#include "devices/cuda/gpu.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "devices/cuda/captures.hpp"
+
+namespace engine::cuda {
+
+namespace {
+
+/// How many devices of the process each GPU is open for, and whether one lost it. A reset takes
+/// away all that any of them has on the GPU, so it is for the last one. Thread-safe.
+class OpenDevices {
+ public:
+  void add(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    ++gpus_[ordinal].devices;
+  }
+  /// Whether the GPU is to be reset now.
+  bool remove(int ordinal, bool is_lost) {
+    const std::lock_guard lock(mutex_);
+    Gpu& gpu = gpus_[ordinal];
+    gpu.is_lost |= is_lost;
+    return --gpu.devices == 0 && std::exchange(gpu.is_lost, false);
+  }
+
+ private:
+  struct Gpu {
+    int devices = 0;
+    bool is_lost = false;
+  };
+  std::mutex mutex_;
+  std::map<int, Gpu> gpus_;
+};
+
+OpenDevices& open_devices() {
+  static OpenDevices devices;
+  return devices;
+}
+
+bool is_cuda(const DeviceParams& device) { return device.kind == "cuda"; }
+
+const DeviceParams& first_of(const std::vector<DeviceParams>& devices) {
+  return *std::ranges::find_if(devices, is_cuda);
+}
+
+std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
+  std::uint32_t lanes = 0;
+  for (const DeviceParams& device : devices)
+    if (is_cuda(device)) lanes += static_cast<std::uint32_t>(device.lanes);
+  return lanes;
+}
+
+}  // namespace
+
+Gpu::Gpu(const std::vector<DeviceParams>& devices)
+    : params(first_of(devices).get<CudaParams>()),
+      name(first_of(devices).name),
+      in_stream(lanes_of(devices)),
+      out_stream(in_stream + 1),
+      memory_bytes_(first_of(devices).memory_bytes) {
+  std::uint32_t first_lane = 0;
+  for (const DeviceParams& device : devices) {
+    if (!is_cuda(device)) continue;
+    const auto lanes = static_cast<std::uint32_t>(device.lanes);
+    partitions.emplace_back(device, first_lane, lanes);
+    first_lane += lanes;
+  }
+}
+
+void Gpu::open() {
+  api_ = std::make_shared<const Api>(params.library);
+  int devices = 0;
+  api_->device_count(&devices);
+  if (params.ordinal >= devices)
+    throw std::invalid_argument("device '" + name + "': " + "GPU " +
+                                std::to_string(params.ordinal) + " does not exist, there are " +
+                                std::to_string(devices));
+  api_->set_device(params.ordinal);
+  ignore_captures_of_others(*api_);
+  divide();
+  streams_ = std::make_unique<Streams>(
+      api_, out_stream + 1, [this](std::uint32_t stream) { return make_stream(stream); });
+  memory_ = std::make_shared<DevicePool>(api_, *streams_,
+                                         DevicePool::Params{.pools = in_stream + 1,
+                                                            .limit_bytes = memory_bytes_,
+                                                            .reserve_bytes = params.reserve_bytes});
+  pinned_ = std::make_shared<PinnedPool>(api_, params.staging_bytes);
+  open_devices().add(params.ordinal);
+}
+
+/// Divides the GPU where that was asked for and can be done.
+void Gpu::divide() {
+  std::vector<unsigned> sms;
+  for (const Partition& partition : partitions)
+    if (partition.params.get<CudaParams>().sms > 0)
+      sms.push_back(static_cast<unsigned>(partition.params.get<CudaParams>().sms));
+  if (sms.empty()) return;
+  try {
+    const auto driver = std::make_shared<const Driver>(params.driver);
+    green_contexts_ = std::make_unique<Partitions>(driver, params.ordinal, sms);
+  } catch (const std::runtime_error& error) {
+    warning = "the GPU is not divided, its partitions share all SMs: " + std::string(error.what());
+  }
+}
+
+/// A lane of a green context, or null.
+StreamHandle Gpu::make_stream(std::uint32_t stream) {
+  if (green_contexts_ == nullptr || stream >= in_stream) return nullptr;
+  const auto partition = std::ranges::find_if(partitions, [stream](const Partition& part) {
+    return stream - part.first_lane < part.lanes;  // unsigned: false before it, too
+  });
+  try {
+    return green_contexts_->make_stream(static_cast<std::size_t>(partition - partitions.begin()));
+  } catch (const std::runtime_error& error) {
+    warning = "lanes of a partition run on the whole GPU: " + std::string(error.what());
+    return nullptr;
+  }
+}
+
+void Gpu::close() {
+  const bool is_due = open_devices().remove(params.ordinal, health.is_lost());
+  const bool resets = is_due && params.resets_when_lost;
+  if (resets) {
+    memory_->forget();
+    pinned_->forget();
+  } else {
+    memory_->close();
+    pinned_->close();
+  }
+  streams_.reset();
+  green_contexts_.reset();
+  if (resets) api_->device_reset.code();
+}
+
+bool Gpu::look() noexcept {
+  try {
+    return streams_->poll();
+  } catch (const std::exception& error) {
+    health.fatal = error.what();
+    return false;
+  }
+}
+
+void Gpu::settle() {
+  while (health.is_well() && !streams_->is_idle())
+    if (!look()) std::this_thread::yield();
+}
+
+void Gpu::mark_lanes() noexcept {
+  try {
+    for (std::uint32_t lane = 0; !health.is_lost() && lane < in_stream; ++lane)
+      static_cast<void>(streams_->record(lane));
+  } catch (const std::exception& error) {
+    health.fatal = error.what();
+  }
+}
+
+DeviceParts Gpu::parts(std::size_t partition) {
+  const Partition& part = partitions[partition];
+  return {api_, *streams_, *memory_, *pinned_, part.first_lane, part.lanes};
+}
+
+}  // namespace engine::cuda
