@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
@@ -18,6 +18,7 @@ from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.closed import ClosedPlan
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
@@ -48,7 +49,8 @@ Trial = TypeVar("Trial", bound=QueryTrial)
 class Model:
     """A graph, its plan and the core's form of it. Thread-safe.
 
-    Use as ``model.run({"image": array})``. Sessions and weights go with the last reference.
+    Use as ``model.run({"image": array})``. Sessions and weights go with ``close()``, at the end of
+    a ``with``, or with the last reference.
     While more queries overlap than there are lanes, each runs on a lane of its own
     (throughput_switch.py), or all run the ``throughput_plan``, as far as ``departure`` allows
     (throughput_choice.py); traced ones always follow ``plan``.
@@ -75,6 +77,7 @@ class Model:
         self.outputs = self._ports.outputs
         self._overlaps = ThroughputChoice(departure, throughput_plan)
         self._swap = threading.RLock()
+        self._is_closed = False
         self._trial: QueryTrial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
@@ -89,6 +92,21 @@ class Model:
     def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
         """Go on so from now on when ``machine``, on which it runs, loses a device."""
         self._guard = None if recovery is None else LossGuard(machine, recovery, self.graph.name)
+
+    def close(self) -> None:
+        """Refuse queries from now on; sessions and weights go with the last that is in flight."""
+        with self._swap:
+            self._is_closed = True
+            self._switch = self._trial = self._judge = self._guard = None
+            closed = cast("_core.Plan", ClosedPlan(self.graph.name))
+            self._prepared = replace(self._prepared, native=closed, query=None)
+            self._in_use = FolderUse(self.graph.folder, is_stored=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def limit_queries(self, limit_ns: int) -> None:
         """End queries whose kernels take longer from now on, of all its plans; 0 is no limit."""
@@ -111,6 +129,8 @@ class Model:
             self._direct.answer(prepared, inputs, None, timeout, False)
 
     def _opened(self) -> list[Prepared]:
+        if self._is_closed:
+            return []
         switch = None if self._switch is None else self._switch.prepared
         return [prepared for prepared in (self._prepared, switch) if prepared is not None]
 
@@ -201,7 +221,8 @@ class Model:
             lost since it was prepared, so that queries go on elsewhere.
         """
         with self._swap:
-            if prepared.machine is not self._machine or not self.may_answer(prepared.plan):
+            here = prepared.machine is self._machine and not self._is_closed
+            if not here or not self.may_answer(prepared.plan):
                 return False
             self._prepared = prepared
             if self.throughput_plan is None:  # else it stays as it is, opened
@@ -222,7 +243,7 @@ class Model:
         if (other.inputs, other.outputs) != (self.inputs, self.outputs):
             return False
         with self._swap:
-            if other._machine is not self._machine:
+            if other._machine is not self._machine or self._is_closed:
                 return False
             self.graph, self._in_use = other.graph, other._in_use
             self._ports = other._ports
@@ -258,6 +279,8 @@ class Model:
 
     def be_judged(self, judge: PlanJudge) -> None:
         """Have its plan judged again while it serves (engine/judging/judge.py)."""
+        if self._is_closed:
+            return
         self._judge = judge
         judge.watch(self)
 

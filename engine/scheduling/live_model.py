@@ -14,12 +14,12 @@ from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.scheduling.base_plan import BasePlanParams, base_plan
 from surplus.engine.scheduling.compiled import Compiled, find_compiled
-from surplus.engine.scheduling.cut import cut
 from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at, one_group
 from surplus.engine.scheduling.parts import Charge, Parts
 from surplus.engine.scheduling.place import HOST, Place
 from surplus.engine.scheduling.share_times import ShareTimes, device_times, share_times
 from surplus.engine.scheduling.stacking import Arrays, is_stackable, repeated
+from surplus.engine.segmentation.equal_groups import cut
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.service import ServiceTimes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -160,6 +161,22 @@ def test_awaiting(ours: Ours) -> None:
             _check(outputs, i)
 
     asyncio.run(ask())
+
+
+def test_a_closed_model_lets_go_and_refuses(ours: Ours) -> None:
+    with ours.model() as model:
+        future = model.submit(_inputs(3))
+        other = model.prepare(model.plan)
+        native = model.native
+    _check(future.result(), 3)
+    del future
+    assert sys.getrefcount(native) == 2, "this function's name, and the call's"
+    for ask in (model.run, model.submit, lambda inputs: asyncio.run(model.infer(inputs))):
+        with pytest.raises(ExecutionError, match=r"model '.*' is closed"):
+            ask(_inputs())
+    assert not model.take_over(other)
+    assert (model.warning, model.failure) == ("", "")
+    model.close()
 
 
 def test_a_future_can_be_awaited(ours: Ours) -> None:

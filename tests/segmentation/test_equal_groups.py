@@ -12,11 +12,11 @@ from surplus.engine.errors import ConfigError
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.scheduling.base_plan import BasePlanParams
-from surplus.engine.scheduling.cut import CROSSING_COST, _crossing, cut
 from surplus.engine.scheduling.grouped_plan import one_group
 from surplus.engine.scheduling.live_model import LiveModelParams, load_live_model
 from surplus.engine.scheduling.parts import Parts
 from surplus.engine.scheduling.setting_up import places
+from surplus.engine.segmentation.equal_groups import CROSSING_COST, _crossing, cut
 from surplus.engine.values import to_value
 from tests.loops import COUNT_TEXT, ENDLESS, counted
 from tests.scheduling.stage import CHAIN, saved

@@ -1,4 +1,4 @@
-"""Cuts a model into groups of about equal time, where few tensors cross.
+"""Cuts a model into groups of about equal time, where few tensors cross: what policies run.
 
 Groups are stretches of the model's tasks in the order in which they run, so that they form a
 chain. The best of all ways to cut is found by dynamic programming over the places between tasks.
