@@ -7,9 +7,12 @@ this folder runs, with its own words and options; ``python -m bench --list`` say
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+from bench.infrastructure.result_file import uncommitted
 
 TABLES = (
     "dispatch",
@@ -42,6 +45,7 @@ TABLES = (
 )
 
 
+_UNCOMMITTED = "SURPLUS_BENCH_UNCOMMITTED"
 _FOLDER = Path(__file__).parent
 _PAPERS = ("abacus", "colocation", "dstack", "gpulet", "sir", "veltair")
 """Folders whose names their benches' names begin with."""
@@ -86,6 +90,15 @@ def main() -> int:
     if options and len(names) > 1:
         print(f"{options[0]}: options are for one bench, not {len(names)}", file=sys.stderr)
         return 2
+    if stored := [name for name in names if name in TABLES]:
+        changed = uncommitted()
+        if changed and not os.environ.get(_UNCOMMITTED):
+            print(
+                f"{', '.join(stored)}: results say of which commit they are, and {changed[0]} is"
+                f" not committed ({_UNCOMMITTED}=1 measures all the same, and they say so)",
+                file=sys.stderr,
+            )
+            return 2
     commands = [[sys.executable, "-m", known[name], *options] for name in names]
     failed = [
         name

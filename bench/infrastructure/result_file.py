@@ -118,12 +118,17 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _commit() -> str:
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=RESULTS.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return found.stdout.strip() or "unknown"
+def uncommitted(root: Path = RESULTS.parents[1]) -> list[str]:
+    """Tracked files that were changed since the last commit; results themselves do not count."""
+    others = (".", ":!bench/results")
+    return _git(root, "diff", "--name-only", "HEAD", "--", *others).splitlines()
+
+
+def _commit(root: Path = RESULTS.parents[1]) -> str:
+    commit = _git(root, "describe", "--always").strip() or "unknown"
+    return f"{commit}-dirty" if uncommitted(root) else commit
+
+
+def _git(root: Path, *words: str) -> str:
+    command = ["git", *words]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout

@@ -1,4 +1,6 @@
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +75,24 @@ def test_long_tables_of_different_keys_stay_rows(results):
     path = result_file.write("mixed", {}, rows, {})
     assert json.loads(path.read_text())["rows"] == rows
     assert result_file.read_rows(path) == rows
+
+
+def test_the_commit_is_dirty_by_what_was_changed_but_not_by_results(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=n", "-c", "user.email=e@e")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    results = tmp_path / "bench/results"
+    results.mkdir(parents=True)
+    (tmp_path / "code.py").write_text("1")
+    (results / "a.json").write_text("1")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    (results / "a.json").write_text("2")
+    clean = result_file._commit(tmp_path)
+    assert not clean.endswith("-dirty")
+    assert result_file.uncommitted(tmp_path) == []
+    (tmp_path / "code.py").write_text("2")
+    assert result_file.uncommitted(tmp_path) == ["code.py"]
+    assert result_file._commit(tmp_path) == f"{clean}-dirty"
