@@ -44,9 +44,17 @@ def read_document(
         raw = msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{what}: not JSON: {error}") from error
-    if not isinstance(raw, dict) or raw.pop("format", None) not in formats:
+    return read_formatted(kind, raw, formats, what, least)
+
+
+def read_formatted(
+    kind: type[T], raw: Any, formats: Collection[str], what: str, least: int | None = None
+) -> T:
+    """``read_document`` of what was decoded already."""
+    if not isinstance(raw, dict) or raw.get("format") not in formats:
         raise ValueError(f"{what}: field 'format' must be {next(iter(formats))!r}")
-    return read_record(kind, raw, what, least)
+    own = {key: value for key, value in raw.items() if key != "format"}
+    return read_record(kind, own, what, least)
 
 
 def read_record(kind: type[T], raw: Any, where: str, least: int | None = None) -> T:

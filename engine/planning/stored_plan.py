@@ -31,6 +31,7 @@ from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.prepacked import processor_key
+from surplus.placement.records import read_formatted
 
 _log = logging.getLogger(__name__)
 
@@ -138,40 +139,54 @@ def _refused(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan | N
 
 
 def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
-    raw = read_document(path)
-    try:
-        found, made_for, plan = raw["format"], dict(raw["made_for"]), raw["plan"]
-        tuning = raw["tuning"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise PlacementError(f"plan: malformed: {error}") from error
-    if found != FORMAT:
-        raise PlacementError(f"plan: field 'format' must be {FORMAT!r}, got {found!r}")
-    differences = question.differences(made_for)
+    document = document_of(read_document(path))
+    differences = question.differences(document.made_for)
     if differences:
         raise PlacementError(f"made for something else: {'; '.join(differences)}")
     with suppress(OSError):  # the cache may not be ours to write
         os.utime(path)
-    checked = raw.get("checked")
-    if not (checked is None or isinstance(checked, dict)):
-        raise PlacementError(f"plan: field 'checked' must be an object or null, got {checked!r}")
-    made = _bounded(Plan.from_json(json.dumps(plan)))
-    stored = StoredPlan(made, tuning, throughput_plan_in(raw), judgement_in(raw), checked)
+    stored = document.read()
     _check(stored.plan, graph)
     if stored.throughput_plan is not None:
         _check(stored.throughput_plan.plan, graph)
     return stored
 
 
-def throughput_plan_in(raw: Mapping[str, Any]) -> ThroughputPlan | None:
-    """The plan's throughput plan."""
-    found = raw.get("throughput_plan")
-    return None if found is None else ThroughputPlan.from_dict(found)
+@dataclass(frozen=True)
+class StoredDocument:
+    """The file of a plan: what it was made for, and the fields of ``StoredPlan``."""
+
+    made_for: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    tuning: Mapping[str, Any] | None = None
+    throughput_plan: Mapping[str, Any] | None = None
+    judgement: Judgement | None = None
+    checked: Mapping[str, Any] | None = None
+
+    def read(self) -> StoredPlan:
+        """The plan with all that is known of it; ``PlacementError`` as ``Plan.from_dict``."""
+        beside = self.throughput_plan
+        return StoredPlan(
+            _bounded(Plan.from_dict(self.plan)),
+            self.tuning,
+            None if beside is None else ThroughputPlan.from_dict(beside),
+            self.judgement,
+            self.checked,
+        )
 
 
-def judgement_in(raw: Mapping[str, Any]) -> Judgement | None:
-    """On what grounds the plan is used."""
-    found = raw.get("judgement")
-    return None if found is None else Judgement.from_dict(found)
+def document_of(raw: Mapping[str, Any]) -> StoredDocument:
+    """What ``read_document`` returned.
+
+    Raises
+    ------
+    PlacementError
+        If it is of another format, or naming the field that is missing or of a wrong type.
+    """
+    try:
+        return read_formatted(StoredDocument, raw, (FORMAT,), "plan")
+    except ValueError as error:
+        raise PlacementError(str(error)) from error
 
 
 def _bounded(plan: Plan) -> Plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
-from surplus.engine.planning.stored_plan import FORMAT, DamagedError, judgement_in, read_document
+from surplus.engine.planning.stored_plan import DamagedError, document_of, read_document
 from surplus.engine.segmentation.judgement import Judgement, TrialRecord
 from surplus.engine.segmentation.plan import Plan
 
@@ -65,10 +64,8 @@ def stored_plans(graph: Graph) -> list[Kept]:
 def _readable(paths: list[Path]) -> Iterator[Kept]:
     for path in paths:
         try:
-            raw = read_document(path)
-            if raw["format"] == FORMAT:
-                plan = Plan.from_json(json.dumps(raw["plan"]))
-                made_for, is_tuned = dict(raw["made_for"]), raw["tuning"] is not None
-                yield Kept(path, plan, made_for, is_tuned, judgement_in(raw))
-        except (FileNotFoundError, UnicodeError, DamagedError, PlacementError, KeyError):
+            document = document_of(read_document(path))
+            plan, is_tuned = Plan.from_dict(document.plan), document.tuning is not None
+            yield Kept(path, plan, dict(document.made_for), is_tuned, document.judgement)
+        except (FileNotFoundError, UnicodeError, DamagedError, PlacementError):
             continue  # nobody uses it either

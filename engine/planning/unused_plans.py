@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
@@ -12,12 +11,11 @@ from surplus.engine.planning.stored_plan import (
     EARLIER,
     FORMAT,
     DamagedError,
-    judgement_in,
+    document_of,
     read_document,
-    throughput_plan_in,
 )
 from surplus.engine.planning.unused_files import remove_unused
-from surplus.engine.segmentation.plan import Plan, Segment
+from surplus.engine.segmentation.plan import Segment
 
 _log = logging.getLogger(__name__)
 
@@ -71,10 +69,10 @@ def _segments_of(path: Path) -> tuple[Segment, ...]:
         return ()
     if raw.get("format") != FORMAT:
         raise PlacementError(f"{path.name} is of another format")
-    plans = [Plan.from_json(json.dumps(raw.get("plan")))]
-    throughput_plan, judgement = throughput_plan_in(raw), judgement_in(raw)
-    if throughput_plan is not None:
-        plans.append(throughput_plan.plan)
-    if judgement is not None:
-        plans += [runner_up.read() for runner_up in judgement.runners_up]
+    stored = document_of(raw).read()
+    plans = [stored.plan]
+    if stored.throughput_plan is not None:
+        plans.append(stored.throughput_plan.plan)
+    if stored.judgement is not None:
+        plans += [runner_up.read() for runner_up in stored.judgement.runners_up]
     return tuple(segment for plan in plans for segment in plan.segments)

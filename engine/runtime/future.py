@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,8 @@ class Future:
 
     def __await__(self) -> Generator[Any, None, dict[str, Array]]:
         """``result`` for an event loop: a thread of its own waits; ``Model.infer`` needs none."""
+        import asyncio  # who awaits has it, and who does not is spared it
+
         return asyncio.to_thread(self.result).__await__()
 
     def timeline(self) -> Timeline:

@@ -73,6 +73,6 @@ class ThroughputPlan:
         """
         try:
             grounds = read_record(Grounds, raw["grounds"], "throughput_plan.grounds")
-            return ThroughputPlan(Plan.from_json(json.dumps(raw["plan"])), grounds)
+            return ThroughputPlan(Plan.from_dict(raw["plan"]), grounds)
         except (KeyError, TypeError, ValueError) as error:
             raise PlacementError(f"throughput_plan: {error}") from error

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from surplus.engine.errors import PlacementError
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.profiling.intervals import Interval
 from surplus.engine.segmentation.plan import Plan
-from surplus.placement.records import read_record
 
 _MOST_TRIALS = 16
 """The last ones are kept."""
@@ -146,20 +143,6 @@ class Judgement:
         return replace(self, trials=(*self.trials, trial)[-_MOST_TRIALS:])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the inverse of ``from_dict``."""
+        """Plain values for JSON; ``read_record`` reads them."""
         raw: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return raw
-
-    @staticmethod
-    def from_dict(raw: Mapping[str, Any]) -> Judgement:
-        """Read it.
-
-        Raises
-        ------
-        PlacementError
-            Naming the field that is missing, unknown or of a wrong type.
-        """
-        try:
-            return read_record(Judgement, raw, "judgement")
-        except ValueError as error:
-            raise PlacementError(str(error)) from error

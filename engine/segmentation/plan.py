@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.errors import PlacementError
-from surplus.placement.records import read_document
+from surplus.placement.records import read_document, read_formatted
 from surplus.placement.timeline import Timeline
 
 FORMAT = "surplus-plan/3"
@@ -134,5 +135,13 @@ class Plan:
         """
         try:
             return read_document(Plan, text, _READABLE, "plan")
+        except ValueError as error:
+            raise PlacementError(str(error)) from error
+
+    @staticmethod
+    def from_dict(raw: Any) -> Plan:
+        """``from_json`` of what was decoded already."""
+        try:
+            return read_formatted(Plan, raw, _READABLE, "plan")
         except ValueError as error:
             raise PlacementError(str(error)) from error

@@ -115,7 +115,12 @@ models = { a = "lenet", b = "lenet" }
 @pytest.mark.parametrize(
     ("before", "after", "words", "message"),
     [
-        ("slo_ms = 60", "max_batch = 1_000_000", (), "'a': max_batch must be 1 to 10000"),
+        (
+            "slo_ms = 60",
+            "slo_ms = 60\nmax_batch = 1_000_000",
+            (),
+            "'a': max_batch must be 1 to 10000",
+        ),
         ("operators = 4", "operators = 0", (), "service 'a': operators must be 1 to"),
         ('name = "gpu"', 'name = "gpu"\nlanes = -1', (), "device 'gpu': lanes must be 1 to 100"),
         ("seed = 1", "seed = 1", ("--rounds", "0"), "rounds must be 1 to 100000, got 0"),

@@ -62,8 +62,8 @@ def test_steps_have_their_rates_and_the_last_one_holds_on() -> None:
     [
         ("poisson", {"rate_per_s": 0}, "rate_per_s must be >= 1e-06"),
         ("poisson", {"rate_per_s": 1e-300}, "rate_per_s must be >= 1e-06"),
-        ("poisson", {"rate_per_s": float("nan")}, "rate_per_s must be a finite number"),
-        ("poisson", {"rate_per_s": "many"}, "rate_per_s must be a finite number, got 'many'"),
+        ("poisson", {"rate_per_s": float("nan")}, "rate_per_s must be finite, got nan"),
+        ("poisson", {"rate_per_s": "many"}, "rate_per_s: expected `float`, got `str`, 'many'"),
         ("bursty", {"rate_per_s": 1, "burst_s": 1e-9}, "burst_s must be 0.001 to"),
         ("bursty", {"rate_per_s": 1, "peak": 9}, "peak must be <= 5"),
         ("bursty", {"rate_per_s": 1, "peak": 1}, "peak must be > 1"),

@@ -17,6 +17,7 @@ from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.segmentation.judgement import Judgement, RunnerUp, TrialOutcome
 from surplus.engine.segmentation.plan import Plan
+from surplus.placement.records import read_record
 from tests.runtime.pretended import Clock
 
 MS = 1_000_000
@@ -296,5 +297,5 @@ def test_a_judgement_as_json(narrow: Plan, wide: Plan, tmp_path: Path) -> None:
     world = World(narrow)
     world.serve(_judge(world, _judgement(0.4, 34 * MS, wide)), 30)
     ((_, judgement),) = world.kept
-    assert Judgement.from_dict(judgement.to_dict()) == judgement
+    assert read_record(Judgement, judgement.to_dict(), "judgement") == judgement
     assert judgement.trials[0].text.startswith("whole x2 takes 0.529 of whole x1 in 8 pairs")

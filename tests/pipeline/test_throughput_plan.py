@@ -198,9 +198,9 @@ def test_a_plan_that_may_have_none_is_another_plan() -> None:
         (lambda raw: raw.pop("grounds"), "throughput_plan: 'grounds'"),
         (
             lambda raw: raw["grounds"].pop("queries"),
-            "throughput_plan.grounds: field 'queries' is miss",
+            "throughput_plan.grounds: object missing required field `queries`",
         ),
-        (lambda raw: raw["grounds"].update(queries="2"), "grounds.queries must be a whole number"),
+        (lambda raw: raw["grounds"].update(queries="2"), "grounds.queries: expected `int`"),
         (lambda raw: raw.update(plan=3), "plan: field .format. must be"),
     ],
 )
