@@ -39,19 +39,12 @@ class MeasuredGpu:
         ExecutionError
             If a segment cannot be timed.
         """
-        spec = self.spec
-        return DeviceProfile(
-            name=spec.name,
-            kind=spec.kind,
-            lanes=spec.lanes,
-            widths=spec.widths,
-            origin=f"measured on {self.facts.name}",
-            memory=spec.memory,
+        return DeviceProfile.of(
+            self.spec,
+            f"measured on {self.facts.name}",
             memory_bytes=self.facts.memory_bytes,
             submit_ns=self.operators.submit_ns(),
-            slowdown=self.operators.slowdown(spec.lanes),
-            captured=spec.captured,
-            sms=spec.sms,
+            slowdown=self.operators.slowdown(self.spec.lanes),
         )
 
     def links(self, sizes: Sequence[int] = SIZES) -> tuple[Link, Link]:

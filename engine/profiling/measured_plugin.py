@@ -47,17 +47,8 @@ class MeasuredPlugin:
         ExecutionError
             If a segment cannot be timed.
         """
-        spec = self.spec
-        return DeviceProfile(
-            name=spec.name,
-            kind=spec.kind,
-            lanes=spec.lanes,
-            widths=spec.widths,
-            origin=f"measured on {self.facts.title}; copies are part of its runs",
-            memory=spec.memory,
-            submit_ns=self.operators.submit_ns(),
-            captured=spec.captured,
-        )
+        origin = f"measured on {self.facts.title}; copies are part of its runs"
+        return DeviceProfile.of(self.spec, origin, submit_ns=self.operators.submit_ns())
 
     def links(self, sizes: tuple[int, int] = SIZES) -> tuple[Link, Link]:
         """Both directions between the host's memory and its own, taken to be alike.

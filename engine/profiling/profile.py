@@ -27,6 +27,10 @@ from surplus.placement.records import read_document
 
 FORMAT = "surplus-profile/1"
 _GZIP = b"\x1f\x8b"
+_ASKED = (
+    "name", "kind", "lanes", "widths", "preset", "replay", "memory", "pageable", "captured", "sms",
+)  # fmt: skip
+"""Of a device, what a ``DeviceSpec`` says."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,12 @@ class DeviceProfile:
             raise ValueError(f"kind {self.kind!r} is unknown")
         if self.lanes < 1 or not self.widths:
             raise ValueError(f"device {self.name!r} needs a lane and a width at least")
+
+    @staticmethod
+    def of(spec: DeviceSpec, origin: str, **measured: Any) -> DeviceProfile:
+        """A device as the user named it, with what was measured of it."""
+        asked = {name: getattr(spec, name) for name in _ASKED}
+        return DeviceProfile(**asked, origin=origin, **measured)
 
     @property
     def spec(self) -> DeviceSpec:

@@ -223,21 +223,14 @@ def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
     if spec.name in gpus:
         return gpus[spec.name].profile()
     gpu = part_of(GPUS[spec.preset], spec.share_percent) if spec.traits.is_emulated else None
-    return DeviceProfile(
-        name=spec.name,
-        kind=spec.kind,
-        lanes=spec.lanes,
-        widths=spec.widths,
-        origin="measured" if gpu is None else origin_of(gpu),
-        preset=spec.preset,
-        replay=spec.replay,
-        memory=spec.memory,
-        memory_bytes=None if gpu is None else gpu.memory_bytes,
-        submit_ns=0 if gpu is None else gpu.submit_ns,
-        slowdown=() if gpu is None else SLOWDOWN,
-        pageable=spec.pageable,
-        captured=spec.captured,
-        sms=spec.sms,
+    if gpu is None:
+        return DeviceProfile.of(spec, "measured")
+    return DeviceProfile.of(
+        spec,
+        origin_of(gpu),
+        memory_bytes=gpu.memory_bytes,
+        submit_ns=gpu.submit_ns,
+        slowdown=SLOWDOWN,
     )
 
 

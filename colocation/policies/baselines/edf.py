@@ -8,34 +8,22 @@ services it is FCFS.
 
 from __future__ import annotations
 
-from surplus.colocation.frame.decision import Decision
-from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
-from surplus.colocation.frame.event import Event
-from surplus.colocation.frame.state import State
-from surplus.colocation.policies.serial_choice import SerialChoice
+from collections.abc import Iterable
+
+from surplus.colocation.frame.dispatcher import DISPATCHERS
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.state import Waiting
+from surplus.colocation.policies.serial_order import SerialOrder
 
 
 @DISPATCHERS.register("edf")
-class Edf:
-    """The most urgent query of all services is next.
+class Edf(SerialOrder):
+    """The most urgent query of all services is next."""
 
-    Parameters
-    ----------
-    drop : bool
-        Drop a query, when its turn comes, that is predicted to miss its deadline.
-    expired : bool
-        Drop a waiting query once its deadline has passed (Abacus, SC'21, section 7.1).
-    """
+    def candidates(self, waiting: Waiting) -> Iterable[Query]:
+        """As of ``SerialOrder``."""
+        return (waiting.urgent,)
 
-    def __init__(self, context: Context, drop: bool = False, expired: bool = False) -> None:
-        self._choice = SerialChoice(
-            context,
-            candidates=lambda waiting: (waiting.urgent,),
-            key=lambda query, took_ns: (query.deadline_ns,),
-            drop=drop,
-            expired=expired,
-        )
-
-    def decide(self, state: State, event: Event) -> Decision:
-        """Start or drop the most urgent query."""
-        return self._choice.decide(state)
+    def key(self, query: Query, took_ns: int) -> tuple[int, ...]:
+        """As of ``SerialOrder``."""
+        return (query.deadline_ns,)

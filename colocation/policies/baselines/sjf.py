@@ -8,34 +8,22 @@ at every waiting query, or at the heads alone where a service's queries are all 
 
 from __future__ import annotations
 
-from surplus.colocation.frame.decision import Decision
-from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
-from surplus.colocation.frame.event import Event
-from surplus.colocation.frame.state import State
-from surplus.colocation.policies.serial_choice import SerialChoice
+from collections.abc import Iterable
+
+from surplus.colocation.frame.dispatcher import DISPATCHERS
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.state import Waiting
+from surplus.colocation.policies.serial_order import SerialOrder
 
 
 @DISPATCHERS.register("sjf")
-class Sjf:
-    """The query with the shortest predicted time is next.
+class Sjf(SerialOrder):
+    """The query with the shortest predicted time is next."""
 
-    Parameters
-    ----------
-    drop : bool
-        Drop a query, when its turn comes, that is predicted to miss its deadline.
-    expired : bool
-        Drop a waiting query once its deadline has passed (Abacus, SC'21, section 7.1).
-    """
+    def candidates(self, waiting: Waiting) -> Iterable[Query]:
+        """As of ``SerialOrder``."""
+        return (waiting.oldest,) if waiting.alike else waiting
 
-    def __init__(self, context: Context, drop: bool = False, expired: bool = False) -> None:
-        self._choice = SerialChoice(
-            context,
-            candidates=lambda waiting: (waiting.oldest,) if waiting.alike else waiting,
-            key=lambda query, took_ns: (took_ns,),
-            drop=drop,
-            expired=expired,
-        )
-
-    def decide(self, state: State, event: Event) -> Decision:
-        """Start or drop the shortest query."""
-        return self._choice.decide(state)
+    def key(self, query: Query, took_ns: int) -> tuple[int, ...]:
+        """As of ``SerialOrder``."""
+        return (took_ns,)

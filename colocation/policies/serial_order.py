@@ -6,54 +6,51 @@ always comes first; the key decides among equals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 
 from surplus.colocation.frame.decision import NOTHING, Decision, Drop, Start
 from surplus.colocation.frame.dispatcher import Context
+from surplus.colocation.frame.event import Event
 from surplus.colocation.frame.predictor import Predictor
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import State, Waiting
 from surplus.colocation.frame.work import piece_of
 
-Candidates = Callable[[Waiting], Iterable[Query]]
-"""The queries of a service's queue that may be its next, never none."""
 
-Key = Callable[[Query, int], tuple[int, ...]]
-"""Query, and its predicted time alone -> what is least of the one that runs next."""
-
-
-class SerialChoice:
+class SerialOrder(ABC):
     """Runs whole queries one at a time in each partition.
 
     Parameters
     ----------
-    context : Context
-    candidates : callable
-        Which queries of a queue to look at.
-    key : callable
-        Which of them is next; ties go to the one that came first.
     drop : bool
-        Whether a query that is chosen but predicted to miss its deadline is dropped instead.
+        Drop a query, when its turn comes, that is predicted to miss its deadline.
     expired : bool
-        Whether waiting queries are dropped once their deadline has passed; predicts nothing.
+        Drop a waiting query once its deadline has passed (Abacus, SC'21, section 7.1); predicts
+        nothing.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        candidates: Candidates,
-        key: Key,
-        drop: bool,
-        expired: bool = False,
-    ) -> None:
+    def __init__(self, context: Context, drop: bool = False, expired: bool = False) -> None:
         self._predictor: Predictor = context.predictor
         self._operators = tuple(service.operators for service in context.services)
-        self._candidates = candidates
-        self._key = key
         self._drop = drop
         self._expired = expired
 
-    def decide(self, state: State) -> Decision:
+    @abstractmethod
+    def candidates(self, waiting: Waiting) -> Iterable[Query]:
+        """The queries of a service's queue that may be its next, never none."""
+
+    @abstractmethod
+    def key(self, query: Query, took_ns: int) -> tuple[int, ...]:
+        """What is least of the one that runs next, of those: ties go to the one that came first.
+
+        Parameters
+        ----------
+        took_ns : int
+            The query's predicted time alone.
+        """
+
+    def decide(self, state: State, event: Event) -> Decision:
         """Start or drop one query, where a partition is free."""
         if self._expired:
             decision = _expired(state)
@@ -72,7 +69,7 @@ class SerialChoice:
         best: tuple[tuple[int, ...], int, Query, int] | None = None
         for query in self._all(state, partition):
             took_ns = alone_ns(query.service, query.items, query.sequence, share_percent)
-            key = (-query.priority, *self._key(query, took_ns))
+            key = (-query.priority, *self.key(query, took_ns))
             rank = (key, query.id, query, took_ns)
             if best is None or rank < best:
                 best = rank
@@ -83,7 +80,7 @@ class SerialChoice:
             waiting = state.waiting[assignment.service]
             if waiting:
                 plain = waiting.of_one_class
-                yield from self._candidates(waiting) if plain else waiting.preferred()
+                yield from self.candidates(waiting) if plain else waiting.preferred()
 
     def _answer(self, state: State, partition: int, query: Query, took_ns: int) -> Decision:
         if self._drop and state.now_ns + took_ns > query.deadline_ns:
