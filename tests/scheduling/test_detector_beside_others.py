@@ -13,6 +13,7 @@ from surplus.engine.scheduling.policy_params import PreparedPolicy
 from tests.scheduling.two_devices import GPU, HOST, each_alone, rounds, saved, under_policies
 
 NAMES = ("faster_rcnn", "lenet", "squeezenet")
+DETECTOR = {"image_size": 64, "proposals": 50, "classes": 3}
 GPU_MEMORY = "100MB"
 """Less than the detector's weights: some of it runs on the CPU, whatever was measured."""
 ROUNDS = 3
@@ -20,7 +21,7 @@ ROUNDS = 3
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return saved(tmp_path_factory.mktemp("detector"), NAMES, faster_rcnn={"image_size": 320})
+    return saved(tmp_path_factory.mktemp("detector"), NAMES, faster_rcnn=DETECTOR)
 
 
 @pytest.fixture(scope="module")
