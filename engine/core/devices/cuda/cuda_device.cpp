@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/cuda/captures.hpp"
+
 namespace engine::cuda {
 
 namespace {
@@ -102,7 +104,10 @@ void CudaDevice::work(std::promise<void>& opened) {
     if (!step()) park();
   }
   machine_.budget().remove_running(1);
-  kernels_.close();
+  kernels_.calls().close();
+  gpu_.settle();
+  const auto turn = capture_turn();  // all that follows waits for the whole GPU
+  kernels_.clear();
   gpu_.close();
 }
 

@@ -163,10 +163,7 @@ void KernelStore::return_memory() {
   returns_memory_ = false;
 }
 
-void KernelStore::close() {
-  calls_->close();
-  gpu_.settle();
-  const auto turn = capture_turn();
+void KernelStore::clear() {
   for (const auto& slot : kernels_) slot->clear(!gpu_.health.is_well());
   kernels_.clear();
 }

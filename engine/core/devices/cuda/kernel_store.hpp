@@ -81,8 +81,8 @@ class KernelStore {
     return returns_memory_ || !wishes_.empty();
   }
   void forget_wishes() noexcept { wishes_.clear(); }
-  /// Refuses calls and destroys all kernels.
-  void close();
+  /// Destroys all kernels, on an idle GPU; no call may come any more, and it is the caller's turn.
+  void clear();
 
  private:
   /// A lane that would have been less busy than those that the kernel is open on.
