@@ -70,14 +70,18 @@ $(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
 	$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=cmake.define.SURPLUS_WERROR=ON --editable .
 	touch $@
 
+# A file's tests stay together. In the order of their names: by their number, as is the default,
+# those of one long test would come last, and one worker wait for the other.
+SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
+
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 check: install lint  ## lint, and the tests of what was changed: a minute or two
-	$(BIN)/python -m pytest -n 2 --dist loadfile $$($(BIN)/python tests/changed.py)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $$($(BIN)/python tests/changed.py)
 
 test-gpu-emulated: install  ## all tests beside an emulated GPU, where they name no devices
-	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest -n 2 --dist loadfile
+	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 # Some 250 MB to fetch, which is why `make test` skips these tests where it was not done.
 $(STAMPS)/cuda-provider: pyproject.toml $(STAMPS)/packages
@@ -141,7 +145,7 @@ test-onnxruntimes: install  ## the tests of the core and of whole models with ea
 	  $(PIP) install --quiet --no-deps --upgrade --target build/onnxruntimes/$$version onnxruntime==$$version || exit 1; \
 	  echo "ONNX Runtime $$version"; \
 	  PYTHONPATH=build/onnxruntimes/$$version SURPLUS_TEST_ORT=$$version \
-	    $(BIN)/python -m pytest -n 2 --dist loadfile -p no:cacheprovider tests/core tests/end_to_end tests/runtime || exit 1; \
+	    $(BIN)/python -m pytest $(SIDE_BY_SIDE) -p no:cacheprovider tests/core tests/end_to_end tests/runtime || exit 1; \
 	done
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
