@@ -544,6 +544,68 @@ def refuse_calls() -> None:
 def await_calls(limit_s: float) -> bool:
     """Wait until no thread computes; whether all ended in time. The others never return."""
 
+def open_kernel_library(name: str, path: str) -> str:
+    """
+    Load a library of kernels, once per process; returns its version.
+
+    Raises
+    ------
+    RuntimeError
+        It is missing, lacks a function, or is open from another path.
+    ValueError
+        A name that nobody knows.
+    """
+
+def kernel_library_failure(name: str) -> str:
+    """Why a library that is open is not used any more; empty while it is."""
+
+class CompiledModel:
+    """A segment compiled by a library of kernels."""
+
+    def run(self, inputs: Sequence[Value]) -> list[Value]:
+        """Run once; RuntimeError if the library fails or does not take the inputs."""
+
+    def export_to(self, path: str) -> None:
+        """Write what `KernelChoice` takes as `compiled`."""
+
+class KernelChoice:
+    """Whose kernels a segment runs with, and for which sizes."""
+
+    def __init__(
+        self,
+        library: str,
+        inputs: Sequence[tuple[int, Sequence[int]]],
+        output_types: Sequence[int],
+        copies: int = 1,
+        compiled: str = "",
+    ) -> None:
+        """
+        A library that is open, and what a segment is compiled for.
+
+        Parameters
+        ----------
+        inputs
+            Element type and shape of each input.
+        output_types
+            Element type of each output.
+        copies
+            At most so many runs at once.
+        compiled
+            Path of what `CompiledModel.export_to` wrote of the same; compiled anew without.
+        """
+
+    def compile(
+        self, model: str, inputs: Sequence[str], outputs: Sequence[str], width: int
+    ) -> CompiledModel:
+        """
+        Compile an ONNX file outside any plan.
+
+        Raises
+        ------
+        RuntimeError
+            Why the library does not take it.
+        """
+
 class PlanBuilder:
     """Collects nodes and values; build() checks them."""
 
@@ -591,13 +653,15 @@ class PlanBuilder:
         captured_ns: int = -1,
         level: str = "all",
         config: Mapping[str, str] = ...,
+        kernels: KernelChoice | None = None,
     ) -> int:
         """Add a segment; returns its node.
 
         `inputs` and `outputs` pair the model's names with values of the plan; `rank` is the
         planned start order. An emulated device charges `service_ns` and keeps its submitting
         thread for `launch_ns`; if it captures the segment, `captured_ns` (-1: not to be
-        captured) and nothing.
+        captured) and nothing. `kernels`: a library's instead of ONNX Runtime's, on a CPU; what
+        that does not take in a query runs with ONNX Runtime's all the same.
         """
 
     def add_copy(

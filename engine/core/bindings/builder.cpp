@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/kernels.hpp"
 #include "bindings/plan.hpp"
 #include "devices/work_kernel.hpp"
 #include "ort/kernel.hpp"
@@ -49,23 +50,38 @@ ort::Plugin* plugin_of(Machine& machine, int device) {
 /// Open, or as its device wants it.
 std::shared_ptr<const Kernel> make_kernel(Machine& machine, int device, ort::SessionParams params,
                                           std::vector<std::string> input_names,
-                                          std::vector<std::string> output_names) {
+                                          std::vector<std::string> output_names,
+                                          const PyKernelChoice* kernels) {
   const bool known = device >= 0 && device < machine.device_count();
   if (known && machine.device(device).opens_sessions()) {
     params.width = 1;  // lanes of a GPU are no threads
     return std::make_shared<ort::SessionSource>(std::move(params), std::move(input_names),
                                                 std::move(output_names));
   }
-  return make_ort_kernel(params.model, params.is_bytes, std::move(input_names),
-                         std::move(output_names), params.width, params.level, params.config,
-                         plugin_of(machine, device));
+  ort::Plugin* const plugin = plugin_of(machine, device);
+  const auto of_onnx_runtime = [=] {
+    return make_ort_kernel(params.model, params.is_bytes, input_names, output_names, params.width,
+                           params.level, params.config, plugin);
+  };
+  if (kernels == nullptr) return of_onnx_runtime();
+  if (params.is_bytes || !known || plugin != nullptr || machine.device(device).has_own_memory() ||
+      machine.device(device).is_timed())
+    throw std::invalid_argument("libraries of kernels are for files on CPUs");
+  return kernels->make({.model_path = params.model,
+                        .compiled_path = {},
+                        .input_names = input_names,
+                        .output_names = output_names,
+                        .inputs = {},
+                        .output_types = {},
+                        .width = params.width,
+                        .otherwise = of_onnx_runtime});
 }
 
 int add_session(PyPlanBuilder& self, std::string name, int device, const nb::object& model,
                 const nb::sequence& inputs, const nb::sequence& outputs, int width,
                 std::int64_t rank, std::int64_t service_ns, std::int64_t launch_ns,
                 std::int64_t captured_ns, const std::string& level,
-                const std::map<std::string, std::string>& config) {
+                const std::map<std::string, std::string>& config, const PyKernelChoice* kernels) {
   const bool is_bytes = nb::isinstance<nb::bytes>(model);
   std::string source;
   if (is_bytes) {
@@ -98,7 +114,7 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
                              .width = width,
                              .level = level,
                              .config = config},
-                            std::move(input_names), std::move(output_names));
+                            std::move(input_names), std::move(output_names), kernels);
   self.builder.set_token_maker(make_ort_cancel_token);
   return self.builder.add_node(std::move(spec));
 }
@@ -157,7 +173,8 @@ void bind_builder(nb::module_& m) {
           "name"_a)
       .def("add_session", &add_session, "name"_a, "device"_a, "model"_a, "inputs"_a, "outputs"_a,
            "width"_a = 1, "rank"_a = 0, "service_ns"_a = 0, "launch_ns"_a = 0, "captured_ns"_a = -1,
-           "level"_a = "all", "config"_a = std::map<std::string, std::string>{})
+           "level"_a = "all", "config"_a = std::map<std::string, std::string>{},
+           "kernels"_a = nb::none())
       .def(
           "add_copy",
           [](PyPlanBuilder& self, std::string name, int source_device, int target_device,

@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
   engine::bind_checksum(m);
   engine::bind_devices(m);
   engine::bind_machine(m);
+  engine::bind_kernels(m);
   engine::bind_builder(m);
   engine::bind_run(m);
   engine::bind_query(m);

@@ -84,6 +84,7 @@ void bind_machine(nanobind::module_& m);
 void bind_builder(nanobind::module_& m);
 void bind_run(nanobind::module_& m);
 void bind_query(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
 /// Methods of the builder.
 void bind_compiled(nanobind::class_<PyPlanBuilder>& builder);
 

@@ -1,0 +1,185 @@
+#include "kernels/openvino/compiled_model.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "ort/types.hpp"
+
+namespace engine::kernels::openvino {
+namespace {
+
+constexpr const char* device = "CPU";
+
+OvShape shape_of(std::span<const std::int64_t> extents) {
+  static std::int64_t none = 0;  // of a scalar; nobody writes it
+  return {static_cast<std::int64_t>(extents.size()),
+          extents.empty() ? &none : const_cast<std::int64_t*>(extents.data())};
+}
+
+template <typename T, typename Function, typename... Args>
+Handle<T> made_by(const Api& api, typename Handle<T>::Free free, const char* what,
+                  const Function& function, Args... args) {
+  T* object = nullptr;
+  api.check(function(args..., &object), what);
+  return {object, free};
+}
+
+/// The model's inputs at the sizes that it is compiled for.
+void reshape(const Api& api, const OvModel* model, const KernelParams& params) {
+  std::vector<const char*> names;
+  std::vector<std::vector<OvDimension>> extents;
+  std::vector<OvPartialShape> shapes;
+  for (std::size_t i = 0; i < params.inputs.size(); ++i) {
+    names.push_back(params.input_names[i].c_str());
+    std::vector<OvDimension>& row = extents.emplace_back();
+    for (const std::int64_t extent : params.inputs[i].shape) row.push_back({extent, extent});
+    if (row.empty()) row.reserve(1);  // of a scalar: an address all the same
+  }
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const auto rank = static_cast<std::int64_t>(params.inputs[i].shape.size());
+    shapes.push_back({{rank, rank}, extents[i].data()});
+  }
+  if (names.empty()) return;
+  api.check(api.ov_model_reshape(model, names.data(), shapes.data(), names.size()),
+            "to set its inputs' sizes");
+}
+
+}  // namespace
+
+const OvCore* Cores::for_threads(int threads) {
+  const std::lock_guard lock(mutex_);
+  Handle<OvCore>& core = by_threads_[threads];
+  if (core.get() != nullptr) return core.get();
+  auto made = made_by<OvCore>(api_, api_.ov_core_free, "to begin", api_.ov_core_create);
+  const std::string count = std::to_string(threads);
+  const auto set = [&](const char* name, const char* value) {
+    // Unnamed arguments end with a null key.
+    api_.check(api_.ov_core_set_property(made.get(), device, name, value, nullptr), name);
+  };
+  set("INFERENCE_NUM_THREADS", count.c_str());
+  set("NUM_STREAMS", "1");
+  set("INFERENCE_PRECISION_HINT", "f32");  // bf16 otherwise, on CPUs that have it
+  set("ENABLE_CPU_PINNING", "NO");
+  core = std::move(made);
+  return core.get();
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat facts{};
+  if (file < 0 || ::fstat(file, &facts) != 0) {
+    const int code = errno;
+    if (file >= 0) ::close(file);
+    throw std::system_error(code, std::generic_category(), path);
+  }
+  size_ = static_cast<std::size_t>(facts.st_size);
+  void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+  const int code = errno;
+  ::close(file);
+  if (data == MAP_FAILED) throw std::system_error(code, std::generic_category(), path);
+  data_ = static_cast<const char*>(data);
+}
+
+MappedFile::~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
+
+CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
+    : api_(cores.api()), compiled_(compiled(cores.for_threads(params.width), params)) {
+  request_ = made_by<OvRequest>(api_, api_.ov_infer_request_free, "to prepare a run",
+                                api_.ov_compiled_model_create_infer_request, compiled_.get());
+  for (std::size_t i = 0; i < params.inputs.size(); ++i)
+    inputs_.push_back(port(api_.ov_compiled_model_input_by_name, params.input_names[i],
+                           params.inputs[i].elem_type));
+  for (std::size_t i = 0; i < params.output_names.size(); ++i)
+    outputs_.push_back(port(api_.ov_compiled_model_output_by_name, params.output_names[i],
+                            params.output_types[i]));
+}
+
+Handle<OvCompiled> CompiledModel::compiled(const OvCore* core, const KernelParams& params) {
+  if (!params.compiled_path.empty()) {
+    file_ = std::make_unique<MappedFile>(params.compiled_path);
+    const std::span<const char> bytes = file_->bytes();
+    return made_by<OvCompiled>(api_, api_.ov_compiled_model_free, "to open what it compiled",
+                               api_.ov_core_import_model, core, bytes.data(), bytes.size(), device);
+  }
+  const auto model =
+      made_by<OvModel>(api_, api_.ov_model_free, "to read the model", api_.ov_core_read_model, core,
+                       params.model_path.c_str(), static_cast<const char*>(nullptr));
+  reshape(api_, model.get(), params);
+  OvCompiled* made = nullptr;
+  api_.check(api_.ov_core_compile_model(core, model.get(), device, 0, &made), "to compile");
+  return {made, api_.ov_compiled_model_free};
+}
+
+Port CompiledModel::port(int (*find)(const OvCompiled*, const char*, OvPort**),
+                         const std::string& name, int elem_type) const {
+  Port port{made_by<OvPort>(api_, api_.ov_output_const_port_free, "to find an input or output",
+                            find, compiled_.get(), name.c_str())};
+  api_.check(api_.ov_port_get_element_type(port.handle.get(), &port.type), "to ask for a type");
+  OvPartialShape shape{};
+  api_.check(api_.ov_port_get_partial_shape(port.handle.get(), &shape), "to ask for a shape");
+  bool known = shape.rank.min == shape.rank.max;
+  std::vector<std::int64_t> extents;
+  for (std::int64_t i = 0; known && i < shape.rank.max; ++i) {
+    known = shape.dims[i].min == shape.dims[i].max;
+    extents.push_back(shape.dims[i].max);
+  }
+  api_.ov_partial_shape_free(&shape);
+  if (known) port.shape = std::move(extents);
+  // Of one element: what one takes tells types apart as far as memory is concerned.
+  alignas(64) static std::byte element[64];
+  const std::int64_t one = 1;
+  const auto tensor = made_by<OvTensor>(api_, api_.ov_tensor_free, "to make a tensor",
+                                        api_.ov_tensor_create_from_host_ptr, port.type,
+                                        shape_of({&one, 1}), static_cast<void*>(element));
+  std::size_t bytes = 0;
+  api_.check(api_.ov_tensor_get_byte_size(tensor.get(), &bytes), "to ask for a size");
+  if (bytes != ort::packed_bytes(elem_type, 1))
+    throw std::runtime_error("OpenVINO: an element of '" + name + "' takes " +
+                             std::to_string(bytes) + " bytes, in the model " +
+                             std::to_string(ort::packed_bytes(elem_type, 1)));
+  return port;
+}
+
+void CompiledModel::set(const Port& port, std::span<const std::int64_t> shape, void* data) {
+  const auto tensor =
+      made_by<OvTensor>(api_, api_.ov_tensor_free, "to make a tensor",
+                        api_.ov_tensor_create_from_host_ptr, port.type, shape_of(shape), data);
+  api_.check(api_.ov_infer_request_set_tensor_by_const_port(request_.get(), port.handle.get(),
+                                                            tensor.get()),
+             "to take a tensor");
+}
+
+void CompiledModel::run_elsewhere() {
+  api_.check(api_.ov_infer_request_start_async(request_.get()), "to start a run");
+  api_.check(api_.ov_infer_request_wait(request_.get()), "a run");
+}
+
+CompiledModel::Made CompiledModel::made(const Port& port) const {
+  const auto tensor = made_by<OvTensor>(
+      api_, api_.ov_tensor_free, "to get an output", api_.ov_infer_request_get_tensor_by_const_port,
+      static_cast<const OvRequest*>(request_.get()), static_cast<const OvPort*>(port.handle.get()));
+  OvShape shape{};
+  api_.check(api_.ov_tensor_get_shape(tensor.get(), &shape), "to ask for a shape");
+  Made made{{shape.dims, shape.dims + shape.rank}, nullptr, 0};
+  static_cast<void>(api_.ov_shape_free(&shape));
+  api_.check(api_.ov_tensor_get_byte_size(tensor.get(), &made.bytes), "to ask for a size");
+  if (made.bytes == 0) return made;
+  void* data = nullptr;
+  api_.check(api_.ov_tensor_data(tensor.get(), &data), "to ask for an address");
+  made.data = data;
+  return made;
+}
+
+void CompiledModel::export_to(const std::string& path) const {
+  api_.check(api_.ov_compiled_model_export_model(compiled_.get(), path.c_str()),
+             "to export what it compiled");
+}
+
+}  // namespace engine::kernels::openvino

@@ -1,0 +1,93 @@
+// A model compiled by OpenVINO for given sizes and a number of threads, and its infer request.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/library.hpp"
+#include "kernels/openvino/api.hpp"
+
+namespace engine::kernels::openvino {
+
+/// The open library and its cores, one for each number of threads. Thread-safe.
+class Cores {
+ public:
+  explicit Cores(const std::string& path) : api_(path) {}
+  [[nodiscard]] const Api& api() const noexcept { return api_; }
+  /// One whose models compute in float32 on one stream of `threads` threads, the calling one among
+  /// them. Throws std::runtime_error.
+  [[nodiscard]] const OvCore* for_threads(int threads);
+
+ private:
+  const Api api_;
+  std::mutex mutex_;
+  std::map<int, Handle<OvCore>> by_threads_;
+};
+
+/// A whole file, mapped.
+class MappedFile {
+ public:
+  /// Throws std::system_error naming the path.
+  explicit MappedFile(const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+  [[nodiscard]] std::span<const char> bytes() const noexcept { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// An input or output of a compiled model.
+struct Port {
+  Handle<OvPort> handle;
+  int type = 0;  ///< OpenVINO's number of its element type
+  /// None where the data decide.
+  std::optional<std::vector<std::int64_t>> shape = {};
+};
+
+/// One run at a time.
+class CompiledModel {
+ public:
+  /// Compiles or imports. Throws std::runtime_error when OpenVINO does not take the model, lacks
+  /// one of the names, or has elements of other sizes.
+  CompiledModel(Cores& cores, const KernelParams& params);
+
+  /// Lays a port over memory. Throws std::runtime_error.
+  void set(const Port& port, std::span<const std::int64_t> shape, void* data);
+  /// Computes in the calling thread; what fails may go unnoticed (README.md).
+  void run_here() { api_.check(api_.ov_infer_request_infer(request_.get()), "a run"); }
+  /// Computes in a thread of the library. Throws std::runtime_error when it fails.
+  void run_elsewhere();
+  /// What the last run made of an output.
+  struct Made {
+    std::vector<std::int64_t> shape;
+    const void* data;
+    std::size_t bytes;
+  };
+  [[nodiscard]] Made made(const Port& port) const;
+  void export_to(const std::string& path) const;
+
+  [[nodiscard]] const std::vector<Port>& inputs() const noexcept { return inputs_; }
+  [[nodiscard]] const std::vector<Port>& outputs() const noexcept { return outputs_; }
+
+ private:
+  [[nodiscard]] Handle<OvCompiled> compiled(const OvCore* core, const KernelParams& params);
+  [[nodiscard]] Port port(int (*find)(const OvCompiled*, const char*, OvPort**),
+                          const std::string& name, int elem_type) const;
+
+  const Api& api_;
+  std::unique_ptr<MappedFile> file_;  // an imported model reads from it
+  Handle<OvCompiled> compiled_;
+  Handle<OvRequest> request_;
+  std::vector<Port> inputs_, outputs_;
+};
+
+}  // namespace engine::kernels::openvino

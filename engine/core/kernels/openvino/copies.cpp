@@ -1,0 +1,56 @@
+#include "kernels/openvino/copies.hpp"
+
+#include <exception>
+
+namespace engine::kernels::openvino {
+
+Copies::Copies(Shared& shared, const KernelParams& params, std::unique_ptr<CompiledModel> first)
+    : shared_(shared), params_(params) {
+  free_.push_back(std::move(first));
+}
+
+Copies::~Copies() {
+  if (opener_.joinable()) opener_.join();
+}
+
+Copies::Lease Copies::take() {
+  std::unique_lock lock(mutex_);
+  if (free_.empty()) {
+    open_another();
+    given_back_.wait(lock, [this] { return !free_.empty(); });
+  }
+  std::unique_ptr<CompiledModel> taken = std::move(free_.back());
+  free_.pop_back();
+  return {*this, std::move(taken)};
+}
+
+void Copies::give_back(std::unique_ptr<CompiledModel> model) {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(model));
+  }
+  given_back_.notify_one();
+}
+
+void Copies::open_another() {
+  if (count_ >= params_.copies || is_opening_) return;
+  if (opener_.joinable()) opener_.join();
+  is_opening_ = true;
+  ++count_;
+  opener_ = std::thread([this] {
+    std::unique_ptr<CompiledModel> model;
+    try {
+      model = std::make_unique<CompiledModel>(shared_.cores(), params_);
+    } catch (const std::exception&) {
+      model.reset();  // the others go on, one at a time
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      is_opening_ = false;
+      if (model) free_.push_back(std::move(model));
+    }
+    given_back_.notify_one();
+  });
+}
+
+}  // namespace engine::kernels::openvino

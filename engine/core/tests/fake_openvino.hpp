@@ -1,0 +1,18 @@
+// What tests may ask of the fake OpenVINO beside its C API. Its models are files of words:
+//   dynamic      the output's size is open
+//   refused      reading fails; uncompilable: compiling does
+//   fails        a run does; silent: it ends without an answer and without an error
+//   halves       elements take four bytes
+//   slow         a run takes some milliseconds
+// Each has an input "x" and an output "y" of int64: y = x + 1.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+/// Now: "objects" of any kind; since the start: "runs", "compiled", "imported", "violations" (a
+/// request that runs twice at once, a property that is not set as it should be), and "threads" of
+/// the last that was compiled or imported.
+std::size_t fakeOpenVinoCount(const char* what);
+}

@@ -1,0 +1,218 @@
+// Segments with a library's kernels, against a fake OpenVINO.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fake_openvino.hpp"
+#include "kernels/library.hpp"
+#include "kernels/openvino/kernel.hpp"
+#include "ort_fixtures.hpp"
+#include "test.hpp"
+
+using namespace engine;
+using namespace engine::test;
+using kernels::KernelLibrary;
+using kernels::KernelParams;
+using kernels::LibraryKernel;
+
+namespace {
+
+constexpr std::size_t size = 4;
+
+std::size_t count(const char* what) {
+  static void* const library = dlopen(FAKE_OPENVINO_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  static auto* const ask =
+      reinterpret_cast<decltype(fakeOpenVinoCount)*>(dlsym(library, "fakeOpenVinoCount"));
+  return ask(what);
+}
+
+/// What a test can see of ONNX Runtime's kernel: it answers -5.
+struct Otherwise final : Kernel {
+  void execute(std::span<const ValuePtr>, std::span<ValuePtr> outputs,
+               CancelToken*) const override {
+    outputs[0] = tensor(-5, size);
+  }
+};
+
+/// A fresh library and a file of a model; both are gone at the end.
+struct Setting {
+  FakeOrt ort;
+  Folder folder;
+  std::size_t objects = count("objects");
+  std::size_t violations = count("violations");
+  std::size_t runs = count("runs");
+  std::unique_ptr<KernelLibrary> library = kernels::openvino::open(FAKE_OPENVINO_LIBRARY);
+
+  [[nodiscard]] KernelParams params(const std::string& words, int copies = 1) const {
+    return {.model_path = folder.write("model", words),
+            .compiled_path = "",
+            .input_names = {"x"},
+            .output_names = {"y"},
+            .inputs = {{ort::kInt64, {size}}},
+            .output_types = {ort::kInt64},
+            .width = 2,
+            .copies = copies,
+            .otherwise = [] { return std::make_shared<Otherwise>(); }};
+  }
+  [[nodiscard]] std::shared_ptr<const LibraryKernel> kernel(const std::string& words,
+                                                            int copies = 1) const {
+    return library->make(params(words, copies));
+  }
+  /// Why a model is not taken.
+  [[nodiscard]] std::string refusal(const KernelParams& params) const {
+    try {
+      static_cast<void>(library->make(params));
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  /// How many runs the library has begun in this test.
+  [[nodiscard]] std::size_t begun() const { return count("runs") - runs; }
+  /// That nothing of it is left, and no rule was broken.
+  void check_clean() {
+    library.reset();
+    CHECK(count("objects") == objects);
+    CHECK(count("violations") == violations);
+  }
+};
+
+std::int64_t answer(const Kernel& kernel, ValuePtr input) {
+  const std::vector<ValuePtr> inputs{std::move(input)};
+  std::vector<ValuePtr> outputs(1);
+  kernel.execute(inputs, outputs, nullptr);
+  return numbers_in(outputs[0]).first;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(a_librarys_kernel_answers_queries_of_the_sizes_that_it_was_compiled_for) {
+  Setting setting;
+  {
+    const auto kernel = setting.kernel("plain");
+    CHECK(count("threads") == 2);
+    for (int i = 0; i < 3; ++i) CHECK(answer(*kernel, tensor(i, size)) == i + 1);
+    CHECK(setting.begun() == 3);
+    CHECK(setting.library->failure().empty());
+    CHECK(setting.library->version() == "2026.0.0-fake");
+  }
+  setting.check_clean();
+}
+
+TEST(what_a_library_was_not_compiled_for_goes_to_onnx_runtime) {
+  Setting setting;
+  {
+    const auto kernel = setting.kernel("plain");
+    CHECK(answer(*kernel, tensor(1, size + 1)) == -5);
+    CHECK(answer(*kernel, nullptr) == -5);
+    CHECK(answer(*kernel, tensor(std::int64_t{1} << 40, size)) == -5);
+    CHECK(answer(*kernel, tensor(-(std::int64_t{1} << 31) - 1, size)) == -5);
+    CHECK(setting.begun() == 0);
+    CHECK(answer(*kernel, tensor((std::int64_t{1} << 31) - 1, size)) == std::int64_t{1} << 31);
+    CHECK(setting.library->failure().empty());
+  }
+  setting.check_clean();
+}
+
+TEST(outputs_whose_sizes_the_data_decide_are_taken_over) {
+  Setting setting;
+  {
+    const auto kernel = setting.kernel("dynamic");
+    CHECK(answer(*kernel, tensor(6, size)) == 7);
+  }
+  setting.check_clean();
+}
+
+TEST(a_library_that_fails_once_is_not_used_any_more) {
+  for (const char* words : {"fails", "silent", "fails dynamic"}) {
+    Setting setting;
+    {
+      const auto kernel = setting.kernel(words);
+      const auto other = setting.kernel("plain");
+      CHECK(answer(*other, tensor(1, size)) == 2);
+      CHECK(answer(*kernel, tensor(1, size)) == -5);
+      const std::string said = setting.library->failure();
+      CHECK(contains(said, words == std::string("silent") ? "without an answer" : "meant to fail"));
+      CHECK(answer(*kernel, tensor(1, size)) == -5);
+      CHECK(answer(*other, tensor(1, size)) == -5);
+      CHECK(setting.begun() == 2);
+    }
+    setting.check_clean();
+  }
+}
+
+TEST(models_that_a_library_does_not_take_are_refused_with_its_words) {
+  Setting setting;
+  CHECK(contains(setting.refusal(setting.params("refused")), "meant to be refused"));
+  CHECK(contains(setting.refusal(setting.params("uncompilable")), "not meant to be compiled"));
+  CHECK(contains(setting.refusal(setting.params("halves")), "'x' takes 4 bytes, in the model 8"));
+  KernelParams other = setting.params("plain");
+  other.output_names = {"z"};
+  CHECK(contains(setting.refusal(other), "no such output"));
+  other = setting.params("plain");
+  other.compiled_path = other.model_path;
+  CHECK(contains(setting.refusal(other), "no compiled model"));
+  other.compiled_path = "/nowhere";
+  CHECK(contains(setting.refusal(other), "/nowhere"));
+  setting.check_clean();
+}
+
+TEST(what_was_compiled_is_exported_and_opened_again) {
+  Setting setting;
+  {
+    const std::string path = setting.folder.write("blob", "");
+    setting.kernel("plain")->export_to(path);
+    KernelParams params = setting.params("plain");
+    params.compiled_path = path;
+    const std::size_t compiled = count("compiled");
+    const auto kernel = setting.library->make(params);
+    CHECK(answer(*kernel, tensor(1, size)) == 2);
+    CHECK(count("compiled") == compiled);
+  }
+  setting.check_clean();
+}
+
+TEST(runs_at_once_have_a_copy_each_as_far_as_there_may_be_copies) {
+  for (const int copies : {1, lanes}) {
+    Setting setting;
+    {
+      const std::size_t compiled = count("compiled");
+      const auto kernel = setting.kernel("slow", copies);
+      std::atomic<int> wrong = 0;
+      std::vector<std::thread> callers;
+      for (int caller = 0; caller < lanes; ++caller)
+        callers.emplace_back([&, caller] {
+          for (int i = 0; i < 4; ++i)
+            if (answer(*kernel, tensor(caller, size)) != caller + 1) ++wrong;
+        });
+      for (std::thread& caller : callers) caller.join();
+      CHECK(wrong == 0);
+      const std::size_t opened = count("compiled") - compiled;
+      CHECK(opened <= static_cast<std::size_t>(copies));
+      CHECK(lanes == 1 || copies == 1 || opened > 1);
+    }
+    setting.check_clean();
+  }
+}
+
+TEST(libraries_are_opened_once_by_name) {
+  const auto error = [](const std::string& name, const std::string& path) -> std::string {
+    try {
+      static_cast<void>(kernels::open_library(name, path));
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  CHECK(contains(error("nobodys", FAKE_OPENVINO_LIBRARY), "no library of kernels 'nobodys'"));
+  CHECK(contains(error("openvino", FAKE_ORT_LIBRARY), "lacks the function") ||
+        contains(error("openvino", FAKE_ORT_LIBRARY), "already loaded"));
+  KernelLibrary& library = kernels::open_library("openvino", FAKE_OPENVINO_LIBRARY);
+  CHECK(&library == &kernels::get_library("openvino"));
+  CHECK(contains(error("openvino", "/elsewhere"), "already loaded"));
+}
