@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 # Most tests are about the plan that is measured; those of the first answers say "background".
 os.environ["SURPLUS_TUNE"] = "now"
 
+# The same of whose kernels: tests of other libraries than ONNX Runtime name them.
+os.environ["SURPLUS_KERNELS"] = "onnxruntime"
+
 # Who starts the tests in the background of a script has them ignore Ctrl-C, and what they start
 # would inherit that: tests of Ctrl-C then wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)

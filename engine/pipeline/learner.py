@@ -45,7 +45,8 @@ def _same_bits(
 
     Another cut may round otherwise on other inputs than these.
     """
-    if len(model.plan.segments) > 1 or model.throughput_plan is not None:
+    plan = model.plan
+    if len(plan.segments) > 1 or plan.libraries or model.throughput_plan is not None:
         return False
     unread = Unread(path, params.specs(), lambda: model.graph.content)
     whole = Model(unread.graph, unread.plan, machine_for(params.specs()[:1]))

@@ -11,6 +11,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline.activations import planned_activations
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.memory_probe import MemoryProbeParams, probe_apart
+from surplus.engine.planning.kernel_memory import kernel_bytes
 from surplus.engine.planning.load_params import LoadParams
 
 _QUERIES = 10
@@ -42,7 +43,7 @@ def memory_report(
     return {
         "model": graph.name,
         "plan": {"name": plan.name, "segments": len(plan.segments), "widest": width},
-        "weights": _weights(graph) | planned.pop("weights"),
+        "weights": _weights(graph) | planned.pop("weights") | {"kernels_bytes": kernel_bytes(plan)},
         "activations": asdict(planned_activations(graph, plan, inputs)),
         "planned": planned,
         "plain": {key: plain[key] for key in ("base", "loaded", "steady", "threads")},

@@ -48,7 +48,7 @@ def open_prepacked(job: PlanJob, stored: StoredPlan) -> Model:
     """The plan's model on weights that all processes map; making these files takes a while."""
     prepack_plan(job.graph, stored.plan)
     with during(job.params, "sessions were opened"):
-        return Model(
+        model = Model(
             job.graph.unread(),
             stored.plan,
             job.machine,
@@ -57,3 +57,5 @@ def open_prepacked(job: PlanJob, stored: StoredPlan) -> Model:
             stored.throughput_plan,
             stored.judgement,
         )
+        model.checked = stored.checked
+        return model

@@ -36,4 +36,5 @@ def proven(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan] | None:
     ):
         stored = replace(stored, throughput_plan=None)
         model = open_prepacked(job, stored)
-    return model, replace(stored, checked=check.note())
+    model.checked = check.note()
+    return model, replace(stored, checked=model.checked)

@@ -49,6 +49,11 @@ class ServedLate:
         return "" if self._loaded is None else self._loaded.held
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """As of the model, once it is loaded."""
+        return {} if self._loaded is None else self._loaded.facts
+
+    @property
     def failure(self) -> str:
         """As of the model, once it is loaded."""
         return "" if self._loaded is None else self._loaded.failure

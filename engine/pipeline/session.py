@@ -12,6 +12,7 @@ import onnx
 
 from surplus.engine.dfg.graph import Dim, ValueKind
 from surplus.engine.errors import ConfigError
+from surplus.engine.kernels.asked import ONNX_RUNTIME
 from surplus.engine.pipeline.load import load
 from surplus.engine.runtime.inputs import Array, IoSpec
 
@@ -56,7 +57,7 @@ class InferenceSession:
     providers : sequence, optional
         Must contain ONNX Runtime's CPU provider if given; others are left out, as it does itself.
     devices, options
-        As for ``surplus.load``.
+        As for ``surplus.load``; but ``kernels`` are ONNX Runtime's unless others are asked for.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class InferenceSession:
         _check_providers(providers)
         if sess_options is not None or provider_options is not None:
             _log.warning("sess_options and provider_options are not read; devices= says what runs")
-        self.model = load(path_or_bytes, devices, **options)
+        self.model = load(path_or_bytes, devices, **{"kernels": ONNX_RUNTIME, **options})
 
     def run(
         self,

@@ -22,7 +22,9 @@ from surplus.engine.planning.first_plans import (
     whole_models,
 )
 from surplus.engine.planning.job import PlanJob
+from surplus.engine.planning.kernel_look import Shown
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.other_kernels import with_other_kernels
 from surplus.engine.planning.runners_up import conditions, judgement_of
 from surplus.engine.planning.stages import (
     Costs,
@@ -73,14 +75,17 @@ class CandidateBuilder:
         EngineError
             If a device was lost.
         """
-        plan = plan_of(self._graph, self._costs, candidate, self._policy)
+        return self.of_plan(plan_of(self._graph, self._costs, candidate, self._policy))
+
+    def of_plan(self, plan: Plan) -> ModelContender | None:
+        """The same of a plan."""
         try:
             model = self._model(plan)
             return ModelContender(model, self._inputs) if self._check.accepts(model) else None
         except EngineError as error:
             if self._machine.is_lost:
                 raise
-            _log.warning("segmentation %s is not used: %s", candidate.name, error)
+            _log.warning("segmentation %s is not used: %s", plan.name, error)
             self.refused = error
             return None
 
@@ -151,9 +156,16 @@ def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool =
         look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
         entrant, turns = look.best(built, contest, build)
     plans = [built_one.contender.model.plan for built_one in built]
+    played = [_shown(e, costs.service, contest.turns(i)) for i, e in enumerate(built)]
+    others = sorted(
+        (other for i, other in enumerate(played) if other.turns and i != contest.winner),
+        key=lambda other: other.wall_ns,
+    )
     model = build.finished(_with_real_times(entrant, costs.service, turns))
     lanes = costs.problem.devices[0].lanes
     model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
+    shown = _shown(entrant, costs.service, turns)
+    model = _finished(with_other_kernels(job, build.of_plan, shown, others), model, build)
     if not stays:
         progress("overlap queries", 0, 1)
         _accompany(job, model, costs, entrant, found, build)
@@ -198,6 +210,8 @@ def tune(
     model = build.finished(_with_real_times(tuned.best, costs.service, tuned.turns))
     winner, lanes = list(tuned.entrants).index(tuned.best), costs.problem.devices[0].lanes
     model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
+    shown = _shown(tuned.best, costs.service, tuned.turns)
+    model = _finished(with_other_kernels(job, build.of_plan, shown, []), model, build)
     if not keeps_devices(params.policy):
         _accompany(job, model, costs, tuned.best, found, build)
     return model, tuned.report
@@ -258,11 +272,20 @@ def _compared(built: Sequence[ModelEntrant], job: PlanJob) -> Contest | None:
     return contest
 
 
+def _shown(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[ContestTurn]) -> Shown:
+    shards = entrant.candidate.shards
+    own = service if shards is None else shards.service
+    return Shown(entrant.contender, entrant.candidate.graph, own, turns)
+
+
+def _finished(better: Model | None, model: Model, build: CandidateBuilder) -> Model:
+    return model if better is None else build.finished(better)
+
+
 def _with_real_times(
     entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[ContestTurn]
 ) -> Model:
+    shown = _shown(entrant, service, turns)
     model = entrant.contender.model
-    if entrant.candidate.shards is not None:
-        service = entrant.candidate.shards.service
-    model.plan = in_place.refit(model.plan, entrant.candidate.graph, service, turns)
+    model.plan = in_place.refit(model.plan, shown.groups, shown.service, turns)
     return model

@@ -13,6 +13,7 @@ from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
@@ -82,6 +83,14 @@ class LoadParams:
     max_query_ms : float
         How long the kernels of a query may take together before it is ended; 0 is no limit. A
         kernel that does not end by itself cannot be ended, and keeps its lane.
+    kernels : str
+        Whose kernels segments of a CPU may run with: ``auto`` chooses among those that are
+        installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
+        Runtime's and so to its bits, the name of a library takes that wherever it answers rightly.
+        What ``SURPLUS_KERNELS`` says, or ``auto``.
+    kernel_memory : str
+        What weights that a library keeps for itself may take of a model, for example ``2GiB``;
+        empty is a quarter of the memory that is free.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -107,6 +116,8 @@ class LoadParams:
     on_device_loss: str = OnDeviceLoss.FAIL
     max_load_s: float = 600.0
     max_query_ms: float = 300_000.0
+    kernels: str = field(default_factory=kernels_by_default)
+    kernel_memory: str = ""
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
@@ -135,6 +146,8 @@ class LoadParams:
                 f" {self.on_device_loss!r}"
             )
         self.gpu_memory_bytes()
+        self.kernel_memory_bytes()
+        self.asked_kernels()
 
     def _check_policy(self) -> None:
         if self.policy == _POLICY and not self.options:
@@ -164,16 +177,31 @@ class LoadParams:
             "slice_ms": self.slice_ms,
             "gpu_memory": self.gpu_memory_bytes(),
             "throughput_plan": self.may_have_throughput_plan(),
+            "kernels": self.asked_kernels().text,
         }
         return {**self.options, **{name: value for name, value in own.items() if value}}
 
     def gpu_memory_bytes(self) -> int | None:
         """The limit in bytes; None without one."""
-        if not self.gpu_memory:
-            return None
-        from surplus.engine.devices.memory_size import parse_bytes  # with exact fractions
+        return _bytes_of(self.gpu_memory)
 
-        return parse_bytes(self.gpu_memory)
+    def kernel_memory_bytes(self) -> int | None:
+        """The same of weights that libraries of kernels keep."""
+        return _bytes_of(self.kernel_memory)
+
+    def asked_kernels(self) -> AskedKernels:
+        """The libraries of kernels that may be used.
+
+        Raises
+        ------
+        ConfigError
+            If there is none of that name, or it is not installed.
+        """
+        return self._asked_kernels
+
+    @cached_property
+    def _asked_kernels(self) -> AskedKernels:
+        return AskedKernels.parse(self.kernels)
 
     @property
     def uses_stored(self) -> bool:
@@ -243,3 +271,11 @@ class LoadParams:
     def fixed_devices(self) -> frozenset[int]:
         """Devices whose times are given: emulated ones."""
         return frozenset(i for i, spec in enumerate(self.specs()) if spec.traits.is_emulated)
+
+
+def _bytes_of(text: str) -> int | None:
+    if not text:
+        return None
+    from surplus.engine.devices.memory_size import parse_bytes  # with exact fractions
+
+    return parse_bytes(text)

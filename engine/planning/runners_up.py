@@ -94,6 +94,8 @@ def judgement_of(
 
 def other_widths(plan: Plan, lanes: int) -> list[Plan]:
     """The whole model of the CPU at the other widths that are tried; nothing of other plans."""
+    if plan.libraries:  # the widths of its kernels were compared already
+        return []
     if len(plan.segments) != 1 or not traits_of(plan.devices[plan.segments[0].device]).is_host:
         return []
     (segment,) = plan.segments

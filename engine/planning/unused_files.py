@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime.kernel_choices import compiled_names
 from surplus.engine.runtime.segment_files import segment_file_name
 from surplus.engine.runtime.throughput_switch import whole_segment
 from surplus.engine.segmentation.plan import Segment
@@ -23,7 +24,8 @@ _log = logging.getLogger(__name__)
 
 _SEGMENT = re.compile(r"(segment-[0-9a-f]{24})(-[0-9a-f]{16}\.laid)?\.onnx")
 _WEIGHT = re.compile(r"weight-[0-9a-f]{32}\.bin")
-_HALF_WRITTEN = re.compile(r"\.(lay-|segment-|weight-|model-|summary\.).*")
+_COMPILED = re.compile(r"compiled-([0-9a-f]{24})-[0-9a-f]{8}-[0-9a-f]{16}\.blob")
+_HALF_WRITTEN = re.compile(r"\.(lay-|segment-|weight-|model-|summary\.|compiled-).*")
 
 
 def remove_unused(graph: Graph, named: Callable[[], Iterable[Segment]]) -> int:
@@ -44,10 +46,12 @@ def remove_unused(graph: Graph, named: Callable[[], Iterable[Segment]]) -> int:
     with alone_in(graph.folder) as alone:
         if not alone:
             return 0
-        kept = {segment_file_name(segment).removesuffix(".onnx") for segment in named()}
+        segments = list(named())
+        kept = {segment_file_name(segment).removesuffix(".onnx") for segment in segments}
         # Which throughput_switch.py may run without any plan that says so.
         kept.add(segment_file_name(whole_segment(graph)).removesuffix(".onnx"))
         unused = [*_segments(graph.folder, kept), *_half_written(graph.folder)]
+        unused += _compiled(graph, segments)
         removed = sum(map(_removed, unused))
         # Weights after what refers to them: a process that dies in between leaves no gap.
         return removed + sum(map(_removed, _weights(graph.folder)))
@@ -58,6 +62,15 @@ def _segments(folder: Path, kept: set[str]) -> Iterator[Path]:
         match = _SEGMENT.fullmatch(file.name)
         if match and match[1] not in kept:
             yield file
+
+
+def _compiled(graph: Graph, segments: Iterable[Segment]) -> list[Path]:
+    """What libraries of kernels compiled of other segments."""
+    kept: set[str] = set()
+    for segment in segments:
+        kept |= compiled_names(segment, (segment_file_name(segment), graph.model_path.name))
+    found = [(file, _COMPILED.fullmatch(file.name)) for file in graph.folder.iterdir()]
+    return [file for file, match in found if match and match[1] not in kept]
 
 
 def _half_written(folder: Path) -> Iterator[Path]:

@@ -13,10 +13,11 @@ from surplus.engine.cache.sealed_file import is_intact
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.errors import ExecutionError, one_line
+from surplus.engine.errors import EngineError, ExecutionError, one_line
 from surplus.engine.native import open_session
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
 from surplus.engine.runtime.free_memory import release_free_memory
+from surplus.engine.runtime.kernel_choices import choice_of
 from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_part import PlanPart
@@ -69,13 +70,11 @@ def lower(
                     _add_compiled(builder, slots, segment, kernel)
                     continue
                 file = segment_file(graph, segment, whole=len(plan.segments) == 1)
-                _add(
-                    builder,
-                    slots,
-                    segment,
-                    _Source(file, config=config),
-                    _has_own_kernels(plan, segment) or not graph.is_stored,
-                )
+                source = _Source(file, config=config)
+                if _add_chosen(builder, slots, segment, source, graph.folder):
+                    continue
+                own_kernels = _has_own_kernels(plan, segment) or not graph.is_stored
+                _add(builder, slots, segment, source, own_kernels)
             except RuntimeError as error:
                 name = segment.name
                 raise ExecutionError(f"segment {name!r} cannot be prepared: {error}") from error
@@ -119,6 +118,7 @@ class _Source:
     file: Path
     level: str = "all"
     config: Mapping[str, str] = field(default_factory=dict)
+    kernels: _core.KernelChoice | None = None
 
 
 def allocation(activations: Activations) -> dict[str, str]:
@@ -130,6 +130,23 @@ def allocation(activations: Activations) -> dict[str, str]:
     """
     small = activations.peak_bytes < _SMALL_ACTIVATIONS_BYTES and not activations.unknown
     return {} if small else {"session.enable_mem_pattern": "0"}
+
+
+def _add_chosen(
+    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, folder: Path
+) -> bool:
+    """Add a segment with the kernels of the library that its plan names, if that takes it here."""
+    if segment.kernels is None:
+        return False
+    try:
+        choice = choice_of(segment, segment.kernels, source.file, folder)
+        _add_session(builder, slots, segment, replace(source, kernels=choice))
+    except (RuntimeError, EngineError) as error:
+        _log.warning(
+            "segment %r runs with ONNX Runtime's kernels: %s", segment.name, one_line(error)
+        )
+        return False
+    return True
 
 
 def _add(
@@ -185,6 +202,7 @@ def _add_session(
         captured_ns=segment.service_ns if segment.captured else -1,
         level=source.level,
         config=source.config,
+        kernels=source.kernels,
     )
 
 
@@ -224,7 +242,7 @@ def refuse_layout(graph: Graph, plan: Plan) -> None:
 
 def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
     for segment in plan.segments:
-        if not _has_own_kernels(plan, segment):
+        if segment.kernels is None and not _has_own_kernels(plan, segment):
             yield segment_file(graph, segment, whole=len(plan.segments) == 1)
 
 

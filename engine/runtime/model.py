@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
@@ -24,6 +24,7 @@ from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
 from surplus.engine.runtime.held_lanes import held_by, stall_of
 from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.kernel_facts import facts_of, failures_of
 from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
@@ -70,6 +71,7 @@ class Model:
     ) -> None:
         self.graph = graph
         self._in_use = FolderUse(graph.folder, is_stored=graph.is_stored)
+        self.checked: Mapping[str, Any] | None = None
         self._judgement: Judgement | None = None
         self._judge: PlanJudge | None = None
         self._ports = Ports(graph)
@@ -136,9 +138,16 @@ class Model:
 
     @property
     def warning(self) -> str:
-        """What queries go on without, and why: a lost device, lanes that are held; or empty."""
+        """What queries go on without, and why: a lost device, kernels, held lanes; or empty."""
         lost = self._guard.warning if isinstance(self._guard, LossGuard) else ""
-        return "; ".join(filter(None, (lost, self.held)))
+        return "; ".join(filter(None, (lost, failures_of(self.plan), self.held)))
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Whose kernels it runs with, and how far its answers are from the model's in one session
+        of ONNX Runtime, where that was compared (kernel_facts.py).
+        """
+        return facts_of(self.plan, self.checked)
 
     @property
     def held(self) -> str:
@@ -250,6 +259,7 @@ class Model:
             self._overlaps = other._overlaps
             self._prepared = other._prepared
             self._switch = other._switch
+            self.checked = other.checked
             self._judgement, self._judge, self._trial = other._judgement, other._judge, other._trial
         if self._judge is not None:
             self._judge.watch(self)

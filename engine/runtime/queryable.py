@@ -37,6 +37,11 @@ class Queryable(Protocol):
         ...
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """What is to be told of it, by name."""
+        ...
+
+    @property
     def failure(self) -> str:
         """Why no query can be answered any more; empty as long as some can."""
         ...

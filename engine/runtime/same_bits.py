@@ -1,12 +1,13 @@
 """Whether two plans of a model give the same bits.
 
 A session gives the same bits on one lane as on all of them. Other cuts need not: ONNX Runtime fuses
-within a segment, not across its boundaries, and another device has other kernels.
+within a segment, not across its boundaries, and another device has other kernels. So has another
+library, which need not even give the same bits on one lane.
 """
 
 from __future__ import annotations
 
-from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.plan import Plan, Segment
 
 
 def same_bits(plan: Plan, other: Plan) -> bool:
@@ -16,6 +17,13 @@ def same_bits(plan: Plan, other: Plan) -> bool:
 
 def _sessions(plan: Plan) -> frozenset[object]:
     return frozenset(
-        (plan.devices[s.device], s.tasks, s.inputs, s.outputs, s.joins, s.shards)
+        (plan.devices[s.device], s.tasks, s.inputs, s.outputs, s.joins, s.shards, _kernels(s))
         for s in plan.segments
     )
+
+
+def _kernels(segment: Segment) -> object:
+    kernels = segment.kernels
+    if kernels is None:
+        return None
+    return kernels.library, kernels.inputs, None if kernels.any_width else segment.width

@@ -34,6 +34,11 @@ class ServedAlone:
         return self.model.held
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """As ``Model.facts``."""
+        return self.model.facts
+
+    @property
     def failure(self) -> str:
         """As ``Model.failure``."""
         return self.model.failure

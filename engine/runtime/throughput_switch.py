@@ -45,8 +45,10 @@ def narrow_plan(
         return None
     if allowed is Departure.NEVER or (allowed is Departure.SAME_BITS and len(plan.segments) > 1):
         return None
-    if allowed is Departure.SAME_CUTS:
-        segments = tuple(_on_one_lane(segment) for segment in plan.segments)
+    if allowed is not Departure.ALWAYS and not all(_same_on_one_lane(s) for s in plan.segments):
+        return None
+    if allowed is Departure.SAME_CUTS or (plan.libraries and len(plan.segments) == 1):
+        segments = tuple(_on_one_lane(segment, lanes) for segment in plan.segments)
     else:
         segments = (_whole(graph, plan),)
     if all(segment.width == 1 for segment in plan.segments) and len(segments) == len(plan.segments):
@@ -63,8 +65,14 @@ def narrow_plan(
     )
 
 
-def _on_one_lane(segment: Segment) -> Segment:
-    return replace(segment, width=1, service_ns=segment.service_ns * segment.width)
+def _same_on_one_lane(segment: Segment) -> bool:
+    return segment.kernels is None or segment.kernels.any_width
+
+
+def _on_one_lane(segment: Segment, lanes: int) -> Segment:
+    kernels = None if segment.kernels is None else replace(segment.kernels, copies=lanes)
+    ns = segment.service_ns * segment.width
+    return replace(segment, width=1, service_ns=ns, kernels=kernels)
 
 
 def _whole(graph: Graph, plan: Plan) -> Segment:

@@ -12,6 +12,7 @@ from pathlib import Path
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError
 from surplus.engine.examples.sizes import inputs_in_question
+from surplus.engine.kernels.asked import ONNX_RUNTIME
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
@@ -68,7 +69,12 @@ def _loaded(
     graph: Graph, path: Path, place: Place, inputs: Arrays, params: BasePlanParams
 ) -> Plan | None:
     """What ``surplus.load`` runs there; None without a plan."""
-    load = LoadParams(cache=params.cache, gpu_memory=params.gpu_memory, tune=params.tune or "now")
+    load = LoadParams(
+        cache=params.cache,
+        gpu_memory=params.gpu_memory,
+        tune=params.tune or "now",
+        kernels=ONNX_RUNTIME,  # a policy cuts segments, and runs them at widths of its own
+    )
     if place.with_host:
         device = replace(place.spec, lanes=1, share_percent=100)
         devices = f"{place.devices[0].text},{device.text}"

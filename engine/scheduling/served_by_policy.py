@@ -47,6 +47,11 @@ class ServedByPolicy:
         return self._model.parts.held
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """Nothing yet."""
+        return {}
+
+    @property
     def failure(self) -> str:
         """Which devices were lost or have no lane, and why, if none is left."""
         return self._service.failure

@@ -15,9 +15,37 @@ from surplus.engine.errors import PlacementError
 from surplus.placement.records import read_document, read_formatted
 from surplus.placement.timeline import Timeline
 
-FORMAT = "surplus-plan/3"
-_READABLE = (FORMAT, "surplus-plan/2")
-"""Version 2 had no shards; all else is as it was."""
+FORMAT = "surplus-plan/4"
+_READABLE = (FORMAT, "surplus-plan/3", "surplus-plan/2")
+"""Version 3 had no libraries of kernels, 2 no shards; all else is as it was."""
+
+
+@dataclass(frozen=True)
+class SegmentKernels:
+    """A library's kernels for a segment, in place of ONNX Runtime's (engine/kernels).
+
+    Parameters
+    ----------
+    library : str
+    inputs : tuple of (int, tuple of int)
+        Element type and sizes of each of the segment's inputs that it is compiled for; queries of
+        others run with ONNX Runtime's.
+    output_types : tuple of int
+        Element type of each output.
+    copies : int
+        How many may run at once, each with weights of its own.
+    weight_bytes : int
+        What these take, of one copy.
+    any_width : bool
+        Whether it gives the same bits on one lane.
+    """
+
+    library: str
+    inputs: tuple[tuple[int, tuple[int, ...]], ...]
+    output_types: tuple[int, ...]
+    copies: int = 1
+    weight_bytes: int = 0
+    any_width: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +81,8 @@ class Segment:
     shards : int
         Into how many parts the batch of the graph is split whose tasks these are
         (engine/dfg/batch_split.py); 1 is the graph as it was read.
+    kernels : SegmentKernels, optional
+        Whose kernels it runs with; ONNX Runtime's without.
     """
 
     name: str
@@ -69,6 +99,7 @@ class Segment:
     not_captured: str = ""
     joins: tuple[PartialJoin, ...] = ()
     shards: int = 1
+    kernels: SegmentKernels | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +144,11 @@ class Plan:
     def shards(self) -> int:
         """Into how many parts the batch is split: the same for all segments."""
         return max((segment.shards for segment in self.segments), default=1)
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Names of the libraries whose kernels segments run with, beside ONNX Runtime's."""
+        return tuple(sorted({s.kernels.library for s in self.segments if s.kernels}))
 
     def link_of(self, copy: Copy) -> str:
         """Name of the link that a copy goes over, as in timelines."""

@@ -1,0 +1,64 @@
+"""Whose kernels a load may use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from surplus.engine.errors import ConfigError
+from surplus.engine.kernels.registry import LIBRARIES, installed
+
+KERNELS_VARIABLE = "SURPLUS_KERNELS"
+"""Environment variable that names one of ``LoadParams.kernels``."""
+
+AUTO = "auto"
+ONNX_RUNTIME = "onnxruntime"
+
+
+def kernels_by_default() -> str:
+    """What ``SURPLUS_KERNELS`` says, or what is fastest."""
+    return os.environ.get(KERNELS_VARIABLE) or AUTO
+
+
+@dataclass(frozen=True)
+class AskedKernels:
+    """Libraries that may take the place of ONNX Runtime's kernels.
+
+    Parameters
+    ----------
+    versions : mapping of str to str
+        By name; those that are installed.
+    is_forced : bool
+        Whether they are used wherever they answer rightly, not only where that is faster.
+    """
+
+    versions: dict[str, str]
+    is_forced: bool = False
+
+    @staticmethod
+    def parse(text: str) -> AskedKernels:
+        """``auto``, ``onnxruntime`` or the name of a library.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such library, or it is not installed.
+        """
+        if text == ONNX_RUNTIME:
+            return AskedKernels({})
+        if text == AUTO:
+            return AskedKernels(installed())
+        library = LIBRARIES.get(text)
+        if library is None:
+            names = ", ".join((AUTO, ONNX_RUNTIME, *LIBRARIES))
+            raise ConfigError(f"kernels must be one of {names}, got {text!r}")
+        here = library.find()
+        if here is None:
+            raise ConfigError(f"kernels {text!r}: not installed: {library.install}")
+        return AskedKernels({text: here.version}, is_forced=True)
+
+    @property
+    def text(self) -> str:
+        """What a stored plan depends on; empty for ONNX Runtime's alone."""
+        names = " ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
+        return f"only {names}" if self.is_forced else names

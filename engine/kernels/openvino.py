@@ -1,0 +1,61 @@
+"""OpenVINO's kernels, as the wheel ``openvino`` brings them: used by its C functions."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import platform
+from pathlib import Path
+
+from surplus.engine.kernels.library import Installed, KernelLibrary
+from surplus.engine.native import newest
+
+LIBRARY_VARIABLE = "SURPLUS_OPENVINO_LIBRARY"
+"""Environment variable that names a ``libopenvino_c.so`` to load instead of the wheel's."""
+
+_PATTERN = "libopenvino_c.so*"
+
+_ROUNDS_OTHERWISE = ("Quantize", "QLinear", "MatMulInteger", "ConvInteger")
+"""Parts of the names of operators on quantised numbers, which it moves and rounds otherwise."""
+
+_RANDOM = ("Random", "Bernoulli", "Multinomial")
+
+
+def _find() -> Installed | None:
+    return _found(os.environ.get(LIBRARY_VARIABLE, ""))
+
+
+@functools.cache
+def _found(named: str) -> Installed | None:
+    """Looked for once: a load asks several times."""
+    if named:
+        path = Path(named)
+        return Installed(path, str(path.stat().st_mtime_ns)) if path.is_file() else None
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return None  # its kernels for others were never measured
+    spec = importlib.util.find_spec("openvino")
+    for folder in map(Path, (spec.submodule_search_locations or ()) if spec else ()):
+        found = newest((folder / "libs").glob(_PATTERN))
+        if found is not None:
+            return Installed(found.resolve(), _version(folder.parent) or found.name)
+    return None
+
+
+def _version(packages: Path) -> str:
+    """The wheel's, from the name of the folder of its metadata: reading that takes milliseconds."""
+    names = sorted(folder.name for folder in packages.glob("openvino-*.dist-info"))
+    return names[-1].removeprefix("openvino-").removesuffix(".dist-info") if names else ""
+
+
+def _refuses_op(op_type: str) -> bool:
+    return any(part in op_type for part in (*_ROUNDS_OTHERWISE, *_RANDOM))
+
+
+LIBRARY = KernelLibrary(
+    name="openvino",
+    title="OpenVINO",
+    install="pip install 'surplus-engine[openvino]'",
+    find=_find,
+    refuses_op=_refuses_op,
+)

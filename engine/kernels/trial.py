@@ -1,0 +1,177 @@
+"""First runs of segments with a library's kernels, in a child: what ends a process ends that one.
+
+A segment that the library refuses, at which it crashes, or which it does not end in time, stays
+with ONNX Runtime; the others are tried on. What was compiled is stored meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_log = logging.getLogger(__name__)
+
+_START = "import sys; sys.path[:] = PATH; from surplus.engine.kernels.first_run import main; main()"
+
+_MOST_CHILDREN = 8
+"""Each ends at the first segment at which the library fails."""
+
+
+@dataclass(frozen=True)
+class TrialSegment:
+    """A segment as a library is to compile it.
+
+    Parameters
+    ----------
+    name : str
+        For the log.
+    file : Path
+        ONNX.
+    input_names, output_names : tuple of str
+    inputs : tuple of (int, tuple of int)
+        Element type and sizes of each.
+    output_types : tuple of int
+    width : int
+    values : sequence of array
+        To run with.
+    """
+
+    name: str
+    file: Path
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    inputs: tuple[tuple[int, tuple[int, ...]], ...]
+    output_types: tuple[int, ...]
+    width: int
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class TriedSegment:
+    """A segment that a library took.
+
+    Parameters
+    ----------
+    weight_bytes : int
+        Of what it compiled.
+    compiled : Path
+        Where that lies, if it was worth it.
+    """
+
+    weight_bytes: int
+    compiled: Path
+
+
+def try_segments(
+    library: str,
+    segments: Sequence[TrialSegment],
+    folder: Path,
+    time_s: float,
+    start: str = _START,
+) -> dict[int, TriedSegment]:
+    """Those that the library takes, by index.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to keep inputs and what was compiled; the caller's to remove.
+    time_s : float
+        For each child.
+    start : str
+        What its interpreter executes; ``PATH`` stands for where modules are found.
+    """
+    questions = {i: _question(segment, folder, i) for i, segment in enumerate(segments)}
+    found: dict[int, TriedSegment] = {}
+    for _ in range(_MOST_CHILDREN):
+        if not questions:
+            break
+        order = list(questions)
+        child = _Child(library, [questions[i] for i in order], start)
+        for line in child.lines(time_s):
+            if "refused" in line:
+                _log.warning("%s", line["refused"])
+                return {}
+            if "done" not in line:
+                continue
+            index = order[line["done"]]
+            questions.pop(index)
+            if "error" in line:
+                _log.info("%s: not with %s: %s", segments[index].name, library, line["error"])
+            else:
+                found[index] = TriedSegment(line["weight_bytes"], folder / f"{index}.blob")
+        if child.begun is None:
+            _log.warning("%s is not used: its first process %s", library, child.end)
+            break
+        index = order[child.begun]
+        if questions.pop(index, None) is not None:
+            _log.warning("%s: not with %s, which %s", segments[index].name, library, child.end)
+    return found
+
+
+def _question(segment: TrialSegment, folder: Path, index: int) -> dict[str, Any]:
+    values = folder / f"{index}.npz"
+    arrays: dict[str, Any] = {str(i): value for i, value in enumerate(segment.values)}
+    np.savez(values, **arrays)
+    return {
+        "file": str(segment.file),
+        "input_names": segment.input_names,
+        "output_names": segment.output_names,
+        "inputs": segment.inputs,
+        "output_types": segment.output_types,
+        "width": segment.width,
+        "values": str(values),
+        "compiled": str(folder / f"{index}.blob"),
+    }
+
+
+class _Child:
+    """A process that tries segments, one after another."""
+
+    def __init__(self, library: str, questions: Sequence[Mapping[str, Any]], start: str) -> None:
+        self._asked = json.dumps({"library": library, "segments": questions}).encode() + b"\n"
+        self._start = start.replace("PATH", repr(sys.path))
+        self.begun: int | None = None
+        """Which it was at last."""
+        self.end = ""
+        """How it ended there."""
+
+    def lines(self, time_s: float) -> list[dict[str, Any]]:
+        """All that it says; it is ended when the time is over."""
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", self._start]
+        said: list[dict[str, Any]] = []
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+        ) as child:
+            assert child.stdin, "it is a pipe"
+            assert child.stdout, "it is a pipe"
+            over = threading.Event()
+
+            def end() -> None:
+                over.set()
+                child.kill()
+
+            timer = threading.Timer(time_s, end)
+            timer.start()
+            try:
+                child.stdin.write(self._asked)
+                child.stdin.flush()
+                said = [json.loads(line) for line in child.stdout]
+            except BrokenPipeError:
+                over.set()
+            finally:
+                timer.cancel()
+                child.kill()
+        self.begun = next((line["begun"] for line in reversed(said) if "begun" in line), None)
+        took = "did not end in time" if over.is_set() else f"ended with code {child.returncode}"
+        self.end = took
+        return said

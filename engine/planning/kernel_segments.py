@@ -1,0 +1,178 @@
+"""Which segments of a plan a library of kernels takes, and for what they are compiled."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from surplus.engine.devices.spec import traits_of
+from surplus.engine.dfg.graph import Graph
+from surplus.engine.element_type import ElementType
+from surplus.engine.kernels.registry import LIBRARIES
+from surplus.engine.kernels.trial import TrialSegment, TriedSegment, try_segments
+from surplus.engine.native import open_session
+from surplus.engine.profiling.calibrate import initial_values
+from surplus.engine.runtime.kernel_choices import compiled_file
+from surplus.engine.runtime.segment_files import segment_file
+from surplus.engine.segmentation.plan import Plan, Segment, SegmentKernels
+from surplus.engine.segmentation.planned_graph import planned_graph
+from surplus.engine.values import from_value
+
+_TYPES = frozenset(
+    {
+        ElementType.FLOAT,
+        ElementType.FLOAT16,
+        ElementType.UINT8,
+        ElementType.INT8,
+        ElementType.INT16,
+        ElementType.INT32,
+        ElementType.INT64,
+        ElementType.BOOL,
+    }
+)
+"""Of tensors that cross a segment's boundary."""
+
+_Key = tuple[str, int, object]
+"""File, width and sizes of a segment."""
+
+
+@dataclass
+class KernelSegments:
+    """Tries the segments of plans of one model with one library, each once.
+
+    Parameters
+    ----------
+    library : str
+    inputs : mapping
+        Of the model, with which segments are tried and whose sizes they are compiled for.
+    time_s : float
+        For each child that tries.
+    """
+
+    graph: Graph
+    library: str
+    inputs: Mapping[str, Any]
+    time_s: float = 60.0
+    _tried: dict[_Key, TriedSegment | None] = field(default_factory=dict, init=False)
+
+    def of(self, plan: Plan, lanes: int) -> dict[int, SegmentKernels]:
+        """What to run segments with, by their place in the plan; those that it takes.
+
+        Parameters
+        ----------
+        lanes : int
+            Of the CPU: so many of its segments may run at once.
+        """
+        wanted = dict(self._wanted(plan))
+        self._try(dict(wanted.values()))
+        found: dict[int, SegmentKernels] = {}
+        for index, (key, asked) in wanted.items():
+            tried = self._tried[key]
+            if tried is not None:
+                copies = max(1, lanes // asked.width)
+                types = asked.output_types
+                found[index] = SegmentKernels(
+                    self.library, asked.inputs, types, copies, tried.weight_bytes
+                )
+        return found
+
+    def _wanted(self, plan: Plan) -> Iterator[tuple[int, tuple[_Key, TrialSegment]]]:
+        graph = planned_graph(self.graph, plan)
+        whole = len(plan.segments) == 1
+        able = [i for i, s in enumerate(plan.segments) if self._is_able(graph, plan, s)]
+        values = boundary_values(graph, plan, self.inputs) if able else {}
+        for index in able:
+            segment = plan.segments[index]
+            if not all(name in values and _is_plain(values[name]) for name in segment.inputs):
+                continue
+            types = tuple(_type_of(graph, values, name) for name in segment.outputs)
+            if not _TYPES.issuperset(types):
+                continue
+            given = [from_value(values[name]) for name in segment.inputs]
+            sizes = tuple(
+                (values[name].elem_type, tuple(int(d) for d in array.shape))
+                for name, array in zip(segment.inputs, given, strict=True)
+            )
+            file = segment_file(graph, segment, whole=whole)
+            asked = TrialSegment(
+                segment.name,
+                file,
+                segment.inputs,
+                segment.outputs,
+                sizes,
+                types,
+                segment.width,
+                given,
+            )
+            yield index, ((str(file), segment.width, sizes), asked)
+
+    def _is_able(self, graph: Graph, plan: Plan, segment: Segment) -> bool:
+        if not traits_of(plan.devices[segment.device]).is_host or not segment.inputs:
+            return False
+        refuses = LIBRARIES[self.library].refuses_op
+        tasks = [graph.tasks[i] for i in segment.tasks]
+        touched = {t for task in tasks for t in (*task.inputs, *task.outputs)}
+        return not any(refuses(task.op_type) or task.is_control_flow for task in tasks) and not any(
+            graph.tensors[t].elem_type == ElementType.DOUBLE for t in touched
+        )  # which is computed in float32 there
+
+    def _try(self, asked: Mapping[_Key, TrialSegment]) -> None:
+        new = {key: segment for key, segment in asked.items() if key not in self._tried}
+        if not new:
+            return
+        keys = list(new)
+        with tempfile.TemporaryDirectory(prefix="surplus-kernels-") as folder:
+            found = try_segments(
+                self.library, [new[key] for key in keys], Path(folder), self.time_s
+            )
+            for index, key in enumerate(keys):
+                self._tried[key] = found.get(index)
+                if index in found and found[index].compiled.exists():
+                    self._keep(new[key], found[index])
+
+    def _keep(self, asked: TrialSegment, tried: TriedSegment) -> None:
+        segment = Segment(asked.name, 0, asked.width, (), (), (), 0, 0)
+        kernels = SegmentKernels(self.library, asked.inputs, asked.output_types)
+        target = compiled_file(segment, kernels, asked.file, self.graph.folder)
+        if target.find() is None:
+            target.keep(lambda part: _move(tried.compiled, part))
+
+
+def _move(source: Path, target: Path) -> None:
+    shutil.move(source, target)
+
+
+def boundary_values(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of the tensors that segments take, from ONNX Runtime, one segment after another."""
+    values: dict[str, Any] = dict(initial_values(graph, inputs))
+    if len(plan.segments) == 1:
+        return values
+    for segment in plan.segments:  # in a topological order
+        session = open_session(str(segment_file(graph, segment, whole=False)))
+        given = {name: values[name] for name in segment.inputs}
+        values.update(zip(segment.outputs, session.run(given, segment.outputs), strict=True))
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    """A tensor of a type that is taken, with elements."""
+    return value.kind == "tensor" and value.elem_type in _TYPES and value.nbytes > 0
+
+
+def _type_of(graph: Graph, values: Mapping[str, Any], name: str) -> int:
+    if name in values:
+        return int(values[name].elem_type) if values[name].kind == "tensor" else 0
+    index = graph.tensor_index.get(name)
+    return 0 if index is None else graph.tensors[index].elem_type
+
+
+def with_kernels(plan: Plan, kernels: Mapping[int, SegmentKernels], name: str) -> Plan:
+    """The plan with other kernels for segments, by their place; those not named have none."""
+    segments = tuple(
+        replace(segment, kernels=kernels.get(i)) for i, segment in enumerate(plan.segments)
+    )
+    return replace(plan, name=name, segments=segments)

@@ -1,0 +1,66 @@
+"""A chosen model with the kernels that serve it best (kernel_look.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from surplus.engine.contest import in_place
+from surplus.engine.planning.job import PlanJob
+from surplus.engine.planning.kernel_look import Build, KernelLook, Shown
+from surplus.engine.planning.kernel_memory import default_bytes
+from surplus.engine.planning.kernel_segments import KernelSegments
+from surplus.engine.planning.runners_up import judgement_of
+from surplus.engine.runtime.model import Model
+from surplus.engine.time_limit import left_s
+
+_MOST_TRIAL_S = 60.0
+"""For each process that compiles segments: the largest models take a few seconds."""
+
+
+def with_other_kernels(
+    job: PlanJob, build: Build, chosen: Shown, others: Sequence[Shown]
+) -> Model | None:
+    """The model of a plan with other kernels than ONNX Runtime's; None where none is better.
+
+    Slices keep ONNX Runtime's, since they are cut out of segments afterwards.
+
+    Parameters
+    ----------
+    chosen, others : Shown
+        The plan that runs, and what was compared with it, the best first.
+
+    Raises
+    ------
+    EngineError
+        If a query fails with both.
+    """
+    params = job.params
+    asked = params.asked_kernels()
+    if not asked.versions or params.slice_ms or not (params.selection_ns or asked.is_forced):
+        return None
+    job.progress("try other kernels", 0, 1)
+    limit_bytes = params.kernel_memory_bytes()
+    left = left_s()
+    time_s = _MOST_TRIAL_S if left is None else min(_MOST_TRIAL_S, left)
+    lanes = params.specs()[0].lanes
+    look = KernelLook(
+        [KernelSegments(job.graph, name, job.inputs, time_s) for name in asked.versions],
+        build,
+        lanes,
+        default_bytes() if limit_bytes is None else limit_bytes,
+        params.selection_ns,
+    )
+    won = look.forced(chosen) if asked.is_forced else look.better(chosen, others)
+    job.progress("try other kernels", 1, 1)
+    if won is None:
+        return None
+    best, plans = won.best, [entrant.plan for entrant in won.entrants]
+    plan = look.with_any_width(best, job.inputs)
+    model = best.contender.model
+    model.plan = in_place.refit(plan, best.groups, best.service, best.turns)
+    judgement = judgement_of(won.contest, won.winner, plans, model.plan, best.turns, lanes)
+    # Other mixtures have other bits, and would keep all that was compiled for them.
+    plain = tuple(r for r in judgement.runners_up if not r.read().libraries)
+    model.note(replace(judgement, runners_up=plain))
+    return model

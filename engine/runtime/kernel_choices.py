@@ -1,0 +1,58 @@
+"""Segments of a plan and the kernels that it chose for them, as the core takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from surplus.engine import _core
+from surplus.engine.kernels.registry import open_library, version_of
+from surplus.engine.segmentation.plan import Segment, SegmentKernels
+from surplus.engine.store.compiled import CompiledFile
+
+
+def choice_of(
+    segment: Segment, kernels: SegmentKernels, file: Path, folder: Path
+) -> _core.KernelChoice:
+    """What the core is to compile, or to open where that was stored.
+
+    Parameters
+    ----------
+    file, folder : Path
+        The segment's own file, and the model's folder in the cache.
+
+    Raises
+    ------
+    RuntimeLibraryError
+        If the library cannot be loaded.
+    """
+    open_library(kernels.library)
+    found = compiled_file(segment, kernels, file, folder).find()
+    return _core.KernelChoice(
+        kernels.library,
+        [(elem_type, list(shape)) for elem_type, shape in kernels.inputs],
+        list(kernels.output_types),
+        copies=kernels.copies,
+        compiled=str(found or ""),
+    )
+
+
+def compiled_file(
+    segment: Segment, kernels: SegmentKernels, file: Path, folder: Path
+) -> CompiledFile:
+    """Where what its library compiles of a segment is kept."""
+    name = kernels.library
+    sizes = tuple(kernels.inputs)
+    return CompiledFile(folder, file.name, name, version_of(name), sizes, segment.width)
+
+
+def compiled_names(segment: Segment, files: Iterable[str]) -> set[str]:
+    """What files of a segment's compiled forms are named after, on all lanes or on one."""
+    if segment.kernels is None:
+        return set()
+    kernels = segment.kernels
+    return {
+        CompiledFile(Path(), file, kernels.library, "", tuple(kernels.inputs), width).what
+        for file in files
+        for width in (1, segment.width)
+    }

@@ -1,0 +1,42 @@
+"""What is said of a model's kernels: whose they are, and how far its answers are from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from surplus.engine.kernels.registry import LIBRARIES, failure_of, version_of
+from surplus.engine.segmentation.plan import Plan
+
+
+def facts_of(plan: Plan, checked: Mapping[str, Any] | None) -> dict[str, str]:
+    """For people and for metadata: ``kernels``, and ``largest_difference`` where it is known.
+
+    Parameters
+    ----------
+    checked : mapping, optional
+        How the plan's answers compared with the whole model's in one ONNX Runtime session, as
+        ``StoredPlan.checked``: the difference is of the output's largest magnitude.
+    """
+    found = {"kernels": ", ".join(_used(plan)) or "ONNX Runtime"}
+    difference = None if checked is None else checked.get("difference")
+    if difference is not None:
+        output = checked.get("output") if checked else ""
+        where = f" (output {output!r})" if output else ""
+        found["largest_difference"] = f"{difference:.3g}{where}"
+    return found
+
+
+def failures_of(plan: Plan) -> str:
+    """Which of its libraries of kernels are not used any more, and why; or empty."""
+    return "; ".join(filter(None, map(failure_of, plan.libraries)))
+
+
+def _used(plan: Plan) -> list[str]:
+    total = len(plan.segments)
+    rows = []
+    for library in plan.libraries:
+        count = sum(1 for s in plan.segments if s.kernels and s.kernels.library == library)
+        share = "" if count == total else f" in {count} of {total} segments"
+        rows.append(f"{LIBRARIES[library].title} {version_of(library)}{share}")
+    return rows

@@ -1,0 +1,85 @@
+"""Whose kernels a load may use: what is asked for, and what is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from surplus.engine.errors import ConfigError, RuntimeLibraryError
+from surplus.engine.kernels import openvino
+from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
+from surplus.engine.kernels.registry import open_library
+from surplus.engine.planning.load_params import LoadParams
+
+HERE = "openvino 1.2.3"
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = openvino.Installed(Path("/libopenvino_c.so"), "1.2.3")
+    monkeypatch.setattr(openvino, "_found", lambda _: found)
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino, "_found", lambda _: None)
+
+
+def test_the_environment_says_what_is_asked_for_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURPLUS_KERNELS", "openvino")
+    assert kernels_by_default() == "openvino"
+    monkeypatch.delenv("SURPLUS_KERNELS")
+    assert kernels_by_default() == "auto"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stored_plan_depends_on_the_libraries_that_may_be_used() -> None:
+    asked = {name: AskedKernels.parse(name) for name in ("auto", "onnxruntime", "openvino")}
+    assert asked["auto"].text == HERE
+    assert not asked["auto"].is_forced
+    assert asked["onnxruntime"].text == ""
+    assert asked["openvino"].text == f"only {HERE}"
+    assert LoadParams(kernels="auto").plan_options() == {"kernels": HERE}
+    assert LoadParams(kernels="onnxruntime").plan_options() == {}
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_without_a_library_plans_are_what_they_were() -> None:
+    assert LoadParams(kernels="auto").plan_options() == {}
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_library_that_is_not_here_is_refused_with_how_to_get_it() -> None:
+    with pytest.raises(ConfigError, match=r"not installed: pip install 'surplus-engine\[openvino"):
+        LoadParams(kernels="openvino")
+    with pytest.raises(RuntimeLibraryError, match="'openvino' is not installed: pip"):
+        open_library("openvino")
+
+
+def test_names_that_nobody_knows_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"one of auto, onnxruntime, openvino, got 'tvm'"):
+        LoadParams(kernels="tvm")
+    with pytest.raises(RuntimeLibraryError, match="'tvm' is not installed"):
+        open_library("tvm")
+
+
+def test_a_library_named_in_the_environment_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libopenvino_c.so"
+    monkeypatch.setenv("SURPLUS_OPENVINO_LIBRARY", str(library))
+    assert openvino.LIBRARY.find() is None
+    library = tmp_path / "there.so"
+    library.touch()
+    monkeypatch.setenv("SURPLUS_OPENVINO_LIBRARY", str(library))
+    found = openvino.LIBRARY.find()
+    assert found is not None
+    assert found.path == library
+
+
+def test_memory_for_kernels_is_a_size() -> None:
+    assert LoadParams(kernel_memory="2GiB").kernel_memory_bytes() == 2 << 30
+    assert LoadParams().kernel_memory_bytes() is None
+    with pytest.raises(ConfigError):
+        LoadParams(kernel_memory="much")
