@@ -25,8 +25,14 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
-        **{"tune": "now", **more},
+        **{"tune": "now", **_kernels(args), **more},
     )
+
+
+def _kernels(args: argparse.Namespace) -> dict[str, str]:
+    """--kernels and --kernel-memory, of verbs that have them."""
+    names = ("kernels", "kernel_memory")
+    return {name: getattr(args, name) for name in names if getattr(args, name, "")}
 
 
 def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def add_parser(verbs: Any) -> None:
     options.add_inputs(parser)
     options.add_devices(parser)
     options.add_policy(parser)
+    options.add_kernels(parser)
     parser.add_argument(
         "--queries",
         type=int,

@@ -49,6 +49,7 @@ def _details(report: dict[str, Any]) -> list[dict[str, str]]:
         "weights mapped": (weights["file_bytes"], mapped),
         "weights resident": (weights["resident_bytes"], "shared by all processes"),
         "weights copied": (weights["private_bytes"], "private pages of these mappings"),
+        "weights of other kernels": (weights["kernels_bytes"], "their own, at most"),
         "activations, predicted peak": (activations["peak_bytes"], f"one query{unknown}"),
         "arena, measured": (arena, "private growth by queries"),
     }

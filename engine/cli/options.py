@@ -127,6 +127,25 @@ def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_kernels(parser: argparse.ArgumentParser) -> None:
+    """--kernels and --kernel-memory."""
+    parser.add_argument(
+        "--kernels",
+        default="",
+        metavar="NAME",
+        help="whose kernels the CPU runs with: auto chooses by measurement among those that are"
+        " installed (see `engine devices`), onnxruntime keeps to its bits, openvino takes that"
+        " wherever it answers rightly (default: $SURPLUS_KERNELS, else auto)",
+    )
+    parser.add_argument(
+        "--kernel-memory",
+        default="",
+        metavar="SIZE",
+        help="what weights that a library of kernels keeps for itself may take of a model, for"
+        " example 2GiB (default: a quarter of the memory that is free)",
+    )
+
+
 def add_any_bits(parser: argparse.ArgumentParser) -> None:
     """--any-bits."""
     parser.add_argument(

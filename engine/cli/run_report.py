@@ -43,6 +43,7 @@ def report_of(
         **captures(plan, model.native.captured_nodes),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,
+        **model.facts,
         **throughput_plan_of(model),
         **(compare(model, inputs, rounds, plain) if plain else repeat(model, inputs, rounds)),
     }

@@ -41,6 +41,7 @@ def add_parser(verbs: Any) -> None:
     serve_policy_options.add_options(parser)
     options.add_slices(parser)
     options.add_gpu_memory(parser)
+    options.add_kernels(parser)
     options.add_limits(parser)
     options.add_any_bits(parser)
     add_server(parser)

@@ -8,6 +8,9 @@ from typing import Any
 from surplus.engine.devices.cuda_parts import cuda_parts
 from surplus.engine.devices.registry import KINDS
 from surplus.engine.devices.spec import kind_named
+from surplus.engine.errors import RuntimeLibraryError, one_line
+from surplus.engine.kernels.library import KernelLibrary
+from surplus.engine.kernels.registry import LIBRARIES, open_library
 
 
 def inventory() -> dict[str, list[dict[str, Any]]]:
@@ -17,9 +20,23 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         ``devices``: rows of name, what it is, its memory, and whether it can be used or why not;
-        ``cuda``: rows of what a CUDA device needs (``cuda_parts.Part``).
+        ``kernels``: rows of the libraries of kernels for the CPU, and how to get those that are not
+        there; ``cuda``: rows of what a CUDA device needs (``cuda_parts.Part``).
     """
     return {
         "devices": [row for kind in KINDS for row in kind_named(kind).inventory()],
+        "kernels": [_library(library) for library in LIBRARIES.values()],
         "cuda": [asdict(part) for part in cuda_parts()],
     }
+
+
+def _library(library: KernelLibrary) -> dict[str, Any]:
+    here = library.find()
+    row = {"name": library.name, "version": here.version if here else "", "usable": "yes"}
+    if here is None:
+        return {**row, "usable": f"no: not installed: {library.install}"}
+    try:
+        open_library(library.name)
+    except RuntimeLibraryError as error:
+        row["usable"] = f"no: {one_line(error)}"
+    return row

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from surplus.engine import _core
 from surplus.engine.devices.parsing import available_cores
-from surplus.engine.errors import ExecutionError
+from surplus.engine.errors import EngineError, ExecutionError, one_line
+from surplus.engine.kernels.registry import installed, open_library
 from surplus.engine.runtime.model import Model
 from surplus.engine.values import from_value, to_value
+
+_log = logging.getLogger(__name__)
 
 
 class PlainSession:
@@ -44,6 +48,40 @@ class PlainSession:
         return {n: from_value(v) for n, v in zip(names, outputs, strict=True)}
 
 
+class LibrarySession:
+    """A model's ONNX file as a library of kernels runs it, on all cores, by itself.
+
+    Raises
+    ------
+    ExecutionError
+        If the library does not take it.
+    """
+
+    def __init__(
+        self, model: Model, library: str, inputs: Mapping[str, Any], source: Path | None = None
+    ) -> None:
+        self.threads = available_cores()
+        self._types = {spec.name: spec.elem_type for spec in model.inputs if spec.name in inputs}
+        self._outputs = [spec.name for spec in model.outputs]
+        sizes = [(kind, list(np.shape(inputs[name]))) for name, kind in self._types.items()]
+        try:
+            open_library(library)
+            choice = _core.KernelChoice(library, sizes, [s.elem_type for s in model.outputs])
+            path = str(source or model.graph.model_path)
+            self._model = choice.compile(path, list(self._types), self._outputs, self.threads)
+        except (RuntimeError, TypeError, EngineError) as error:
+            raise ExecutionError(f"{library}: {error}") from error
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one query."""
+        values = [to_value(inputs[name], kind or None) for name, kind in self._types.items()]
+        made = self._model.run(values)
+        return {name: from_value(v) for name, v in zip(self._outputs, made, strict=True)}
+
+
+_Runner: TypeAlias = Model | PlainSession | LibrarySession
+
+
 def repeat(model: Model, inputs: Mapping[str, Any], rounds: int) -> dict[str, Any]:
     """Median time of ``rounds`` queries, after one warm-up."""
     model.run(inputs)
@@ -56,6 +94,7 @@ def compare(
     """Medians of interleaved runs, their ratio, and the largest output difference.
 
     ONNX Runtime is taken at its best: one intra-op thread or one for each core that we have.
+    Libraries of kernels that are installed and take the model run beside it.
 
     Parameters
     ----------
@@ -64,7 +103,8 @@ def compare(
     """
     threads = sorted({1, available_cores()})
     plain = [PlainSession(model, count, source) for count in threads]
-    runners: list[Model | PlainSession] = [model, *plain]
+    libraries = dict(_libraries(model, inputs, source))
+    runners: list[_Runner] = [model, *plain, *libraries.values()]
     times: list[list[int]] = [[] for _ in runners]
     for runner in runners:
         runner.run(inputs)
@@ -72,16 +112,31 @@ def compare(
         for row, runner in zip(times, runners, strict=True):
             row.append(_timed(runner, inputs))
     medians = [statistics.median(row) for row in times]
-    best = min(range(1, len(runners)), key=medians.__getitem__)
+    best = min(range(1, 1 + len(plain)), key=medians.__getitem__)
+    others = zip(libraries, medians[1 + len(plain) :], strict=True)
     return {
         "median_ms": medians[0] / 1e6,
         "onnxruntime_ms": medians[best] / 1e6,
         "onnxruntime_threads": threads[best - 1],
         "ratio": medians[0] / medians[best],
+        **{f"{name}_ms": ns / 1e6 for name, ns in others},
         "largest_relative_difference": largest_difference(
             model.run(inputs), plain[best - 1].run(inputs)
         ),
     }
+
+
+def _libraries(
+    model: Model, inputs: Mapping[str, Any], source: Path | None
+) -> Iterator[tuple[str, LibrarySession]]:
+    for name in installed():
+        try:
+            session = LibrarySession(model, name, inputs, source)
+            session.run(inputs)
+        except (ExecutionError, RuntimeError) as error:
+            _log.warning("not beside %s", one_line(error))
+        else:
+            yield name, session
 
 
 def largest_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
@@ -111,7 +166,7 @@ def _largest(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
     return float(np.max(apart, initial=0.0))
 
 
-def _timed(runner: Model | PlainSession, inputs: Mapping[str, Any]) -> int:
+def _timed(runner: _Runner, inputs: Mapping[str, Any]) -> int:
     start = time.perf_counter_ns()
     runner.run(inputs)
     return time.perf_counter_ns() - start

@@ -74,6 +74,7 @@ def model_config(model: ServedModel) -> Document:
             _config_tensor(spec) | {"optional": spec.optional} for spec in signature.inputs.values()
         ],
         "output": [_config_tensor(spec) for spec in signature.outputs.values()],
+        "parameters": {name: {"string_value": text} for name, text in model.executor.facts.items()},
     }
 
 

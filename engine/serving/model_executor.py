@@ -52,6 +52,11 @@ class ModelExecutor:
         return self._model.held
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """As of the model."""
+        return self._model.facts
+
+    @property
     def failure(self) -> str:
         """For which lost devices every query fails, and why."""
         return self._model.failure

@@ -66,6 +66,11 @@ class Servable(Protocol):
         ...
 
     @property
+    def facts(self) -> Mapping[str, str]:
+        """What is to be told of it, by name: whose kernels it runs with, say."""
+        ...
+
+    @property
     def failure(self) -> str:
         """Why no query can be answered any more; empty as long as some can."""
         ...

@@ -30,6 +30,7 @@ class Function:
         self.queued_ns = 0
         self.warning = ""
         self.held = ""
+        self.facts = {"kernels": "of a test"}
         self.failure = ""
 
     async def infer(self, inputs, outputs, deadline_ns, priority=0):

@@ -66,6 +66,7 @@ def test_model_config(client):
     ]
     assert config.output[0].data_type == triton.model_config_pb2.TYPE_FP32
     assert list(config.output[0].dims) == [-1, 4]
+    assert {n: p.string_value for n, p in config.parameters.items()} == {"kernels": "of a test"}
 
 
 def test_repository_index_and_reasons(own_server):
