@@ -21,6 +21,7 @@ TABLES = (
     "fan_out",
     "overlap",
     "models_cpu",
+    "kernels",
     "throughput",
     "co_run",
     "memory",

@@ -12,7 +12,8 @@ from pathlib import Path
 from bench.infrastructure.result_file import RESULTS, markdown, rows_of
 
 _DOCS = Path(__file__).parent.parent / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("PERFORMANCE", "COLOCATION", "COLOCATION_RESULTS"))
+_NAMES = ("PERFORMANCE", "KERNELS", "COLOCATION", "COLOCATION_RESULTS")
+PAGES = tuple(_DOCS / f"{name}.md" for name in _NAMES)
 _TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 

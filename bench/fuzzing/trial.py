@@ -11,9 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench.fuzzing.by_kernels import furthest, library_asked
 from bench.fuzzing.growing import Array, Grown, run_plain
 from bench.safety.random_plans import CHARGED_NS, plan_of_groups, random_costs, random_plan
-from surplus.engine.contest.answers import Expected
+from surplus.engine.contest.answers import Apart, Expected
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
@@ -38,7 +39,8 @@ class Outcome:
     kind : str
         ``right``, ``wrong``, ``refused``, or ``unusable`` where ONNX Runtime itself has no answer.
     how : str
-        What was tried last: ``whole``, ``cut DEVICES``, ``load DEVICES``.
+        What was tried last: ``whole``, ``cut DEVICES``, ``load DEVICES``; ``kernels ...`` where
+        ``SURPLUS_KERNELS`` names a library.
     reason : str
         Of a refusal, without names and numbers, so that equal ones are counted together.
     detail : str
@@ -85,7 +87,7 @@ def try_out(grown: Grown, report: Any = lambda _: None) -> Outcome:
             except Exception as error:  # what is no refusal is a fault
                 kind = f"{type(error).__name__}: {_kind_of(error)}"
                 return Outcome(grown.seed, "crashed", how, kind, traceback.format_exc(limit=-3))
-            apart = reference.against(found)
+            apart = found if isinstance(found, Apart) else reference.against(found)
             if apart.is_beyond:
                 return Outcome(grown.seed, "wrong", how, "", str(apart))
     return Outcome(grown.seed, "right")
@@ -109,6 +111,16 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
             lambda d=devices, s=seed: _answer(
                 graph(), random_plan(graph(), parse_devices(d), s), d, grown.inputs
             ),
+        )
+    if library := library_asked():
+        cuts = {
+            "whole": _whole,
+            "cut": lambda g: random_plan(g, parse_devices("cpu:2"), grown.seed),
+        }
+        name = ("whole", "cut")[grown.seed % 2]
+        yield (
+            f"kernels {name}",
+            lambda: furthest(graph(), cuts[name](graph()), library, grown.inputs),
         )
     if grown.seed % LOADED_EVERY == 0:
         devices = DEVICES[grown.seed // LOADED_EVERY % len(DEVICES)]

@@ -1,0 +1,1 @@
+"""Whose kernels are fastest: contenders in processes of their own."""

@@ -1,0 +1,162 @@
+"""One contender in a process of its own: answers a model's queries when it is told to.
+
+``python -m bench.kernels.contender HOW MODEL INPUTS CACHE``; each line of the standard input is a
+request in JSON, each line of the output its answer: ``{"do": "alone", "s": 0.3}`` gives the times
+of queries one by one, ``{"do": "callers", "count": 2, "s": 1}`` queries a second, ``{"do": "rss"}``
+bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Caller = Callable[[], Callable[[], object]]
+"""Makes what one caller calls for a query."""
+
+CORES = len(os.sched_getaffinity(0))
+
+
+def engine(path: Path, inputs: dict[str, Any], cache: Path) -> tuple[Caller, dict[str, Any]]:
+    """The engine as a user has it once a plan is stored: that is measured in another process."""
+    options = {"cache": cache, "inputs": inputs, "kernels": "auto", "tune": "now"}
+    if not list(cache.glob("*/plan-*.json")):
+        child = os.fork()
+        if child == 0:
+            _surplus().load(path, devices=f"cpu:{CORES}", **options)
+            os._exit(0)
+        os.waitpid(child, 0)
+    model = _surplus().load(path, devices=f"cpu:{CORES}", **options)
+    return lambda: lambda: model.run(inputs), {"plan": model.plan.name, **model.facts}
+
+
+def _surplus() -> Any:
+    import surplus
+
+    return surplus
+
+
+def onnxruntime_with(threads: int) -> Any:
+    """ONNX Runtime's Python package."""
+
+    def load(path: Path, inputs: dict[str, Any], _: Path) -> tuple[Caller, dict[str, Any]]:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        made = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+        return lambda: lambda: made.run(None, inputs), {}
+
+    return load
+
+
+def openvino_with(hint: str, streams: int = 0) -> Any:
+    """OpenVINO's Python package: float32, no pinning; the hint, or so many streams."""
+
+    def load(path: Path, inputs: dict[str, Any], _: Path) -> tuple[Caller, dict[str, Any]]:
+        import openvino
+
+        core = openvino.Core()
+        model = core.read_model(path)
+        model.reshape({name: list(array.shape) for name, array in inputs.items()})
+        settings: dict[str, Any] = {
+            "INFERENCE_PRECISION_HINT": "f32",
+            "ENABLE_CPU_PINNING": False,
+            "INFERENCE_NUM_THREADS": CORES,
+        }
+        settings |= {"NUM_STREAMS": streams} if streams else {"PERFORMANCE_HINT": hint}
+        compiled = core.compile_model(model, "CPU", settings)
+
+        def caller() -> Callable[[], object]:
+            request = compiled.create_infer_request()
+            return lambda: request.infer(inputs, share_inputs=True, share_outputs=True)
+
+        return caller, {}
+
+    return load
+
+
+CONTENDERS: dict[str, Any] = {
+    "surplus": engine,
+    "onnxruntime x1": onnxruntime_with(1),
+    f"onnxruntime x{CORES}": onnxruntime_with(CORES),
+    "openvino": openvino_with("LATENCY"),
+    "openvino throughput": openvino_with("THROUGHPUT"),
+}
+
+
+def alone_ns(run: Callable[[], object], seconds: float) -> list[int]:
+    """Times of queries, one after another; one at least."""
+    times: list[int] = []
+    end = time.perf_counter() + seconds
+    while not times or time.perf_counter() < end:
+        began = time.perf_counter_ns()
+        run()
+        times.append(time.perf_counter_ns() - began)
+    return times
+
+
+def a_second(callers: list[Callable[[], object]], seconds: float) -> float:
+    """Queries that so many callers get answered."""
+    counts = [0] * len(callers)
+    begin = threading.Barrier(len(callers) + 1)
+    spent = [0.0] * len(callers)
+
+    def call(index: int) -> None:
+        begin.wait()
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds or not counts[index]:
+            callers[index]()
+            counts[index] += 1
+        spent[index] = time.perf_counter() - began
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(len(callers))]
+    for thread in threads:
+        thread.start()
+    begin.wait()
+    for thread in threads:
+        thread.join()
+    return sum(count / s for count, s in zip(counts, spent, strict=True))
+
+
+def main() -> None:
+    """Serve requests until the input ends."""
+    how, model, inputs_file, cache = sys.argv[1:]
+    inputs = dict(np.load(inputs_file))
+    before = _rss_bytes()
+    caller, facts = CONTENDERS[how](Path(model), inputs, Path(cache))
+    run = caller()
+    run()
+    _say({"facts": facts})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["do"] == "alone":
+            _say({"ns": alone_ns(run, asked["s"])})
+        elif asked["do"] == "callers":
+            rate = a_second([caller() for _ in range(asked["count"])], asked["s"])
+            _say({"a_second": rate})
+        else:
+            _say({"rss": _rss_bytes(), "before": before})
+
+
+def _rss_bytes() -> int:
+    resident = int(Path("/proc/self/statm").read_text().split()[1])
+    return resident * resource.getpagesize()
+
+
+def _say(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
