@@ -48,7 +48,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -146,6 +146,17 @@ test-onnxruntimes: install  ## the tests of the core and of whole models with ea
 	  echo "ONNX Runtime $$version"; \
 	  PYTHONPATH=build/onnxruntimes/$$version SURPLUS_TEST_ORT=$$version \
 	    $(BIN)/python -m pytest $(SIDE_BY_SIDE) -p no:cacheprovider tests/core tests/end_to_end tests/runtime || exit 1; \
+	done
+
+# The oldest and the newest of the extra's range.
+OPENVINOS ?= 2026.0.0 2026.4.1
+
+test-openvinos: install  ## the tests of kernels with each of OPENVINOS; needs PyPI
+	for version in $(OPENVINOS); do \
+	  $(PIP) install --quiet --no-deps --upgrade --target build/openvinos/$$version openvino==$$version || exit 1; \
+	  echo "OpenVINO $$version"; \
+	  PYTHONPATH=build/openvinos/$$version \
+	    $(BIN)/python -m pytest -p no:cacheprovider tests/kernels || exit 1; \
 	done
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
