@@ -22,6 +22,7 @@ TABLES = (
     "overlap",
     "models_cpu",
     "kernels",
+    "kernels_many",
     "throughput",
     "co_run",
     "memory",
@@ -48,7 +49,7 @@ TABLES = (
 
 _UNCOMMITTED = "SURPLUS_BENCH_UNCOMMITTED"
 _FOLDER = Path(__file__).parent
-_PAPERS = ("abacus", "colocation", "dstack", "gpulet", "sir", "veltair")
+_PREFIXED = ("abacus", "colocation", "dstack", "gpulet", "kernels", "sir", "veltair")
 """Folders whose names their benches' names begin with."""
 
 _ROOMS = ("", "core", "models", "safety")
@@ -60,10 +61,10 @@ def runnable() -> dict[str, str]:
     found = {
         path.parent.name: f"bench.{path.parent.name}" for path in _FOLDER.glob("*/__main__.py")
     }
-    for room in (*_ROOMS, *_PAPERS):
+    for room in (*_ROOMS, *_PREFIXED):
         for path in (_FOLDER / room).glob("*.py"):
             if path.name != "__main__.py" and '__name__ == "__main__"' in path.read_text():
-                name = f"{room}_{path.stem}" if room in _PAPERS else path.stem
+                name = f"{room}_{path.stem}" if room in _PREFIXED else path.stem
                 found[name] = ".".join(filter(None, ("bench", room, path.stem)))
     return dict(sorted(found.items()))
 

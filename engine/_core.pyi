@@ -578,6 +578,7 @@ class KernelChoice:
         output_types: Sequence[int],
         copies: int = 1,
         compiled: str = "",
+        precision: str = "f32",
     ) -> None:
         """
         A library that is open, and what a segment is compiled for.
@@ -592,6 +593,8 @@ class KernelChoice:
             At most so many runs at once.
         compiled
             Path of what `CompiledModel.export_to` wrote of the same; compiled anew without.
+        precision
+            What it computes in: f32, bf16 or f16.
         """
 
     def compile(

@@ -12,10 +12,7 @@ import argparse
 import json
 import math
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -26,62 +23,12 @@ import numpy as np
 from bench.infrastructure import result_file
 from bench.kernels.contender import CORES
 from bench.kernels.models import model_of, names
+from bench.kernels.process import Process
 
 ROUNDS, TURN_S, CALLERS_S = 9, 0.3, 1.0
-_PAUSE_S = 0.03
-"""Between turns: threads of the one before still spin."""
-
 _OURS = "surplus"
 _PEERS = ("onnxruntime x1", f"onnxruntime x{CORES}", "openvino")
 _MANY = ("onnxruntime x1", f"onnxruntime x{CORES}", "openvino", "openvino throughput")
-
-
-class Process:
-    """A contender."""
-
-    def __init__(self, how: str, model: Path, inputs: Path, cache: Path) -> None:
-        words = [
-            sys.executable,
-            "-m",
-            "bench.kernels.contender",
-            how,
-            *map(str, (model, inputs, cache)),
-        ]
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-        )
-        self.facts: dict[str, Any] = self._answer().get("facts", {})
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it took the model."""
-        return self._child.poll() is None
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """What it answers; nothing if it has ended."""
-        assert self._child.stdin, "it is a pipe"
-        time.sleep(_PAUSE_S)
-        try:
-            self._child.stdin.write(json.dumps(request) + "\n")
-            self._child.stdin.flush()
-        except BrokenPipeError:
-            return {}
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._child.stdout, "it is a pipe"
-        line = self._child.stdout.readline()
-        if not line:
-            self._child.wait()
-            return {}
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def end(self) -> None:
-        """Without waiting for what it does."""
-        self._child.kill()
-        self._child.wait()
 
 
 def row(name: str, rounds: int) -> dict[str, Any]:
@@ -89,9 +36,9 @@ def row(name: str, rounds: int) -> dict[str, Any]:
     path, inputs = model_of(name)
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
         file = Path(folder) / "inputs.npz"
-        np.savez(file, **inputs)
-        where = (path, file, Path(folder) / "cache")
-        there = {how: Process(how, *where) for how in dict.fromkeys((_OURS, *_MANY))}
+        np.savez(file, **inputs)  # type: ignore[arg-type]
+        where = ([(path, file)], Path(folder) / "cache")
+        there = {how: Process(how, *where) for how in (_OURS, *_MANY)}
         try:
             return _measured(name, {h: p for h, p in there.items() if p.is_there}, rounds)
         finally:

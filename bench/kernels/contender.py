@@ -1,8 +1,9 @@
 """One contender in a process of its own: answers a model's queries when it is told to.
 
-``python -m bench.kernels.contender HOW MODEL INPUTS CACHE``; each line of the standard input is a
-request in JSON, each line of the output its answer: ``{"do": "alone", "s": 0.3}`` gives the times
-of queries one by one, ``{"do": "callers", "count": 2, "s": 1}`` queries a second, ``{"do": "rss"}``
+``python -m bench.kernels.contender HOW CACHE MODEL INPUTS ...``; each line of the standard input is
+a request in JSON, each line of the output its answer: ``{"do": "alone", "s": 0.3}`` gives the times
+of the first model's queries one by one, ``{"do": "callers", "count": 2, "s": 1}`` its queries a
+second, ``{"do": "each", "s": 2}`` those of each model with a caller of its own, ``{"do": "rss"}``
 bytes.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import subprocess
 import sys
 import threading
 import time
@@ -26,34 +28,33 @@ Caller = Callable[[], Callable[[], object]]
 CORES = len(os.sched_getaffinity(0))
 
 
-def engine(path: Path, inputs: dict[str, Any], cache: Path) -> tuple[Caller, dict[str, Any]]:
-    """The engine as a user has it once a plan is stored: that is measured in another process."""
-    options = {"cache": cache, "inputs": inputs, "kernels": "auto", "tune": "now"}
-    if not list(cache.glob("*/plan-*.json")):
-        child = os.fork()
-        if child == 0:
-            _surplus().load(path, devices=f"cpu:{CORES}", **options)
-            os._exit(0)
-        os.waitpid(child, 0)
-    model = _surplus().load(path, devices=f"cpu:{CORES}", **options)
-    return lambda: lambda: model.run(inputs), {"plan": model.plan.name, **model.facts}
+def engine(path: Path, given: Path, cache: Path) -> tuple[Caller, dict[str, Any]]:
+    """The engine as a user has it once a plan is stored: another process has measured it."""
+    measure = [sys.executable, "-m", "bench.kernels.contender", "measure", str(cache)]
+    subprocess.run([*measure, str(path), str(given)], stdin=subprocess.DEVNULL, check=True)
+    return measured(path, given, cache)
 
 
-def _surplus() -> Any:
+def measured(path: Path, given: Path, cache: Path) -> tuple[Caller, dict[str, Any]]:
+    """The same, measured here unless it is stored."""
     import surplus
 
-    return surplus
+    inputs = dict(np.load(given))
+    options: dict[str, Any] = {"cache": cache, "inputs": inputs, "kernels": "auto", "tune": "now"}
+    model = surplus.load(path, devices=f"cpu:{CORES}", **options)
+    return lambda: lambda: model.run(inputs), {"plan": model.plan.name, **model.facts}
 
 
 def onnxruntime_with(threads: int) -> Any:
     """ONNX Runtime's Python package."""
 
-    def load(path: Path, inputs: dict[str, Any], _: Path) -> tuple[Caller, dict[str, Any]]:
+    def load(path: Path, given: Path, _: Path) -> tuple[Caller, dict[str, Any]]:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        inputs = dict(np.load(given))
         made = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
         return lambda: lambda: made.run(None, inputs), {}
 
@@ -63,9 +64,10 @@ def onnxruntime_with(threads: int) -> Any:
 def openvino_with(hint: str, streams: int = 0) -> Any:
     """OpenVINO's Python package: float32, no pinning; the hint, or so many streams."""
 
-    def load(path: Path, inputs: dict[str, Any], _: Path) -> tuple[Caller, dict[str, Any]]:
+    def load(path: Path, given: Path, _: Path) -> tuple[Caller, dict[str, Any]]:
         import openvino
 
+        inputs = dict(np.load(given))
         core = openvino.Core()
         model = core.read_model(path)
         model.reshape({name: list(array.shape) for name, array in inputs.items()})
@@ -88,6 +90,7 @@ def openvino_with(hint: str, streams: int = 0) -> Any:
 
 CONTENDERS: dict[str, Any] = {
     "surplus": engine,
+    "measure": measured,
     "onnxruntime x1": onnxruntime_with(1),
     f"onnxruntime x{CORES}": onnxruntime_with(CORES),
     "openvino": openvino_with("LATENCY"),
@@ -106,8 +109,8 @@ def alone_ns(run: Callable[[], object], seconds: float) -> list[int]:
     return times
 
 
-def a_second(callers: list[Callable[[], object]], seconds: float) -> float:
-    """Queries that so many callers get answered."""
+def a_second(callers: list[Callable[[], object]], seconds: float) -> list[float]:
+    """Queries that each of these callers gets answered."""
     counts = [0] * len(callers)
     begin = threading.Barrier(len(callers) + 1)
     spent = [0.0] * len(callers)
@@ -126,27 +129,31 @@ def a_second(callers: list[Callable[[], object]], seconds: float) -> float:
     begin.wait()
     for thread in threads:
         thread.join()
-    return sum(count / s for count, s in zip(counts, spent, strict=True))
+    return [count / s for count, s in zip(counts, spent, strict=True)]
 
 
 def main() -> None:
     """Serve requests until the input ends."""
-    how, model, inputs_file, cache = sys.argv[1:]
-    inputs = dict(np.load(inputs_file))
-    before = _rss_bytes()
-    caller, facts = CONTENDERS[how](Path(model), inputs, Path(cache))
-    run = caller()
-    run()
+    how, cache, *files = sys.argv[1:]
+    made = []
+    for model, given in zip(files[::2], files[1::2], strict=True):
+        caller, facts = CONTENDERS[how](Path(model), Path(given), Path(cache))
+        made.append(caller)
+    callers = [caller() for caller in made]
+    for run in callers:
+        run()
     _say({"facts": facts})
     for line in sys.stdin:
         asked = json.loads(line)
         if asked["do"] == "alone":
-            _say({"ns": alone_ns(run, asked["s"])})
+            _say({"ns": alone_ns(callers[0], asked["s"])})
         elif asked["do"] == "callers":
-            rate = a_second([caller() for _ in range(asked["count"])], asked["s"])
-            _say({"a_second": rate})
+            rates = a_second([made[0]() for _ in range(asked["count"])], asked["s"])
+            _say({"a_second": sum(rates)})
+        elif asked["do"] == "each":
+            _say({"a_second": a_second(callers, asked["s"])})
         else:
-            _say({"rss": _rss_bytes(), "before": before})
+            _say({"rss": _rss_bytes()})
 
 
 def _rss_bytes() -> int:

@@ -30,8 +30,8 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
 
 def _kernels(args: argparse.Namespace) -> dict[str, str]:
-    """--kernels and --kernel-memory, of verbs that have them."""
-    names = ("kernels", "kernel_memory")
+    """--kernels, --precision and --kernel-memory, of verbs that have them."""
+    names = ("kernels", "precision", "kernel_memory")
     return {name: getattr(args, name) for name in names if getattr(args, name, "")}
 
 

@@ -128,7 +128,7 @@ def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kernels(parser: argparse.ArgumentParser) -> None:
-    """--kernels and --kernel-memory."""
+    """--kernels, --precision and --kernel-memory."""
     parser.add_argument(
         "--kernels",
         default="",
@@ -136,6 +136,13 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
         help="whose kernels the CPU runs with: auto chooses by measurement among those that are"
         " installed (see `engine devices`), onnxruntime keeps to its bits, openvino takes that"
         " wherever it answers rightly (default: $SURPLUS_KERNELS, else auto)",
+    )
+    parser.add_argument(
+        "--precision",
+        default="",
+        metavar="TYPE",
+        help="bf16 or f16: what libraries of kernels compute in, where the processor can; answers"
+        " then differ by up to 5 %% of an output's magnitude (default: f32)",
     )
     parser.add_argument(
         "--kernel-memory",

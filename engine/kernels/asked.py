@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from surplus.engine.errors import ConfigError
+from surplus.engine.kernels import openvino
 from surplus.engine.kernels.registry import LIBRARIES, installed
 
 KERNELS_VARIABLE = "SURPLUS_KERNELS"
@@ -13,6 +14,9 @@ KERNELS_VARIABLE = "SURPLUS_KERNELS"
 
 AUTO = "auto"
 ONNX_RUNTIME = "onnxruntime"
+
+PRECISIONS = ("f32", "bf16", "f16")
+"""What a library may be asked to compute in; the first is the default."""
 
 
 def kernels_by_default() -> str:
@@ -56,6 +60,28 @@ class AskedKernels:
         if here is None:
             raise ConfigError(f"kernels {text!r}: not installed: {library.install}")
         return AskedKernels({text: here.version}, is_forced=True)
+
+    def check_precision(self, precision: str) -> None:
+        """Refuse what nobody here computes in.
+
+        Raises
+        ------
+        ConfigError
+            Naming what is missing.
+        """
+        if precision not in PRECISIONS:
+            raise ConfigError(
+                f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}"
+            )
+        if precision == PRECISIONS[0]:
+            return
+        if not self.versions:
+            raise ConfigError(
+                f"precision {precision!r}: ONNX Runtime's kernels compute in f32; other libraries"
+                f" are not installed or not asked for ({openvino.LIBRARY.install})"
+            )
+        if not any(LIBRARIES[name].computes_in(precision) for name in self.versions):
+            raise ConfigError(f"precision {precision!r}: this processor has no instructions for it")
 
     @property
     def text(self) -> str:

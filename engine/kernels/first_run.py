@@ -52,7 +52,8 @@ def _tried(library: str, segment: dict[str, Any]) -> dict[str, Any]:
     boundary = segment["input_names"], segment["output_names"], segment["width"]
     arrays = np.load(segment["values"], allow_pickle=False)
     given = [to_value(arrays[str(i)], inputs[i][0]) for i in range(len(inputs))]
-    choice = _core.KernelChoice(library, inputs, output_types)
+    precision = segment["precision"]
+    choice = _core.KernelChoice(library, inputs, output_types, precision=precision)
     began = time.perf_counter()
     compiled = choice.compile(segment["file"], *boundary)
     compile_s = time.perf_counter() - began
@@ -61,7 +62,9 @@ def _tried(library: str, segment: dict[str, Any]) -> dict[str, Any]:
     compiled.export_to(str(part))
     size = part.stat().st_size
     began = time.perf_counter()
-    again = _core.KernelChoice(library, inputs, output_types, compiled=str(part))
+    again = _core.KernelChoice(
+        library, inputs, output_types, compiled=str(part), precision=precision
+    )
     opened = again.compile(segment["file"], *boundary)
     is_worth = time.perf_counter() - began < _WORTH * compile_s
     if not (is_worth and _same(opened.run(given), made)):

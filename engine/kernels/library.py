@@ -32,6 +32,8 @@ class KernelLibrary:
     refuses_op : callable
         Whether it must not run an operator of that name: what it answers there is not what ONNX
         Runtime answers, by more than float32 rounds.
+    computes_in : callable
+        Whether this processor has instructions to compute in a precision, ``bf16`` or ``f16``.
     """
 
     name: str
@@ -39,3 +41,4 @@ class KernelLibrary:
     install: str
     find: Callable[[], Installed | None]
     refuses_op: Callable[[str], bool]
+    computes_in: Callable[[str], bool]

@@ -52,10 +52,22 @@ def _refuses_op(op_type: str) -> bool:
     return any(part in op_type for part in (*_ROUNDS_OTHERWISE, *_RANDOM))
 
 
+_INSTRUCTIONS = {"bf16": {"avx512_bf16", "amx_bf16"}, "f16": {"avx512_fp16", "amx_fp16"}}
+
+
+@functools.cache
+def _computes_in(precision: str) -> bool:
+    """As the kernel names the processor's instructions; without, precisions are emulated."""
+    text = Path("/proc/cpuinfo").read_text(errors="replace")
+    flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
+    return precision == "f32" or not _INSTRUCTIONS.get(precision, set()).isdisjoint(flags.split())
+
+
 LIBRARY = KernelLibrary(
     name="openvino",
     title="OpenVINO",
     install="pip install 'surplus-engine[openvino]'",
     find=_find,
     refuses_op=_refuses_op,
+    computes_in=_computes_in,
 )

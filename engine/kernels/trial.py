@@ -41,6 +41,7 @@ class TrialSegment:
         Element type and sizes of each.
     output_types : tuple of int
     width : int
+    precision : str
     values : sequence of array
         To run with.
     """
@@ -52,6 +53,7 @@ class TrialSegment:
     inputs: tuple[tuple[int, tuple[int, ...]], ...]
     output_types: tuple[int, ...]
     width: int
+    precision: str
     values: Sequence[Any]
 
 
@@ -128,6 +130,7 @@ def _question(segment: TrialSegment, folder: Path, index: int) -> dict[str, Any]
         "inputs": segment.inputs,
         "output_types": segment.output_types,
         "width": segment.width,
+        "precision": segment.precision,
         "values": str(values),
         "compiled": str(folder / f"{index}.blob"),
     }

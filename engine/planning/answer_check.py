@@ -35,6 +35,9 @@ _log = logging.getLogger(__name__)
 _LEAST_ELSEWHERE = 1e-2
 """What the kernels of another provider may differ by, as in plugin_profiler.py."""
 
+_OF_PRECISION = {"bf16": 5e-2, "f16": 2e-2}
+"""The same of what was asked to be computed in fewer bits, as answers of these types may differ."""
+
 _NUDGES = (1 - 2e-7, 1 + 2e-7)
 """Inputs in the last bit otherwise."""
 
@@ -106,7 +109,7 @@ class AnswerCheck:
         if expected is None:
             return None
         found = model.run(self._inputs)
-        return expected.against(found, _LEAST_ELSEWHERE if _leaves_cpu(model.plan) else 0.0)
+        return expected.against(found, _least(model.plan))
 
     @cached_property
     def _expected(self) -> Expected | None:
@@ -139,6 +142,13 @@ class AnswerCheck:
                 yield self._whole(inputs, level)
             except (RuntimeError, MemoryError, EngineError) as error:
                 _log.info("%s: %s", self._graph.name, one_line(error))
+
+
+def _least(plan: Plan) -> float:
+    """What a plan may differ by in any case."""
+    precisions = [s.kernels.precision for s in plan.segments if s.kernels]
+    asked_for = max((_OF_PRECISION.get(precision, 0.0) for precision in precisions), default=0.0)
+    return max(asked_for, _LEAST_ELSEWHERE if _leaves_cpu(plan) else 0.0)
 
 
 def _leaves_cpu(plan: Plan) -> bool:

@@ -51,12 +51,15 @@ class KernelSegments:
         Of the model, with which segments are tried and whose sizes they are compiled for.
     time_s : float
         For each child that tries.
+    precision : str
+        What they compute in.
     """
 
     graph: Graph
     library: str
     inputs: Mapping[str, Any]
     time_s: float = 60.0
+    precision: str = "f32"
     _tried: dict[_Key, TriedSegment | None] = field(default_factory=dict, init=False)
 
     def of(self, plan: Plan, lanes: int) -> dict[int, SegmentKernels]:
@@ -76,7 +79,12 @@ class KernelSegments:
                 copies = max(1, lanes // asked.width)
                 types = asked.output_types
                 found[index] = SegmentKernels(
-                    self.library, asked.inputs, types, copies, tried.weight_bytes
+                    self.library,
+                    asked.inputs,
+                    types,
+                    copies,
+                    tried.weight_bytes,
+                    precision=self.precision,
                 )
         return found
 
@@ -106,6 +114,7 @@ class KernelSegments:
                 sizes,
                 types,
                 segment.width,
+                self.precision,
                 given,
             )
             yield index, ((str(file), segment.width, sizes), asked)
@@ -136,7 +145,9 @@ class KernelSegments:
 
     def _keep(self, asked: TrialSegment, tried: TriedSegment) -> None:
         segment = Segment(asked.name, 0, asked.width, (), (), (), 0, 0)
-        kernels = SegmentKernels(self.library, asked.inputs, asked.output_types)
+        kernels = SegmentKernels(
+            self.library, asked.inputs, asked.output_types, precision=self.precision
+        )
         target = compiled_file(segment, kernels, asked.file, self.graph.folder)
         if target.find() is None:
             target.keep(lambda part: _move(tried.compiled, part))

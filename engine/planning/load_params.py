@@ -13,7 +13,7 @@ from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, ModelError
-from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
+from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_default
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
@@ -88,6 +88,9 @@ class LoadParams:
         installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
         Runtime's and so to its bits, the name of a library takes that wherever it answers rightly.
         What ``SURPLUS_KERNELS`` says, or ``auto``.
+    precision : str
+        ``f32``; or ``bf16`` or ``f16`` for libraries of kernels to compute in, on processors that
+        have instructions for it: answers then differ by up to 5 % of an output's magnitude.
     kernel_memory : str
         What weights that a library keeps for itself may take of a model, for example ``2GiB``;
         empty is a quarter of the memory that is free.
@@ -117,6 +120,7 @@ class LoadParams:
     max_load_s: float = 600.0
     max_query_ms: float = 300_000.0
     kernels: str = field(default_factory=kernels_by_default)
+    precision: str = PRECISIONS[0]
     kernel_memory: str = ""
     emulation: EmulationParams | None = None
 
@@ -147,7 +151,7 @@ class LoadParams:
             )
         self.gpu_memory_bytes()
         self.kernel_memory_bytes()
-        self.asked_kernels()
+        self.asked_kernels().check_precision(self.precision)
 
     def _check_policy(self) -> None:
         if self.policy == _POLICY and not self.options:
@@ -178,6 +182,7 @@ class LoadParams:
             "gpu_memory": self.gpu_memory_bytes(),
             "throughput_plan": self.may_have_throughput_plan(),
             "kernels": self.asked_kernels().text,
+            "precision": "" if self.precision == PRECISIONS[0] else self.precision,
         }
         return {**self.options, **{name: value for name, value in own.items() if value}}
 

@@ -45,7 +45,10 @@ def with_other_kernels(
     time_s = _MOST_TRIAL_S if left is None else min(_MOST_TRIAL_S, left)
     lanes = params.specs()[0].lanes
     look = KernelLook(
-        [KernelSegments(job.graph, name, job.inputs, time_s) for name in asked.versions],
+        [
+            KernelSegments(job.graph, name, job.inputs, time_s, params.precision)
+            for name in asked.versions
+        ],
         build,
         lanes,
         default_bytes() if limit_bytes is None else limit_bytes,

@@ -34,6 +34,7 @@ def choice_of(
         list(kernels.output_types),
         copies=kernels.copies,
         compiled=str(found or ""),
+        precision=kernels.precision,
     )
 
 
@@ -41,18 +42,23 @@ def compiled_file(
     segment: Segment, kernels: SegmentKernels, file: Path, folder: Path
 ) -> CompiledFile:
     """Where what its library compiles of a segment is kept."""
-    name = kernels.library
-    sizes = tuple(kernels.inputs)
-    return CompiledFile(folder, file.name, name, version_of(name), sizes, segment.width)
+    version = version_of(kernels.library)
+    return _compiled(folder, file.name, kernels, version, segment.width)
 
 
 def compiled_names(segment: Segment, files: Iterable[str]) -> set[str]:
     """What files of a segment's compiled forms are named after, on all lanes or on one."""
     if segment.kernels is None:
         return set()
-    kernels = segment.kernels
     return {
-        CompiledFile(Path(), file, kernels.library, "", tuple(kernels.inputs), width).what
+        _compiled(Path(), file, segment.kernels, "", width).what
         for file in files
         for width in (1, segment.width)
     }
+
+
+def _compiled(
+    folder: Path, source: str, kernels: SegmentKernels, version: str, width: int
+) -> CompiledFile:
+    made_for = (tuple(kernels.inputs), kernels.precision)
+    return CompiledFile(folder, source, kernels.library, version, made_for, width)

@@ -38,5 +38,7 @@ def _used(plan: Plan) -> list[str]:
     for library in plan.libraries:
         count = sum(1 for s in plan.segments if s.kernels and s.kernels.library == library)
         share = "" if count == total else f" in {count} of {total} segments"
-        rows.append(f"{LIBRARIES[library].title} {version_of(library)}{share}")
+        used = {s.kernels.precision for s in plan.segments if s.kernels}
+        precision = "".join(f" in {name}" for name in sorted(used - {"f32"}))
+        rows.append(f"{LIBRARIES[library].title} {version_of(library)}{precision}{share}")
     return rows

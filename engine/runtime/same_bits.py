@@ -26,4 +26,5 @@ def _kernels(segment: Segment) -> object:
     kernels = segment.kernels
     if kernels is None:
         return None
-    return kernels.library, kernels.inputs, None if kernels.any_width else segment.width
+    width = None if kernels.any_width else segment.width
+    return kernels.library, kernels.inputs, kernels.precision, width

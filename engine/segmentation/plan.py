@@ -38,6 +38,8 @@ class SegmentKernels:
         What these take, of one copy.
     any_width : bool
         Whether it gives the same bits on one lane.
+    precision : str
+        What it computes in: ``f32``, or ``bf16`` or ``f16`` where that was asked for.
     """
 
     library: str
@@ -46,6 +48,7 @@ class SegmentKernels:
     copies: int = 1
     weight_bytes: int = 0
     any_width: bool = False
+    precision: str = "f32"
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class CompiledFile:
     source : str
         Name of the segment's file, which its content decides.
     library, version : str
-    sizes : object
-        Of its inputs.
+    made_for : object
+        Sizes of its inputs, and the precision.
     width : int
     """
 
@@ -40,13 +40,13 @@ class CompiledFile:
     source: str
     library: str
     version: str
-    sizes: object
+    made_for: object
     width: int
 
     @property
     def what(self) -> str:
         """Of which segment: the same for all versions and processors."""
-        return _digest((self.source, self.library, self.sizes, self.width))[:24]
+        return _digest((self.source, self.library, self.made_for, self.width))[:24]
 
     @property
     def stem(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from surplus.engine.errors import ConfigError, RuntimeLibraryError
 from surplus.engine.kernels import openvino
 from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
-from surplus.engine.kernels.registry import open_library
+from surplus.engine.kernels.registry import LIBRARIES, open_library
 from surplus.engine.planning.load_params import LoadParams
 
 HERE = "openvino 1.2.3"
@@ -83,3 +84,19 @@ def test_memory_for_kernels_is_a_size() -> None:
     assert LoadParams().kernel_memory_bytes() is None
     with pytest.raises(ConfigError):
         LoadParams(kernel_memory="much")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_precision_is_taken_where_the_processor_computes_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bf16 = replace(openvino.LIBRARY, computes_in=lambda precision: precision == "bf16")
+    monkeypatch.setitem(LIBRARIES, "openvino", bf16)
+    options = LoadParams(kernels="auto", precision="bf16").plan_options()
+    assert options == {"kernels": HERE, "precision": "bf16"}
+    with pytest.raises(ConfigError, match="'f16': this processor has no instructions"):
+        LoadParams(kernels="auto", precision="f16")
+    with pytest.raises(ConfigError, match="'bf16': ONNX Runtime's kernels compute in f32"):
+        LoadParams(kernels="onnxruntime", precision="bf16")
+    with pytest.raises(ConfigError, match="one of f32, bf16, f16, got 'int8'"):
+        LoadParams(kernels="auto", precision="int8")

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 import surplus
 from surplus.engine.devices.inventory import inventory
-from surplus.engine.kernels.registry import installed
+from surplus.engine.kernels.registry import LIBRARIES, installed
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
@@ -211,3 +211,16 @@ def test_the_contest_chooses_whatever_it_finds(path: Path) -> None:
     assert np.allclose(model.run(_image())["y"], right, rtol=1e-4, atol=1e-4)
     assert model.judgement is not None
     assert not any(other.read().libraries for other in model.judgement.runners_up)
+
+
+@pytest.mark.skipif(
+    not LIBRARIES["openvino"].computes_in("bf16"), reason="no instructions for bf16"
+)
+def test_fewer_bits_are_used_only_when_asked_for(path: Path) -> None:
+    plain, fewer = _load(path, kernels="onnxruntime"), _load(path, precision="bf16")
+    assert fewer.facts["kernels"].endswith(" in bf16")
+    right, found = plain.run(_image())["y"], fewer.run(_image())["y"]
+    apart = np.max(np.abs(right - found)) / np.max(np.abs(right))
+    assert 1e-4 < apart <= 5e-2
+    assert fewer.facts["largest_difference"] == f"{apart:.3g} (output 'y')"
+    assert _load(path).facts["kernels"] == f"OpenVINO {installed()['openvino']}"

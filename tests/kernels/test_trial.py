@@ -32,7 +32,7 @@ for index, segment in enumerate(question["segments"]):
 def _segments(names: Sequence[str]) -> list[TrialSegment]:
     one = ((1, (2,)),)
     values = [np.zeros(2, np.float32)]
-    return [TrialSegment(n, Path(n), ("x",), ("y",), one, (1,), 1, values) for n in names]
+    return [TrialSegment(n, Path(n), ("x",), ("y",), one, (1,), 1, "f32", values) for n in names]
 
 
 def _tried(folder: Path, *names: str, time_s: float = 30) -> list[str]:

@@ -69,6 +69,7 @@ std::shared_ptr<const kernels::LibraryKernel> PyKernelChoice::make(kernels::Kern
   of.inputs = params.inputs;
   of.output_types = params.output_types;
   of.copies = params.copies;
+  of.precision = params.precision;
   if (of.inputs.size() != of.input_names.size() ||
       of.output_types.size() != of.output_names.size() || of.width < 1 || of.copies < 1)
     throw std::invalid_argument("the choice of kernels is of a segment with other values");
@@ -110,7 +111,8 @@ ValueError
       .def(
           "__init__",
           [](PyKernelChoice* self, std::string library, const Sizes& inputs,
-             std::vector<int> output_types, int copies, std::string compiled) {
+             std::vector<int> output_types, int copies, std::string compiled,
+             std::string precision) {
             kernels::KernelParams params{.model_path = {},
                                          .compiled_path = std::move(compiled),
                                          .input_names = {},
@@ -118,12 +120,14 @@ ValueError
                                          .inputs = {},
                                          .output_types = std::move(output_types),
                                          .copies = copies,
+                                         .precision = std::move(precision),
                                          .otherwise = {}};
             for (const auto& [elem_type, shape] : inputs)
               params.inputs.push_back({elem_type, shape});
             new (self) PyKernelChoice{std::move(library), std::move(params)};
           },
           "library"_a, "inputs"_a, "output_types"_a, "copies"_a = 1, "compiled"_a = "",
+          "precision"_a = "f32",
           R"(A library that is open, and what a segment is compiled for.
 
 Parameters
@@ -135,7 +139,9 @@ output_types
 copies
     At most so many runs at once.
 compiled
-    Path of what `CompiledModel.export_to` wrote of the same; compiled anew without.)")
+    Path of what `CompiledModel.export_to` wrote of the same; compiled anew without.
+precision
+    What it computes in: f32, bf16 or f16.)")
       .def("compile", &compile, "model"_a, "inputs"_a, "outputs"_a, "width"_a,
            R"(Compile an ONNX file outside any plan.
 

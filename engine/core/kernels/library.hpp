@@ -23,7 +23,8 @@ struct KernelParams {
   std::vector<TensorType> inputs;                      ///< the sizes that it is compiled for
   std::vector<int> output_types;                       ///< ONNX's element type of each
   int width = 1;                                       ///< lanes: as many threads
-  int copies = 1;  ///< at most so many runs at once; others wait
+  int copies = 1;                 ///< at most so many runs at once; others wait
+  std::string precision = "f32";  ///< that it computes in: f32, bf16 or f16
   /// ONNX Runtime's kernel of the same; called once, when a query needs it.
   std::function<std::shared_ptr<const Kernel>()> otherwise;
 };

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int failed = -1;
 
-std::atomic<std::size_t> objects, runs, compiled, imported, violations, threads;
+std::atomic<std::size_t> objects, runs, compiled, imported, violations, threads, in_float32;
 std::mutex error_mutex;
 std::string last_error;
 
@@ -99,9 +99,8 @@ void check_properties(const Core& core) {
     const auto found = core.properties.find(name);
     return found != core.properties.end() && found->second == value;
   };
-  if (!is("NUM_STREAMS", "1") || !is("INFERENCE_PRECISION_HINT", "f32") ||
-      !is("ENABLE_CPU_PINNING", "NO"))
-    ++violations;
+  if (!is("NUM_STREAMS", "1") || !is("ENABLE_CPU_PINNING", "NO")) ++violations;
+  in_float32 = is("INFERENCE_PRECISION_HINT", "f32");
   threads = static_cast<std::size_t>(std::stoi(core.properties.at("INFERENCE_NUM_THREADS")));
 }
 
@@ -131,7 +130,8 @@ FAKE std::size_t fakeOpenVinoCount(const char* what) {
   const std::map<std::string, std::size_t> counts{
       {"objects", objects},       {"runs", runs},
       {"compiled", compiled},     {"imported", imported},
-      {"violations", violations}, {"threads", threads}};
+      {"violations", violations}, {"threads", threads},
+      {"float32", in_float32}};
   return counts.at(what);
 }
 

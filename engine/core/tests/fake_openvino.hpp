@@ -12,7 +12,7 @@
 extern "C" {
 
 /// Now: "objects" of any kind; since the start: "runs", "compiled", "imported", "violations" (a
-/// request that runs twice at once, a property that is not set as it should be), and "threads" of
-/// the last that was compiled or imported.
+/// request that runs twice at once, a property that is not set as it should be), and of the last
+/// that was compiled or imported "threads" and whether it is in "float32".
 std::size_t fakeOpenVinoCount(const char* what);
 }

@@ -96,10 +96,25 @@ TEST(a_librarys_kernel_answers_queries_of_the_sizes_that_it_was_compiled_for) {
   {
     const auto kernel = setting.kernel("plain");
     CHECK(count("threads") == 2);
+    CHECK(count("float32") == 1);
     for (int i = 0; i < 3; ++i) CHECK(answer(*kernel, tensor(i, size)) == i + 1);
     CHECK(setting.begun() == 3);
     CHECK(setting.library->failure().empty());
     CHECK(setting.library->version() == "2026.0.0-fake");
+  }
+  setting.check_clean();
+}
+
+TEST(another_precision_is_what_was_asked_for) {
+  Setting setting;
+  {
+    KernelParams params = setting.params("plain");
+    params.precision = "bf16";
+    const auto kernel = setting.library->make(params);
+    CHECK(count("float32") == 0);
+    CHECK(answer(*kernel, tensor(1, size)) == 2);
+    static_cast<void>(setting.kernel("plain"));
+    CHECK(count("float32") == 1);
   }
   setting.check_clean();
 }

@@ -53,9 +53,9 @@ void reshape(const Api& api, const OvModel* model, const KernelParams& params) {
 
 }  // namespace
 
-const OvCore* Cores::for_threads(int threads) {
+const OvCore* Cores::get(int threads, const std::string& precision) {
   const std::lock_guard lock(mutex_);
-  Handle<OvCore>& core = by_threads_[threads];
+  Handle<OvCore>& core = all_[{threads, precision}];
   if (core.get() != nullptr) return core.get();
   auto made = made_by<OvCore>(api_, api_.ov_core_free, "to begin", api_.ov_core_create);
   const std::string count = std::to_string(threads);
@@ -65,7 +65,7 @@ const OvCore* Cores::for_threads(int threads) {
   };
   set("INFERENCE_NUM_THREADS", count.c_str());
   set("NUM_STREAMS", "1");
-  set("INFERENCE_PRECISION_HINT", "f32");  // bf16 otherwise, on CPUs that have it
+  set("INFERENCE_PRECISION_HINT", precision.c_str());  // bf16 unless told, on CPUs that have it
   set("ENABLE_CPU_PINNING", "NO");
   core = std::move(made);
   return core.get();
@@ -90,7 +90,7 @@ MappedFile::MappedFile(const std::string& path) {
 MappedFile::~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
 
 CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
-    : api_(cores.api()), compiled_(compiled(cores.for_threads(params.width), params)) {
+    : api_(cores.api()), compiled_(compiled(cores.get(params.width, params.precision), params)) {
   request_ = made_by<OvRequest>(api_, api_.ov_infer_request_free, "to prepare a run",
                                 api_.ov_compiled_model_create_infer_request, compiled_.get());
   for (std::size_t i = 0; i < params.inputs.size(); ++i)

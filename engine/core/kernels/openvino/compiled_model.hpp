@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/library.hpp"
@@ -15,19 +16,19 @@
 
 namespace engine::kernels::openvino {
 
-/// The open library and its cores, one for each number of threads. Thread-safe.
+/// The open library and its cores, one for each number of threads and precision. Thread-safe.
 class Cores {
  public:
   explicit Cores(const std::string& path) : api_(path) {}
   [[nodiscard]] const Api& api() const noexcept { return api_; }
-  /// One whose models compute in float32 on one stream of `threads` threads, the calling one among
-  /// them. Throws std::runtime_error.
-  [[nodiscard]] const OvCore* for_threads(int threads);
+  /// One whose models compute on one stream of `threads` threads, the calling one among them.
+  /// Throws std::runtime_error.
+  [[nodiscard]] const OvCore* get(int threads, const std::string& precision);
 
  private:
   const Api api_;
   std::mutex mutex_;
-  std::map<int, Handle<OvCore>> by_threads_;
+  std::map<std::pair<int, std::string>, Handle<OvCore>> all_;
 };
 
 /// A whole file, mapped.
