@@ -10,8 +10,6 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from surplus.engine.contest.answers import Apart, Expected
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -19,8 +17,9 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.kernels.asked import KERNELS_VARIABLE
 from surplus.engine.kernels.registry import LIBRARIES, failure_of
-from surplus.engine.planning.answer_check import AnswerCheck
+from surplus.engine.planning.answer_check import AnswerCheck, least_allowed, scaled
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
+from surplus.engine.planning.other_kernels import FACTORS as CHECKED
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 
@@ -51,8 +50,12 @@ def furthest(graph: Graph, plan: Plan, library: str, inputs: Mapping[str, Any]) 
     specs = parse_devices(_DEVICES)
     machine = machine_for(specs)
     model = Model(graph, with_kernels(plan, kernels, "with kernels"), machine)
-    if not AnswerCheck(graph, inputs, specs).accepts(model):
-        return Apart()
+    checks = [inputs, *(scaled(inputs, factor) for factor in CHECKED)]
+    try:
+        if not all(AnswerCheck(graph, given, specs).accepts(model) for given in checks):
+            return Apart()
+    except EngineError:
+        return Apart()  # as a load drops it
     plain = Model(graph, plan, machine)
     found = [_apart(plain, model, given) for given in _others(inputs)]
     if failure := failure_of(library):
@@ -65,27 +68,18 @@ def _apart(plain: Model, model: Model, given: Mapping[str, Any]) -> Apart:
         right = plain.run(given)
     except EngineError:
         return Apart()  # it has no answer to these
-    return Expected(right, lambda: _variations(plain, given)).against(model.run(given))
+    expected = Expected(right, lambda: _variations(plain, given))
+    return expected.against(model.run(given), least_allowed(plain.graph, model.plan))
 
 
 def _variations(plain: Model, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for factor in (1 - 2e-7, 1 + 2e-7):
         try:
-            yield plain.run(_times(given, factor))
+            yield plain.run(scaled(given, factor))
         except EngineError:
             yield {}
 
 
 def _others(inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for factor in _FACTORS:
-        yield _times(inputs, factor)
-
-
-def _times(inputs: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    return {name: _scaled(value, factor) for name, value in inputs.items()}
-
-
-def _scaled(value: Any, factor: float) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return np.asarray(value * value.dtype.type(factor), value.dtype)
-    return value
+        yield scaled(inputs, factor)

@@ -28,6 +28,7 @@ from surplus.engine.runtime.lowering import computed_outputs
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.prepacked import processor_key
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,9 @@ _LEAST_ELSEWHERE = 1e-2
 
 _OF_PRECISION = {"bf16": 5e-2, "f16": 2e-2}
 """The same of what was asked to be computed in fewer bits, as answers of these types may differ."""
+
+_OF_STEPS = 2e-2
+"""The same of quantised numbers that another library rounds: some steps of 8 bits."""
 
 _NUDGES = (1 - 2e-7, 1 + 2e-7)
 """Inputs in the last bit otherwise."""
@@ -109,7 +113,7 @@ class AnswerCheck:
         if expected is None:
             return None
         found = model.run(self._inputs)
-        return expected.against(found, _least(model.plan))
+        return expected.against(found, least_allowed(self._graph, model.plan))
 
     @cached_property
     def _expected(self) -> Expected | None:
@@ -136,7 +140,7 @@ class AnswerCheck:
         """Not optimised, and for inputs that are rounded otherwise; those that there are."""
         for inputs, level in (
             (self._inputs, "disable_all"),
-            *((_nudged(self._inputs, factor), "all") for factor in _NUDGES),
+            *((scaled(self._inputs, factor), "all") for factor in _NUDGES),
         ):
             try:
                 yield self._whole(inputs, level)
@@ -144,18 +148,29 @@ class AnswerCheck:
                 _log.info("%s: %s", self._graph.name, one_line(error))
 
 
-def _least(plan: Plan) -> float:
-    """What a plan may differ by in any case."""
-    precisions = [s.kernels.precision for s in plan.segments if s.kernels]
-    asked_for = max((_OF_PRECISION.get(precision, 0.0) for precision in precisions), default=0.0)
-    return max(asked_for, _LEAST_ELSEWHERE if _leaves_cpu(plan) else 0.0)
+def least_allowed(graph: Graph, plan: Plan) -> float:
+    """What a plan's answers may differ by in any case, of an output's largest magnitude."""
+    others = [segment for segment in plan.segments if segment.kernels is not None]
+    allowed = [_OF_PRECISION.get(s.kernels.precision, 0.0) for s in others if s.kernels]
+    if others:
+        tasks = planned_graph(graph, plan).tasks
+        if any(_quantises(tasks[i].op_type) for s in others for i in s.tasks):
+            allowed.append(_OF_STEPS)
+    if _leaves_cpu(plan):
+        allowed.append(_LEAST_ELSEWHERE)
+    return max(allowed, default=0.0)
+
+
+def _quantises(op_type: str) -> bool:
+    return op_type.endswith("QuantizeLinear")
 
 
 def _leaves_cpu(plan: Plan) -> bool:
     return any(traits_of(plan.devices[segment.device]).has_own_kernels for segment in plan.segments)
 
 
-def _nudged(inputs: Mapping[str, Any], factor: float) -> Answer:
+def scaled(inputs: Mapping[str, Any], factor: float) -> Answer:
+    """The inputs, their floating-point numbers times a factor."""
     return {name: _times(value, factor) for name, value in inputs.items()}
 
 

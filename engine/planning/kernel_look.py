@@ -12,9 +12,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from surplus.engine.contest.conditions import Conditions, Watching
 from surplus.engine.contest.contest import Clock, Contest, ContestParams, ContestTurn
@@ -248,7 +245,7 @@ class KernelLook:
             if variant.groups is not base.groups or len(base.plan.segments) < 2:
                 continue
             other_ns = variant.segments_ns() if variant.turns else {}
-            kernels = _kernels_of(variant.plan)
+            kernels = kernels_of(variant.plan)
             less = {i: k for i, k in kernels.items() if other_ns.get(i, 0) < plain_ns.get(i, 0)}
             if less and len(less) < len(kernels):
                 found += self._opened(base, less)
@@ -258,7 +255,7 @@ class KernelLook:
         """The best plan with one of its longest segments run by the other kernels."""
         if len(best.plan.segments) < 2:
             return []
-        chosen = _kernels_of(best.plan)
+        chosen = kernels_of(best.plan)
         times_ns = best.segments_ns()
         longest = sorted(times_ns, key=lambda i: -times_ns[i])[:_SWAPS]
         found = []
@@ -274,25 +271,9 @@ class KernelLook:
                 found += self._opened(best, swapped)
         return found
 
-    def with_any_width(self, best: Shown, inputs: Mapping[str, Any]) -> Plan:
-        """The best plan, with a note if it is one segment that gives the same bits on one lane."""
-        plan = best.plan
-        (kernels,) = _kernels_of(plan).values() if len(plan.segments) == 1 else (None,)
-        if kernels is None or plan.segments[0].width == 1:
-            return plan
-        one = replace(plan, segments=(replace(plan.segments[0], width=1, kernels=None),))
-        tried = next(t for t in self.segments if t.library == kernels.library)
-        narrow = with_kernels(one, tried.of(one, self.lanes), f"{plan.name} on one lane")
-        if not narrow.libraries or kernel_bytes(narrow) + kernel_bytes(plan) > self.memory_bytes:
-            return plan
-        contender = self.build(narrow)
-        if contender is None or not _same_answers(best.contender, contender, inputs):
-            return plan
-        marked = replace(kernels, any_width=True)
-        return replace(plan, segments=(replace(plan.segments[0], kernels=marked),))
 
-
-def _kernels_of(plan: Plan) -> dict[int, SegmentKernels]:
+def kernels_of(plan: Plan) -> dict[int, SegmentKernels]:
+    """Of its segments that run with a library's, by their place."""
     return {i: s.kernels for i, s in enumerate(plan.segments) if s.kernels}
 
 
@@ -300,21 +281,3 @@ def _name(plan: Plan, kernels: Mapping[int, SegmentKernels]) -> str:
     titles = sorted({LIBRARIES[k.library].title for k in kernels.values()})
     share = "" if len(kernels) == len(plan.segments) else f" {len(kernels)}/{len(plan.segments)}"
     return f"{plan.name.partition(' with ')[0]} with {', '.join(titles)}{share}"
-
-
-def _same_answers(one: ModelContender, other: ModelContender, inputs: Mapping[str, Any]) -> bool:
-    """Whether both give the same bits to the inputs, and to some that are a little otherwise."""
-    nudged = {name: _nudged(value) for name, value in inputs.items()}
-    for given in (inputs, nudged):
-        answer, again = one.model.run(given), other.model.run(given)
-        for name, value in answer.items():
-            found = again[name]
-            if not (isinstance(value, np.ndarray) and value.tobytes() == found.tobytes()):
-                return False
-    return True
-
-
-def _nudged(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return (value * value.dtype.type(0.9)).astype(value.dtype)
-    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.element_type import ElementType
+from surplus.engine.errors import EngineError, one_line
 from surplus.engine.kernels.registry import LIBRARIES
 from surplus.engine.kernels.trial import TrialSegment, TriedSegment, try_segments
 from surplus.engine.native import open_session
@@ -21,6 +23,8 @@ from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.segmentation.plan import Plan, Segment, SegmentKernels
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.values import from_value
+
+_log = logging.getLogger(__name__)
 
 _TYPES = frozenset(
     {
@@ -70,7 +74,11 @@ class KernelSegments:
         lanes : int
             Of the CPU: so many of its segments may run at once.
         """
-        wanted = dict(self._wanted(plan))
+        try:
+            wanted = dict(self._wanted(plan))
+        except (RuntimeError, EngineError) as error:  # its own kernels have run it all the same
+            _log.info("%s: not with %s: %s", plan.name, self.library, one_line(error))
+            return {}
         self._try(dict(wanted.values()))
         found: dict[int, SegmentKernels] = {}
         for index, (key, asked) in wanted.items():
@@ -98,7 +106,8 @@ class KernelSegments:
             if not all(name in values and _is_plain(values[name]) for name in segment.inputs):
                 continue
             types = tuple(_type_of(graph, values, name) for name in segment.outputs)
-            if not _TYPES.issuperset(types):
+            is_known = all(_is_plain(values[n]) for n in segment.outputs if n in values)
+            if not is_known or not _TYPES.issuperset(types):
                 continue
             given = [from_value(values[name]) for name in segment.inputs]
             sizes = tuple(

@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surplus.engine.contest import in_place
+from surplus.engine.contest.selection import ModelContender
+from surplus.engine.planning.answer_check import AnswerCheck, scaled
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import Build, KernelLook, Shown
 from surplus.engine.planning.kernel_memory import default_bytes
 from surplus.engine.planning.kernel_segments import KernelSegments
+from surplus.engine.planning.kernel_widths import with_any_width
 from surplus.engine.planning.runners_up import judgement_of
 from surplus.engine.runtime.model import Model
+from surplus.engine.segmentation.plan import Plan
 from surplus.engine.time_limit import left_s
+
+FACTORS = (0.7, 1.3)
+"""Of the example inputs' floating-point numbers: answers to these are compared, too. Another plan
+of the same kernels differs by how it rounds; another library may differ by what it does."""
 
 _MOST_TRIAL_S = 60.0
 """For each process that compiles segments: the largest models take a few seconds."""
@@ -44,12 +52,22 @@ def with_other_kernels(
     left = left_s()
     time_s = _MOST_TRIAL_S if left is None else min(_MOST_TRIAL_S, left)
     lanes = params.specs()[0].lanes
+    checks = [
+        AnswerCheck(job.graph, scaled(job.inputs, factor), params.specs()) for factor in FACTORS
+    ]
+
+    def checked(plan: Plan) -> ModelContender | None:
+        contender = build(plan)
+        if contender is None or not all(check.accepts(contender.model) for check in checks):
+            return None
+        return contender
+
     look = KernelLook(
         [
             KernelSegments(job.graph, name, job.inputs, time_s, params.precision)
             for name in asked.versions
         ],
-        build,
+        checked,
         lanes,
         default_bytes() if limit_bytes is None else limit_bytes,
         params.selection_ns,
@@ -59,7 +77,7 @@ def with_other_kernels(
     if won is None:
         return None
     best, plans = won.best, [entrant.plan for entrant in won.entrants]
-    plan = look.with_any_width(best, job.inputs)
+    plan = with_any_width(look, best, job.inputs)
     model = best.contender.model
     model.plan = in_place.refit(plan, best.groups, best.service, best.turns)
     judgement = judgement_of(won.contest, won.winner, plans, model.plan, best.turns, lanes)

@@ -14,6 +14,7 @@ from surplus.engine.contest.selection import ModelContender
 from surplus.engine.planning.kernel_look import KernelLook, Shown
 from surplus.engine.planning.kernel_memory import kernel_bytes, within
 from surplus.engine.planning.kernel_segments import KernelSegments
+from surplus.engine.planning.kernel_widths import with_any_width
 from surplus.engine.profiling.disturbance import Disturbance
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan, Segment, SegmentKernels
@@ -223,7 +224,7 @@ def test_one_segment_may_run_on_one_lane_if_its_bits_are_the_same_there(same: bo
     look = setting.look()
     won = look.better(setting.chosen(), [])
     assert won is not None
-    plan = look.with_any_width(won.best, {"x": np.ones(1, np.float32)})
+    plan = with_any_width(look, won.best, {"x": np.ones(1, np.float32)})
     kernels = plan.segments[0].kernels
     assert kernels is not None
     assert kernels.any_width == same

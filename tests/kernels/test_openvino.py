@@ -171,24 +171,47 @@ def test_overlapping_queries_have_the_bits_of_one(path: Path, op: str) -> None:
     assert all(np.array_equal(future.result()["y"], right) for future in futures)
 
 
-def test_quantising_operators_and_doubles_stay_with_onnx_runtime(tmp_path: Path) -> None:
-    scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.1])
-    zero = helper.make_tensor("z", TensorProto.UINT8, [], [128])
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
-        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
-    ]
+def _of_one(folder: Path, op: str, elem_type: int, **attributes: Any) -> Path:
+    """A model of one operator without weights."""
     shape = [1, 3, 16, 16]
+    made = helper.make_node(op, ["x"], ["v"], **attributes)
     graph = helper.make_graph(
-        nodes,
-        "quantised",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
-        [scale, zero],
+        [made, helper.make_node("Relu", ["v"], ["y"])],
+        "one",
+        [helper.make_tensor_value_info("x", elem_type, shape)],
+        [helper.make_tensor_value_info("y", elem_type, shape)],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, tmp_path / "quantised.onnx")
-    assert _load(tmp_path / "quantised.onnx").plan.libraries == ()
+    path = folder / f"{op}-{elem_type}.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def test_random_numbers_and_doubles_stay_with_onnx_runtime(tmp_path: Path) -> None:
+    assert _load(_of_one(tmp_path, "Softmax", TensorProto.FLOAT)).plan.libraries == ("openvino",)
+    doubles = {"x": _image()["x"].astype(np.float64)}
+    path = _of_one(tmp_path, "Softmax", TensorProto.DOUBLE)
+    assert _load(path, inputs=doubles).plan.libraries == ()
+    path = _of_one(tmp_path, "RandomNormalLike", TensorProto.FLOAT, seed=1.0)
+    assert _load(path).plan.libraries == ()
+
+
+def test_a_quantised_network_may_move_by_its_steps(path: Path) -> None:
+    from onnxruntime import quantization
+
+    class Images(quantization.CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = [_image(seed=seed) for seed in range(3)]
+
+        def get_next(self) -> dict[str, Any] | None:
+            return self.left.pop() if self.left else None
+
+    quantised = path.with_name("quantised.onnx")
+    quantization.quantize_static(_network(path.parent, 1), quantised, Images())
+    plain, model = _load(quantised, kernels="onnxruntime"), _load(quantised)
+    assert model.plan.libraries == ("openvino",)
+    right, found = plain.run(_image())["y"], model.run(_image())["y"]
+    assert np.max(np.abs(right - found)) <= 2e-2 * np.max(np.abs(right))
 
 
 def test_weights_that_do_not_fit_stay_with_onnx_runtime(path: Path) -> None:
