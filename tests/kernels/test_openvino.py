@@ -131,6 +131,28 @@ def test_a_session_like_onnx_runtimes_keeps_to_its_kernels(path: Path) -> None:
     assert session.model.plan.libraries == ()
 
 
+def test_a_model_without_gain_is_loaded_without_the_library(tmp_path: Path) -> None:
+    doubles = {"x": _image()["x"].astype(np.float64)}
+    path = _of_one(tmp_path, "Softmax", TensorProto.DOUBLE)
+    plain = _load(path, inputs=doubles, kernels="onnxruntime")
+    model = _load(path, inputs=doubles, kernels="auto")
+    assert model.plan.segments[0].kernels is None
+    assert model.run(doubles)["y"].tobytes() == plain.run(doubles)["y"].tobytes()
+    code = f"""
+import numpy as np, surplus
+given = dict(x=np.ones((1, 3, 16, 16)))
+cache = {str(tmp_path / "cache")!r}
+model = surplus.load({str(path)!r}, cache=cache, devices="cpu:2", kernels="auto",
+                     selection_ns=0, inputs=given)
+model.run(given)
+print("openvino" in open("/proc/self/maps").read())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "False", done.stderr
+
+
 def test_a_library_that_is_gone_costs_only_its_kernels(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
