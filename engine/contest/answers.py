@@ -29,6 +29,9 @@ _OF_TYPE: dict[np.dtype[Any], float] = {
 }
 """Of the largest magnitude of an output; 0 for all other types."""
 
+_STEPS = (np.dtype(np.int8), np.dtype(np.uint8))
+"""Mostly quantised numbers: one that is rounded is a step away."""
+
 _TIMES_OWN = 10.0
 """Few variations show less than all that a plan may round otherwise."""
 
@@ -82,7 +85,8 @@ class Expected:
         Parameters
         ----------
         least : float
-            Allowed in any case to outputs of floating-point numbers.
+            Allowed in any case to outputs of floating-point numbers, and to those of 8-bit
+            integers, which mostly are quantised ones.
         """
         apart = self._furthest(found, {}, least)
         if not apart.is_beyond:
@@ -125,7 +129,11 @@ def difference(found: Any, expected: Any) -> float:
 def _allowed(value: Any, least: float) -> float:
     if isinstance(value, list | tuple):
         return max((_allowed(item, least) for item in value), default=0.0)
-    of_type = _OF_TYPE.get(value.dtype) if isinstance(value, np.ndarray) else None
+    if not isinstance(value, np.ndarray):
+        return 0.0
+    if value.dtype in _STEPS:
+        return least
+    of_type = _OF_TYPE.get(value.dtype)
     return 0.0 if of_type is None else max(of_type, least)
 
 

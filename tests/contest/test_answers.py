@@ -57,6 +57,13 @@ def test_other_kernels_may_differ_more() -> None:
     assert integers.against({"y": np.arange(3) + 1}, least=1e-2).is_beyond
 
 
+def test_quantised_numbers_may_be_a_step_away_from_those_of_other_kernels() -> None:
+    steps = np.array([0, 100, 200], np.uint8)
+    assert Expected({"y": steps}, tuple).against({"y": steps + 1}).is_beyond
+    assert not Expected({"y": steps}, tuple).against({"y": steps + 1}, least=1e-2).is_beyond
+    assert Expected({"y": steps}, tuple).against({"y": steps + 9}, least=1e-2).is_beyond
+
+
 def test_sequences_are_as_far_apart_as_their_worst_items() -> None:
     assert difference([X, X], [X, X]) == 0
     assert difference([X, X + np.float32(1)], [X, X]) == pytest.approx(1)
