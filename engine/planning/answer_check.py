@@ -39,7 +39,7 @@ _LEAST_ELSEWHERE = 1e-2
 _OF_PRECISION = {"bf16": 5e-2, "f16": 2e-2}
 """The same of what was asked to be computed in fewer bits, as answers of these types may differ."""
 
-_OF_STEPS = 2e-2
+_OF_STEPS = 5e-2
 """The same of quantised numbers that another library rounds: some steps of 8 bits."""
 
 _NUDGES = (1 - 2e-7, 1 + 2e-7)

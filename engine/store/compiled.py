@@ -57,13 +57,24 @@ class CompiledFile:
         """The file, if there is one that is what was written."""
         for path in self.folder.glob(f"{self.stem}-*.blob"):
             try:
-                if f"{sum_of(path).checksum:016x}" == path.stem.rpartition("-")[2]:
+                if _is_intact(path):
                     keep_notes(self.folder)
                     return path
                 _log.warning("%s is made again: it is damaged", path)
             except OSError as error:
                 _log.warning("%s is made again: %s", path, error)
         return None
+
+    def _share(self, part: Path, target: Path) -> None:
+        """Have one file for all that is the same, as it often is for other numbers of threads: who
+        opens several of these holds one.
+        """
+        checksum = target.stem.rpartition("-")[2]
+        for same in self.folder.glob(f"compiled-*-{checksum}.blob"):
+            if same != target and _is_intact(same):
+                part.unlink()
+                part.hardlink_to(same)
+                return
 
     def keep(self, write: Callable[[Path], None]) -> Path | None:
         """Store it, whole or not at all; a cache that cannot be written costs only that.
@@ -86,11 +97,16 @@ class CompiledFile:
             write(part)
             target = self.folder / f"{self.stem}-{sum_of(part).checksum:016x}.blob"
             make_unchanging(part)
+            self._share(part, target)
             return part.rename(target)
         except (OSError, RuntimeError) as error:
             _log.info("what was compiled is not stored: %s", error)
             part.unlink(missing_ok=True)
             return None
+
+
+def _is_intact(path: Path) -> bool:
+    return f"{sum_of(path).checksum:016x}" == path.stem.rpartition("-")[2]
 
 
 def _digest(value: object) -> str:

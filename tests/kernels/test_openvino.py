@@ -233,7 +233,7 @@ def test_a_quantised_network_may_move_by_its_steps(path: Path) -> None:
     plain, model = _load(quantised, kernels="onnxruntime"), _load(quantised)
     assert model.plan.libraries == ("openvino",)
     right, found = plain.run(_image())["y"], model.run(_image())["y"]
-    assert np.max(np.abs(right - found)) <= 2e-2 * np.max(np.abs(right))
+    assert np.max(np.abs(right - found)) <= 5e-2 * np.max(np.abs(right))
 
 
 def test_weights_that_do_not_fit_stay_with_onnx_runtime(path: Path) -> None:

@@ -1,13 +1,6 @@
 #include "kernels/openvino/compiled_model.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "ort/types.hpp"
@@ -71,24 +64,6 @@ const OvCore* Cores::get(int threads, const std::string& precision) {
   return core.get();
 }
 
-MappedFile::MappedFile(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts{};
-  if (file < 0 || ::fstat(file, &facts) != 0) {
-    const int code = errno;
-    if (file >= 0) ::close(file);
-    throw std::system_error(code, std::generic_category(), path);
-  }
-  size_ = static_cast<std::size_t>(facts.st_size);
-  void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-  const int code = errno;
-  ::close(file);
-  if (data == MAP_FAILED) throw std::system_error(code, std::generic_category(), path);
-  data_ = static_cast<const char*>(data);
-}
-
-MappedFile::~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
-
 CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
     : api_(cores.api()), compiled_(compiled(cores.get(params.width, params.precision), params)) {
   request_ = made_by<OvRequest>(api_, api_.ov_infer_request_free, "to prepare a run",
@@ -103,8 +78,8 @@ CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
 
 Handle<OvCompiled> CompiledModel::compiled(const OvCore* core, const KernelParams& params) {
   if (!params.compiled_path.empty()) {
-    file_ = std::make_unique<MappedFile>(params.compiled_path);
-    const std::span<const char> bytes = file_->bytes();
+    blob_ = Blob::open(params.compiled_path);
+    const std::span<const char> bytes = blob_->bytes();
     return made_by<OvCompiled>(api_, api_.ov_compiled_model_free, "to open what it compiled",
                                api_.ov_core_import_model, core, bytes.data(), bytes.size(), device);
   }

@@ -13,6 +13,7 @@
 
 #include "kernels/library.hpp"
 #include "kernels/openvino/api.hpp"
+#include "kernels/openvino/blob.hpp"
 
 namespace engine::kernels::openvino {
 
@@ -29,21 +30,6 @@ class Cores {
   const Api api_;
   std::mutex mutex_;
   std::map<std::pair<int, std::string>, Handle<OvCore>> all_;
-};
-
-/// A whole file, mapped.
-class MappedFile {
- public:
-  /// Throws std::system_error naming the path.
-  explicit MappedFile(const std::string& path);
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
-  [[nodiscard]] std::span<const char> bytes() const noexcept { return {data_, size_}; }
-
- private:
-  const char* data_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 /// An input or output of a compiled model.
@@ -85,7 +71,7 @@ class CompiledModel {
                           const std::string& name, int elem_type) const;
 
   const Api& api_;
-  std::unique_ptr<MappedFile> file_;  // an imported model reads from it
+  std::shared_ptr<const Blob> blob_;  // an imported model computes from it
   Handle<OvCompiled> compiled_;
   Handle<OvRequest> request_;
   std::vector<Port> inputs_, outputs_;
