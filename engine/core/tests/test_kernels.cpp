@@ -1,11 +1,14 @@
 // Segments with a library's kernels, against a fake OpenVINO.
 #include <dlfcn.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <thread>
 
 #include "fake_openvino.hpp"
 #include "kernels/library.hpp"
+#include "kernels/openvino/blob.hpp"
 #include "kernels/openvino/kernel.hpp"
 #include "ort_fixtures.hpp"
 #include "test.hpp"
@@ -190,6 +193,23 @@ TEST(what_was_compiled_is_exported_and_opened_again) {
     CHECK(count("compiled") == compiled);
   }
   setting.check_clean();
+}
+
+TEST(weights_of_what_was_compiled_begin_at_a_cache_line_and_are_held_once) {
+  using kernels::openvino::Blob;
+  const Folder folder;
+  std::string head(91, 'h');
+  const std::array<std::uint64_t, 6> parts{48, 5, 53, 1000, 1053, 7};
+  head.append(reinterpret_cast<const char*>(parts.data()), sizeof parts);
+  const std::string all = head + "first" + std::string(1000, 'w') + "a model";
+  const std::string path = folder.write("blob", all);
+  const auto blob = Blob::open(path);
+  CHECK(std::string(blob->bytes().data(), blob->bytes().size()) == all);
+  CHECK(reinterpret_cast<std::uintptr_t>(blob->bytes().data() + 91 + 53) % 64 == 0);
+  CHECK(Blob::open(path) == blob);
+  const auto other = Blob::open(folder.write("other", "short"));
+  CHECK(std::string(other->bytes().data(), other->bytes().size()) == "short");
+  CHECK(other != blob);
 }
 
 TEST(runs_at_once_have_a_copy_each_as_far_as_there_may_be_copies) {
