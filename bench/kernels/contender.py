@@ -31,7 +31,8 @@ CORES = len(os.sched_getaffinity(0))
 def engine(path: Path, given: Path, cache: Path) -> tuple[Caller, dict[str, Any]]:
     """The engine as a user has it once a plan is stored: another process has measured it."""
     measure = [sys.executable, "-m", "bench.kernels.contender", "measure", str(cache)]
-    subprocess.run([*measure, str(path), str(given)], stdin=subprocess.DEVNULL, check=True)
+    nobody = subprocess.DEVNULL
+    subprocess.run([*measure, str(path), str(given)], stdin=nobody, stdout=nobody, check=True)
     return measured(path, given, cache)
 
 
