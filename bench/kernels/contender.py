@@ -62,8 +62,8 @@ def onnxruntime_with(threads: int) -> Any:
     return load
 
 
-def openvino_with(hint: str, streams: int = 0) -> Any:
-    """OpenVINO's Python package: float32, no pinning; the hint, or so many streams."""
+def openvino_with(hint: str) -> Any:
+    """OpenVINO's Python package with a hint: float32, no pinning."""
 
     def load(path: Path, given: Path, _: Path) -> tuple[Caller, dict[str, Any]]:
         import openvino
@@ -76,8 +76,8 @@ def openvino_with(hint: str, streams: int = 0) -> Any:
             "INFERENCE_PRECISION_HINT": "f32",
             "ENABLE_CPU_PINNING": False,
             "INFERENCE_NUM_THREADS": CORES,
+            "PERFORMANCE_HINT": hint,
         }
-        settings |= {"NUM_STREAMS": streams} if streams else {"PERFORMANCE_HINT": hint}
         compiled = core.compile_model(model, "CPU", settings)
 
         def caller() -> Callable[[], object]:

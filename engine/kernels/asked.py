@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.kernels import openvino
 from surplus.engine.kernels.registry import LIBRARIES, installed
 
 KERNELS_VARIABLE = "SURPLUS_KERNELS"
@@ -76,9 +75,10 @@ class AskedKernels:
         if precision == PRECISIONS[0]:
             return
         if not self.versions:
+            hints = ", ".join(library.install for library in LIBRARIES.values())
             raise ConfigError(
                 f"precision {precision!r}: ONNX Runtime's kernels compute in f32; other libraries"
-                f" are not installed or not asked for ({openvino.LIBRARY.install})"
+                f" are not installed or not asked for ({hints})"
             )
         if not any(LIBRARIES[name].computes_in(precision) for name in self.versions):
             raise ConfigError(f"precision {precision!r}: this processor has no instructions for it")

@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from surplus.engine import _core
 from surplus.engine.errors import RuntimeLibraryError, one_line
 from surplus.engine.kernels.registry import failure_of, open_library
+from surplus.engine.lifeline import end_with_parent
 from surplus.engine.values import from_value, to_value
 
 _WORTH = 0.7
@@ -29,7 +29,7 @@ def main() -> None:
     """Answer the one question on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     question = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         open_library(question["library"])
     except RuntimeLibraryError as error:
@@ -81,9 +81,3 @@ def _same(values: list[_core.Value], others: list[_core.Value]) -> bool:
 
 def _say(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)
-
-
-def _end_with_parent() -> None:
-    """Its side of our input closes however it ends."""
-    sys.stdin.buffer.read()
-    os._exit(1)

@@ -19,7 +19,8 @@ def installed() -> dict[str, str]:
 
 def version_of(name: str) -> str:
     """Version of a library that is here, else empty; it is not loaded."""
-    return installed().get(name, "")
+    here = LIBRARIES[name].find() if name in LIBRARIES else None
+    return here.version if here else ""
 
 
 def open_library(name: str) -> str:

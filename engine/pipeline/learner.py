@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.examples.made_up import example_inputs
+from surplus.engine.lifeline import end_with_parent
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
@@ -24,7 +24,7 @@ def main() -> None:
     """Read what to measure, store what comes of it, say whether its bits are the same."""
     _give_way()
     path, params, inputs = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     print(json.dumps(learnt(path, params, inputs)), flush=True)
     os._exit(0)  # the plan is stored, and nobody waits for what is open
 
@@ -60,9 +60,3 @@ def _same_bits(
 def _give_way() -> None:
     """Run when no other process wants a core."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
-def _end_with_parent() -> None:
-    """Its side of our input closes however it ends; what is stored is stored whole."""
-    sys.stdin.buffer.read()
-    os._exit(1)

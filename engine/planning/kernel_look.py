@@ -234,6 +234,8 @@ class KernelLook:
         return won if again.winner else replace(won, taken=won.entrants.index(simple))
 
     def _improved(self, won: KernelRound, challengers: Sequence[Shown]) -> KernelRound:
+        if not challengers:
+            return won
         again = self._compared(won.best, challengers)
         return again if again.winner else won
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from surplus.engine.contest.reference import run_segment
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.kernels.registry import LIBRARIES
 from surplus.engine.kernels.trial import TrialSegment, TriedSegment, try_segments
-from surplus.engine.native import open_session
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.kernel_choices import compiled_file
 from surplus.engine.runtime.segment_files import segment_file
@@ -65,6 +65,7 @@ class KernelSegments:
     time_s: float = 60.0
     precision: str = "f32"
     _tried: dict[_Key, TriedSegment | None] = field(default_factory=dict, init=False)
+    _found: dict[object, dict[int, SegmentKernels]] = field(default_factory=dict, init=False)
 
     def of(self, plan: Plan, lanes: int) -> dict[int, SegmentKernels]:
         """What to run segments with, by their place in the plan; those that it takes.
@@ -74,6 +75,15 @@ class KernelSegments:
         lanes : int
             Of the CPU: so many of its segments may run at once.
         """
+        cut = (
+            plan.shards,
+            tuple((s.tasks, s.inputs, s.outputs, s.device, s.width) for s in plan.segments),
+        )
+        if (lanes, cut) not in self._found:  # to know sizes takes a run of every segment
+            self._found[lanes, cut] = self._of(plan, lanes)
+        return self._found[lanes, cut]
+
+    def _of(self, plan: Plan, lanes: int) -> dict[int, SegmentKernels]:
         try:
             wanted = dict(self._wanted(plan))
         except (RuntimeError, EngineError) as error:  # its own kernels have run it all the same
@@ -153,17 +163,12 @@ class KernelSegments:
                     self._keep(new[key], found[index])
 
     def _keep(self, asked: TrialSegment, tried: TriedSegment) -> None:
-        segment = Segment(asked.name, 0, asked.width, (), (), (), 0, 0)
         kernels = SegmentKernels(
             self.library, asked.inputs, asked.output_types, precision=self.precision
         )
-        target = compiled_file(segment, kernels, asked.file, self.graph.folder)
+        target = compiled_file(kernels, asked.file, self.graph.folder, asked.width)
         if target.find() is None:
-            target.keep(lambda part: _move(tried.compiled, part))
-
-
-def _move(source: Path, target: Path) -> None:
-    shutil.move(source, target)
+            target.keep(lambda part: shutil.move(tried.compiled, part))
 
 
 def boundary_values(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,9 +177,7 @@ def boundary_values(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict
     if len(plan.segments) == 1:
         return values
     for segment in plan.segments:  # in a topological order
-        session = open_session(str(segment_file(graph, segment, whole=False)))
-        given = {name: values[name] for name in segment.inputs}
-        values.update(zip(segment.outputs, session.run(given, segment.outputs), strict=True))
+        run_segment(graph, plan, segment, values)
     return values
 
 

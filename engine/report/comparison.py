@@ -60,7 +60,6 @@ class LibrarySession:
     def __init__(
         self, model: Model, library: str, inputs: Mapping[str, Any], source: Path | None = None
     ) -> None:
-        self.threads = available_cores()
         self._types = {spec.name: spec.elem_type for spec in model.inputs if spec.name in inputs}
         self._outputs = [spec.name for spec in model.outputs]
         sizes = [(kind, list(np.shape(inputs[name]))) for name, kind in self._types.items()]
@@ -68,7 +67,7 @@ class LibrarySession:
             open_library(library)
             choice = _core.KernelChoice(library, sizes, [s.elem_type for s in model.outputs])
             path = str(source or model.graph.model_path)
-            self._model = choice.compile(path, list(self._types), self._outputs, self.threads)
+            self._model = choice.compile(path, list(self._types), self._outputs, available_cores())
         except (RuntimeError, TypeError, EngineError) as error:
             raise ExecutionError(f"{library}: {error}") from error
 

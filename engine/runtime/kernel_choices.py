@@ -27,7 +27,7 @@ def choice_of(
         If the library cannot be loaded.
     """
     open_library(kernels.library)
-    found = compiled_file(segment, kernels, file, folder).find()
+    found = compiled_file(kernels, file, folder, segment.width).find()
     return _core.KernelChoice(
         kernels.library,
         [(elem_type, list(shape)) for elem_type, shape in kernels.inputs],
@@ -38,12 +38,9 @@ def choice_of(
     )
 
 
-def compiled_file(
-    segment: Segment, kernels: SegmentKernels, file: Path, folder: Path
-) -> CompiledFile:
+def compiled_file(kernels: SegmentKernels, file: Path, folder: Path, width: int) -> CompiledFile:
     """Where what its library compiles of a segment is kept."""
-    version = version_of(kernels.library)
-    return _compiled(folder, file.name, kernels, version, segment.width)
+    return _compiled(folder, file.name, kernels, version_of(kernels.library), width)
 
 
 def compiled_names(segment: Segment, files: Iterable[str]) -> set[str]:

@@ -76,7 +76,7 @@ class CompiledFile:
                 part.hardlink_to(same)
                 return
 
-    def keep(self, write: Callable[[Path], None]) -> Path | None:
+    def keep(self, write: Callable[[Path], object]) -> Path | None:
         """Store it, whole or not at all; a cache that cannot be written costs only that.
 
         Parameters
