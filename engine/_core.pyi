@@ -568,6 +568,13 @@ class CompiledModel:
     def export_to(self, path: str) -> None:
         """Write what `KernelChoice` takes as `compiled`."""
 
+    def operator_times(self) -> list[tuple[str, int]]:
+        """
+        Nanoseconds of each operator on average of the runs so far, by the library's name for it.
+
+        Those that ran within another have none. RuntimeError if it was not compiled to say so.
+        """
+
 class KernelChoice:
     """Whose kernels a segment runs with, and for which sizes."""
 
@@ -598,7 +605,12 @@ class KernelChoice:
         """
 
     def compile(
-        self, model: str, inputs: Sequence[str], outputs: Sequence[str], width: int
+        self,
+        model: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        width: int,
+        times_operators: bool = False,
     ) -> CompiledModel:
         """
         Compile an ONNX file outside any plan.

@@ -16,7 +16,8 @@ from bench.profiles import DETECTORS, profile_path
 from surplus.engine.devices.links import LINKS, link_figures
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import example_inputs, measure, read_model
-from surplus.engine.profiling.profile import DeviceProfile, Profile
+from surplus.engine.profiling.device_profile import DeviceProfile
+from surplus.engine.profiling.profile import Profile
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
@@ -47,13 +48,23 @@ def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[s
 
 
 def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
-    """MODEL's graph, and its placement problem by --profile and --gpu-memory."""
+    """MODEL's graph, and its placement problem by --profile, --kernels and --gpu-memory."""
     from surplus.engine.devices.memory_size import parse_bytes
+    from surplus.engine.kernels.registry import LIBRARIES
     from surplus.engine.planning.stages import read_model
     from surplus.engine.profiling.costs import problem_of
+    from surplus.engine.profiling.fastest_kernels import allowed_libraries, with_fastest_kernels
     from surplus.engine.profiling.profile import Profile
 
     profile = Profile.load(args.profile)
+    allowed = allowed_libraries(profile, args.kernels)
     graph = read_model(args.model, args.cache)
+    profile, taken = with_fastest_kernels(graph, profile, allowed)
+    for name, count in taken.items():
+        title = LIBRARIES[name].title if name in LIBRARIES else name
+        print(
+            f"times on the CPU: {title}'s kernels for {count} of {len(graph.tasks)} tasks",
+            file=sys.stderr,
+        )
     limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
     return graph, problem_of(graph, profile, profile.device_specs(), limit)

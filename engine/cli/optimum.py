@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli.asked import asked_problem
-from surplus.engine.cli.options import add_gpu_memory, add_json, add_model, add_profile
+from surplus.engine.cli.options import (
+    add_gpu_memory,
+    add_json,
+    add_kernels_of_profile,
+    add_model,
+    add_profile,
+)
 from surplus.engine.cli.output import check_chart, check_outputs, duration, show_mapping
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.errors import ConfigError, PlacementError
@@ -29,6 +35,7 @@ def add_parser(verbs: Any) -> None:
     add_model(parser)
     add_profile(parser, required=True)
     add_gpu_memory(parser)
+    add_kernels_of_profile(parser)
     add = parser.add_argument
     add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")
     add(

@@ -153,6 +153,17 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_kernels_of_profile(parser: argparse.ArgumentParser) -> None:
+    """--kernels, of verbs that take a profile's times."""
+    parser.add_argument(
+        "--kernels",
+        default="auto",
+        metavar="NAME",
+        help="whose times operators have on the CPU: auto is the fastest kernels that the profile"
+        " has times of, onnxruntime its own alone, or a library by name (default: auto)",
+    )
+
+
 def add_any_bits(parser: argparse.ArgumentParser) -> None:
     """--any-bits."""
     parser.add_argument(

@@ -38,6 +38,7 @@ def add_parser(verbs: Any) -> None:
     options.add_profile(parser, required=True)
     options.add_policy(parser)
     options.add_gpu_memory(parser)
+    options.add_kernels_of_profile(parser)
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")

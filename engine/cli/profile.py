@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +27,34 @@ def add_parser(verbs: Any) -> None:
         "-o", "--output", type=Path, required=True, metavar="P.json", help="where to write it"
     )
     add_json(parser)
+    parser.add_argument(
+        "--kernels",
+        default="",
+        metavar="NAME",
+        help="libraries of kernels to measure beside ONNX Runtime's: auto is all that are"
+        " installed (see `engine devices`), onnxruntime none (default: $SURPLUS_KERNELS, else"
+        " auto)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the profile, print the totals by operator type."""
     from surplus.engine.devices.parsing import available_cores, parse_devices
+    from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
     from surplus.engine.planning.stages import measure, read_model
+    from surplus.engine.profiling.library_times import library_times
 
+    asked = AskedKernels.parse(args.kernels or kernels_by_default())
     specs = parse_devices(args.devices or f"cpu:{available_cores()}")
     check_outputs(args.output)
     graph = read_model(args.model, args.cache)
     inputs = asked_inputs(args, graph)
     with progress_bar() as progress:
         profile = measure(graph, specs, inputs, args.cache, progress)
+        progress("time other kernels", 0, 1)
+        libraries = library_times(graph, profile, specs, inputs, asked.versions)
+        progress("time other kernels", 1, 1)
+    profile = replace(profile, libraries=libraries)
     profile.save(args.output)
     rows = profile.totals_by_operator()
     if args.json:

@@ -44,6 +44,8 @@ class TrialSegment:
     precision : str
     values : sequence of array
         To run with.
+    timed : bool
+        Whether to time its operators and it in turns with ONNX Runtime instead of storing it.
     """
 
     name: str
@@ -55,6 +57,23 @@ class TrialSegment:
     width: int
     precision: str
     values: Sequence[Any]
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class SegmentTimed:
+    """A segment in turns with ONNX Runtime's kernels, the same width.
+
+    Parameters
+    ----------
+    to_onnx_runtime : float
+        Median of its time over the one of ONNX Runtime before it.
+    operators_ns : sequence of (str, int)
+        By the library's names, in its order; 0 of what ran within another.
+    """
+
+    to_onnx_runtime: float
+    operators_ns: Sequence[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -67,10 +86,13 @@ class TriedSegment:
         Of what it compiled.
     compiled : Path
         Where that lies, if it was worth it.
+    times : SegmentTimed, optional
+        If it was to be timed.
     """
 
     weight_bytes: int
     compiled: Path
+    times: SegmentTimed | None = None
 
 
 def try_segments(
@@ -109,7 +131,7 @@ def try_segments(
             if "error" in line:
                 _log.info("%s: not with %s: %s", segments[index].name, library, line["error"])
             else:
-                found[index] = TriedSegment(line["weight_bytes"], folder / f"{index}.blob")
+                found[index] = _tried(line, folder / f"{index}.blob")
         if child.begun is None:
             _log.warning("%s is not used: its first process %s", library, child.end)
             break
@@ -117,6 +139,11 @@ def try_segments(
         if questions.pop(index, None) is not None:
             _log.warning("%s: not with %s, which %s", segments[index].name, library, child.end)
     return found
+
+
+def _tried(line: Mapping[str, Any], compiled: Path) -> TriedSegment:
+    times = line.get("times")
+    return TriedSegment(line["weight_bytes"], compiled, times and SegmentTimed(**times))
 
 
 def _question(segment: TrialSegment, folder: Path, index: int) -> dict[str, Any]:
@@ -131,6 +158,7 @@ def _question(segment: TrialSegment, folder: Path, index: int) -> dict[str, Any]
         "output_types": segment.output_types,
         "width": segment.width,
         "precision": segment.precision,
+        "timed": segment.timed,
         "values": str(values),
         "compiled": str(folder / f"{index}.blob"),
     }

@@ -13,9 +13,8 @@ from typing import Any
 from surplus.engine.contest.reference import run_segment
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.element_type import ElementType
+from surplus.engine.dfg.library_support import TYPES, may_run, may_take
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.kernels.registry import LIBRARIES
 from surplus.engine.kernels.trial import TrialSegment, TriedSegment, try_segments
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.kernel_choices import compiled_file
@@ -25,20 +24,6 @@ from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.values import from_value
 
 _log = logging.getLogger(__name__)
-
-_TYPES = frozenset(
-    {
-        ElementType.FLOAT,
-        ElementType.FLOAT16,
-        ElementType.UINT8,
-        ElementType.INT8,
-        ElementType.INT16,
-        ElementType.INT32,
-        ElementType.INT64,
-        ElementType.BOOL,
-    }
-)
-"""Of tensors that cross a segment's boundary."""
 
 _Key = tuple[str, int, object]
 """File, width and sizes of a segment."""
@@ -113,11 +98,11 @@ class KernelSegments:
         values = boundary_values(graph, plan, self.inputs) if able else {}
         for index in able:
             segment = plan.segments[index]
-            if not all(name in values and _is_plain(values[name]) for name in segment.inputs):
+            if not all(name in values and may_take(values[name]) for name in segment.inputs):
                 continue
             types = tuple(_type_of(graph, values, name) for name in segment.outputs)
-            is_known = all(_is_plain(values[n]) for n in segment.outputs if n in values)
-            if not is_known or not _TYPES.issuperset(types):
+            is_known = all(may_take(values[n]) for n in segment.outputs if n in values)
+            if not is_known or not TYPES.issuperset(types):
                 continue
             given = [from_value(values[name]) for name in segment.inputs]
             sizes = tuple(
@@ -139,14 +124,8 @@ class KernelSegments:
             yield index, ((str(file), segment.width, sizes), asked)
 
     def _is_able(self, graph: Graph, plan: Plan, segment: Segment) -> bool:
-        if not traits_of(plan.devices[segment.device]).is_host or not segment.inputs:
-            return False
-        refuses = LIBRARIES[self.library].refuses_op
-        tasks = [graph.tasks[i] for i in segment.tasks]
-        touched = {t for task in tasks for t in (*task.inputs, *task.outputs)}
-        return not any(refuses(task.op_type) or task.is_control_flow for task in tasks) and not any(
-            graph.tensors[t].elem_type == ElementType.DOUBLE for t in touched
-        )  # which is computed in float32 there
+        is_host = traits_of(plan.devices[segment.device]).is_host
+        return is_host and bool(segment.inputs) and may_run(graph, self.library, segment.tasks)
 
     def _try(self, asked: Mapping[_Key, TrialSegment]) -> None:
         new = {key: segment for key, segment in asked.items() if key not in self._tried}
@@ -179,11 +158,6 @@ def boundary_values(graph: Graph, plan: Plan, inputs: Mapping[str, Any]) -> dict
     for segment in plan.segments:  # in a topological order
         run_segment(graph, plan, segment, values)
     return values
-
-
-def _is_plain(value: Any) -> bool:
-    """A tensor of a type that is taken, with elements."""
-    return value.kind == "tensor" and value.elem_type in _TYPES and value.nbytes > 0
 
 
 def _type_of(graph: Graph, values: Mapping[str, Any], name: str) -> int:

@@ -12,9 +12,9 @@ from surplus.engine.devices.opened_device import OpenMachine, opened_device
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.device_profile import DeviceProfile
 from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfiler, GpuProfilingParams
 from surplus.engine.profiling.link_probe import SIZES, LinkProbe, measured_links
-from surplus.engine.profiling.profile import DeviceProfile
 from surplus.engine.profiling.timing_store import TimingStore
 from surplus.placement.problem import Link
 

@@ -16,10 +16,10 @@ from surplus.engine.devices.opened_device import OpenMachine, opened_device
 from surplus.engine.devices.plugins import PREFIX, PluginFacts, read_plugin
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.profiling.device_profile import DeviceProfile
 from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams
 from surplus.engine.profiling.operator_probe import OperatorProbe, negation
 from surplus.engine.profiling.plugin_profiler import PluginProfiler
-from surplus.engine.profiling.profile import DeviceProfile
 from surplus.engine.profiling.segment_probe import SegmentProbe
 from surplus.engine.profiling.timing_store import TimingStore
 from surplus.placement.problem import Link

@@ -17,9 +17,9 @@ from typing import Any
 
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.devices.host import Machine
-from surplus.engine.devices.registry import KINDS
 from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.errors import ProfileError
+from surplus.engine.profiling.device_profile import DeviceProfile
 from surplus.engine.profiling.overheads import Overheads
 from surplus.engine.profiling.timing import Timing
 from surplus.placement.problem import Link
@@ -27,65 +27,6 @@ from surplus.placement.records import read_document
 
 FORMAT = "surplus-profile/1"
 _GZIP = b"\x1f\x8b"
-_ASKED = (
-    "name", "kind", "lanes", "widths", "preset", "replay", "memory", "pageable", "captured", "sms",
-)  # fmt: skip
-"""Of a device, what a ``DeviceSpec`` says."""
-
-
-@dataclass(frozen=True)
-class DeviceProfile:
-    """A device that times are of.
-
-    Parameters
-    ----------
-    widths : tuple of int
-        At which tasks were measured.
-    origin : str
-        ``measured``, or ``derived: ...`` with what from.
-    memory_bytes : int or None
-        Capacity; None means unlimited.
-    submit_ns : int
-        How long each segment keeps the submitting thread before it can start.
-    slowdown : tuple of float
-        Factor on service times with 1, 2, ... busy lanes; the last holds for more. Empty means
-        that lanes do not slow each other.
-    pageable, captured, sms : bool, bool, int
-        As in ``DeviceSpec``.
-    """
-
-    name: str
-    kind: str
-    lanes: int
-    widths: tuple[int, ...]
-    origin: str
-    preset: str = ""
-    replay: bool = False
-    memory: str = "host"
-    memory_bytes: int | None = None
-    submit_ns: int = 0
-    slowdown: tuple[float, ...] = ()
-    pageable: bool = False
-    captured: bool = True
-    sms: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind {self.kind!r} is unknown")
-        if self.lanes < 1 or not self.widths:
-            raise ValueError(f"device {self.name!r} needs a lane and a width at least")
-
-    @staticmethod
-    def of(spec: DeviceSpec, origin: str, **measured: Any) -> DeviceProfile:
-        """A device as the user named it, with what was measured of it."""
-        asked = {name: getattr(spec, name) for name in _ASKED}
-        return DeviceProfile(**asked, origin=origin, **measured)
-
-    @property
-    def spec(self) -> DeviceSpec:
-        """What the user asked for when it was profiled."""
-        flags = (self.replay, self.pageable, self.captured)
-        return DeviceSpec(self.kind, self.name, self.lanes, self.preset, *flags, self.sms)
 
 
 @dataclass(frozen=True)
@@ -119,6 +60,22 @@ class TensorProfile:
 
 
 @dataclass(frozen=True)
+class LibraryProfile:
+    """What tasks take with the kernels of a library beside ONNX Runtime's.
+
+    Parameters
+    ----------
+    times : mapping
+        Device name -> width -> nanoseconds of each task as a part of the whole model, in the
+        profile's order; 0 of what the library runs within another.
+    """
+
+    name: str
+    version: str
+    times: Mapping[str, Mapping[int, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
 class Profile:
     """A profile.
 
@@ -142,6 +99,8 @@ class Profile:
         Device name -> how long that keeps the device's submitting thread.
     overheads : Overheads
         Of segments, on this machine.
+    libraries : tuple of LibraryProfile
+        Of kernels beside ONNX Runtime's, which all other times are of.
     """
 
     model: str
@@ -157,6 +116,23 @@ class Profile:
     whole_model: Mapping[str, Mapping[int, Timing]] = field(default_factory=dict)
     whole_launch_ns: Mapping[str, int] = field(default_factory=dict)
     overheads: Overheads = field(default_factory=Overheads)
+    libraries: tuple[LibraryProfile, ...] = ()
+
+    def __post_init__(self) -> None:
+        for library in self.libraries:
+            for device, widths in library.times.items():
+                for width, times_ns in widths.items():
+                    self._check_alternative(library.name, device, width, times_ns)
+
+    def _check_alternative(
+        self, name: str, device: str, width: int, times_ns: tuple[int, ...]
+    ) -> None:
+        where = f"libraries: {name!r}: times of device {device!r} at width {width}"
+        if len(times_ns) != len(self.tasks):
+            raise ValueError(f"{where} are {len(times_ns)}, of {len(self.tasks)} tasks")
+        rows = [self.whole_model, *(task.times for task in self.tasks)]
+        if any(width not in row.get(device, {}) for row in rows):
+            raise ValueError(f"{where}, at which ONNX Runtime's are missing")
 
     @cached_property
     def _by_name(self) -> dict[str, TaskProfile]:
@@ -234,15 +210,22 @@ class Profile:
             )
 
     def totals_by_operator(self) -> list[dict[str, Any]]:
-        """Milliseconds of each operator type on each device at width 1, dearest first."""
+        """Milliseconds of each operator type on each device at width 1, dearest first.
+
+        With each library of kernels, too, on the CPUs that it was measured on.
+        """
         rows: dict[str, dict[str, Any]] = {}
-        for task in self.tasks:
+        for index, task in enumerate(self.tasks):
             row = rows.setdefault(task.op, {"operator": task.op, "tasks": 0})
             row["tasks"] += 1
             for device in self.devices:
                 time = task.times.get(device.name, {}).get(1)
                 key = f"{device.name} ms"
                 row[key] = row.get(key, 0.0) + (0.0 if time is None else time.ns / 1e6)
+            for library in self.libraries:
+                for device_name, widths in library.times.items():
+                    key = f"{device_name} {library.name} ms"
+                    row[key] = row.get(key, 0.0) + widths[1][index] / 1e6
         first = f"{self.devices[0].name} ms" if self.devices else ""
         return sorted(rows.values(), key=lambda row: -float(row.get(first, 0.0)))
 

@@ -17,12 +17,13 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlanningTimeError
 from surplus.engine.profiling.calibrate import Step, calibrate
 from surplus.engine.profiling.cpu_profiler import CpuProfiler, ProfilingParams, Timer, core_timer
+from surplus.engine.profiling.device_profile import DeviceProfile
 from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
 from surplus.engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
 from surplus.engine.profiling.operator_probe import OperatorCost
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
-from surplus.engine.profiling.profile import DeviceProfile, Profile, TaskProfile, TensorProfile
+from surplus.engine.profiling.profile import Profile, TaskProfile, TensorProfile
 from surplus.engine.profiling.roofline import (
     captured_time,
     derived_time,

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from surplus.engine.cli.run_report import emulation_note
+from surplus.engine.kernels.registry import installed
 from surplus.placement import policy_names
 from tests.cli.calls import DEVICES, Command
 
@@ -39,6 +40,22 @@ def test_profile(engine: Command, tmp_path: Path) -> None:
     profile = json.loads(out.read_text())
     assert [device["name"] for device in profile["devices"]] == ["cpu", "emulated:gpu"]
     assert len(profile["tasks"]) == 12
+
+
+@pytest.mark.skipif("openvino" not in installed(), reason="the wheel openvino is not installed")
+def test_places_by_the_times_of_the_fastest_kernels(engine: Command, tmp_path: Path) -> None:
+    out, path = tmp_path / "P.json", engine.path("lenet.onnx")
+    asked = ("--devices", DEVICES, "--kernels", "openvino")
+    assert engine("profile", path, *asked, "-o", out).status == 0
+    (library,) = json.loads(out.read_text())["libraries"]
+    library["times"]["cpu"] = dict.fromkeys(library["times"]["cpu"], [0] * 12)  # all are faster
+    out.write_text(json.dumps(json.loads(out.read_text()) | {"libraries": [library]}))
+    placed = engine("place", path, "--profile", out)
+    assert "OpenVINO's kernels for 12 of 12 tasks" in placed.err
+    assert "12 of 12" not in engine("place", path, "--profile", out, "--kernels", "onnxruntime").err
+    refused = engine("optimum", path, "--profile", out, "--kernels", "cudnn")
+    assert refused.status != 0
+    assert "kernels 'cudnn': the profile has times of onnxruntime, openvino" in refused.err
 
 
 def test_profile_with_a_dimension(engine: Command, tmp_path: Path) -> None:

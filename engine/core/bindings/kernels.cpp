@@ -48,7 +48,7 @@ struct PyCompiledModel {
 }
 
 PyCompiledModel compile(const PyKernelChoice& self, std::string model, Names inputs, Names outputs,
-                        int width) {
+                        int width, bool times_operators) {
   const ReleasedGil released;
   const std::size_t count = outputs.size();
   auto kernel = self.make({.model_path = std::move(model),
@@ -58,6 +58,7 @@ PyCompiledModel compile(const PyKernelChoice& self, std::string model, Names inp
                            .inputs = {},
                            .output_types = {},
                            .width = width,
+                           .times_operators = times_operators,
                            .otherwise = &refuse});
   return {std::move(kernel), count};
 }
@@ -105,7 +106,18 @@ ValueError
             const ReleasedGil released;
             self.kernel->export_to(path);
           },
-          "path"_a, "Write what `KernelChoice` takes as `compiled`.");
+          "path"_a, "Write what `KernelChoice` takes as `compiled`.")
+      .def(
+          "operator_times",
+          [](const PyCompiledModel& self) {
+            std::vector<std::pair<std::string, std::int64_t>> times;
+            for (kernels::OperatorTime& time : self.kernel->operator_times())
+              times.emplace_back(std::move(time.name), time.ns);
+            return times;
+          },
+          R"(Nanoseconds of each operator on average of the runs so far, by the library's name for it.
+
+Those that ran within another have none. RuntimeError if it was not compiled to say so.)");
   nb::class_<PyKernelChoice>(m, "KernelChoice",
                              "Whose kernels a segment runs with, and for which sizes.")
       .def(
@@ -143,6 +155,7 @@ compiled
 precision
     What it computes in: f32, bf16 or f16.)")
       .def("compile", &compile, "model"_a, "inputs"_a, "outputs"_a, "width"_a,
+           "times_operators"_a = false,
            R"(Compile an ONNX file outside any plan.
 
 Raises

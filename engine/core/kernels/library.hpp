@@ -25,8 +25,15 @@ struct KernelParams {
   int width = 1;                                       ///< lanes: as many threads
   int copies = 1;                 ///< at most so many runs at once; others wait
   std::string precision = "f32";  ///< that it computes in: f32, bf16 or f16
+  bool times_operators = false;   ///< whether operator_times() is asked
   /// ONNX Runtime's kernel of the same; called once, when a query needs it.
   std::function<std::shared_ptr<const Kernel>()> otherwise;
+};
+
+/// How long an operator took, by the name that the library gives it.
+struct OperatorTime {
+  std::string name;
+  std::int64_t ns = 0;
 };
 
 /// A segment compiled by a library.
@@ -34,6 +41,9 @@ class LibraryKernel : public Kernel {
  public:
   /// Writes what compiled_path takes. Throws std::runtime_error.
   virtual void export_to(const std::string& path) const = 0;
+  /// On average of the runs so far, in their order; 0 of what ran within another. Throws
+  /// std::runtime_error if it was not made for that.
+  [[nodiscard]] virtual std::vector<OperatorTime> operator_times() const = 0;
 };
 
 /// An open library. Thread-safe, lives until the process ends.

@@ -43,6 +43,7 @@ struct Core : Object {
 struct Model : Object {
   std::string text;
   std::vector<std::int64_t> shape;
+  bool counts = false;
   [[nodiscard]] bool has(const char* word) const { return text.find(word) != std::string::npos; }
 };
 struct Compiled : Object {
@@ -81,6 +82,15 @@ struct Dimension {
 struct PartialShape {
   Dimension rank;
   Dimension* dims;
+};
+struct ProfilingInfo {
+  int status;
+  std::int64_t real_time, cpu_time;
+  const char *node_name, *exec_type, *node_type;
+};
+struct ProfilingInfos {
+  ProfilingInfo* infos;
+  std::size_t count;
 };
 struct Version {
   const char* build;
@@ -191,6 +201,7 @@ FAKE int ov_core_compile_model(const Core* core, const Model* model, const char*
   ++compiled;
   *made = new Compiled;
   (*made)->model = *model;
+  (*made)->model.counts = core->properties.contains("PERF_COUNT");
   return 0;
 }
 FAKE int ov_core_import_model(const Core* core, const char* content, std::size_t bytes, const char*,
@@ -298,4 +309,16 @@ FAKE int ov_infer_request_start_async(Request* request) {
   return 0;
 }
 FAKE int ov_infer_request_wait(Request* request) { return request->status; }
+FAKE int ov_infer_request_get_profiling_info(const Request* request, ProfilingInfos* infos) {
+  if (!request->model.counts) return fail("performance counters are not on");
+  ++objects;
+  infos->infos =
+      new ProfilingInfo[2]{{2, 7, 7, "add", "fake", "Add"}, {0, 0, 0, "x", "unknown", "Parameter"}};
+  infos->count = 2;
+  return 0;
+}
+FAKE void ov_profiling_info_list_free(ProfilingInfos* infos) {
+  --objects;
+  delete[] infos->infos;
+}
 FAKE void ov_infer_request_free(Request* request) { delete request; }

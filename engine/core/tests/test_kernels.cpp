@@ -195,6 +195,20 @@ TEST(what_was_compiled_is_exported_and_opened_again) {
   setting.check_clean();
 }
 
+TEST(operators_are_timed_where_that_was_asked_for) {
+  Setting setting;
+  {
+    KernelParams params = setting.params("plain");
+    params.times_operators = true;
+    const auto kernel = setting.library->make(params);
+    CHECK(answer(*kernel, tensor(1, size)) == 2);
+    const auto times = kernel->operator_times();
+    CHECK(times.size() == 2 && times[0].name == "add" && times[0].ns == 7000 && times[1].ns == 0);
+    CHECK(throws([&] { static_cast<void>(setting.kernel("plain")->operator_times()); }));
+  }
+  setting.check_clean();
+}
+
 TEST(weights_of_what_was_compiled_begin_at_a_cache_line_and_are_held_once) {
   using kernels::openvino::Blob;
   const Folder folder;

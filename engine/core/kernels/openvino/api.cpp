@@ -43,6 +43,8 @@ Api::Api(const std::string& path) {
   FIND(ov_infer_request_infer);
   FIND(ov_infer_request_start_async);
   FIND(ov_infer_request_wait);
+  FIND(ov_infer_request_get_profiling_info);
+  FIND(ov_profiling_info_list_free);
   FIND(ov_infer_request_free);
   FIND(ov_tensor_create_from_host_ptr);
   FIND(ov_tensor_get_shape);

@@ -28,6 +28,15 @@ struct OvPartialShape {
   OvDimension rank;
   OvDimension* dims;
 };
+struct OvProfilingInfo {
+  int status;
+  std::int64_t real_time, cpu_time;  ///< microseconds
+  const char *node_name, *exec_type, *node_type;
+};
+struct OvProfilingInfos {
+  OvProfilingInfo* infos;
+  std::size_t count;
+};
 struct OvVersion {
   const char* build;
   const char* description;
@@ -65,6 +74,8 @@ struct Api {
   int (*ov_infer_request_infer)(OvRequest*);
   int (*ov_infer_request_start_async)(OvRequest*);
   int (*ov_infer_request_wait)(OvRequest*);
+  int (*ov_infer_request_get_profiling_info)(const OvRequest*, OvProfilingInfos*);
+  void (*ov_profiling_info_list_free)(OvProfilingInfos*);
   void (*ov_infer_request_free)(OvRequest*);
   int (*ov_tensor_create_from_host_ptr)(int type, OvShape, void* data, OvTensor**);
   int (*ov_tensor_get_shape)(const OvTensor*, OvShape*);

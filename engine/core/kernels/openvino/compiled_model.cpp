@@ -46,26 +46,28 @@ void reshape(const Api& api, const OvModel* model, const KernelParams& params) {
 
 }  // namespace
 
-const OvCore* Cores::get(int threads, const std::string& precision) {
+const OvCore* Cores::get(const KernelParams& params) {
   const std::lock_guard lock(mutex_);
-  Handle<OvCore>& core = all_[{threads, precision}];
+  Handle<OvCore>& core = all_[{params.width, params.precision, params.times_operators}];
   if (core.get() != nullptr) return core.get();
   auto made = made_by<OvCore>(api_, api_.ov_core_free, "to begin", api_.ov_core_create);
-  const std::string count = std::to_string(threads);
+  const std::string count = std::to_string(params.width);
   const auto set = [&](const char* name, const char* value) {
     // Unnamed arguments end with a null key.
     api_.check(api_.ov_core_set_property(made.get(), device, name, value, nullptr), name);
   };
   set("INFERENCE_NUM_THREADS", count.c_str());
   set("NUM_STREAMS", "1");
-  set("INFERENCE_PRECISION_HINT", precision.c_str());  // bf16 unless told, on CPUs that have it
+  set("INFERENCE_PRECISION_HINT",
+      params.precision.c_str());  // bf16 unless told, on CPUs that have it
   set("ENABLE_CPU_PINNING", "NO");
+  if (params.times_operators) set("PERF_COUNT", "YES");
   core = std::move(made);
   return core.get();
 }
 
 CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
-    : api_(cores.api()), compiled_(compiled(cores.get(params.width, params.precision), params)) {
+    : api_(cores.api()), compiled_(compiled(cores.get(params), params)) {
   request_ = made_by<OvRequest>(api_, api_.ov_infer_request_free, "to prepare a run",
                                 api_.ov_compiled_model_create_infer_request, compiled_.get());
   for (std::size_t i = 0; i < params.inputs.size(); ++i)
@@ -155,6 +157,17 @@ CompiledModel::Made CompiledModel::made(const Port& port) const {
 void CompiledModel::export_to(const std::string& path) const {
   api_.check(api_.ov_compiled_model_export_model(compiled_.get(), path.c_str()),
              "to export what it compiled");
+}
+
+std::vector<OperatorTime> CompiledModel::operator_times() const {
+  OvProfilingInfos infos{};
+  api_.check(api_.ov_infer_request_get_profiling_info(request_.get(), &infos),
+             "to say how long operators took");
+  std::vector<OperatorTime> times;
+  for (std::size_t i = 0; i < infos.count; ++i)
+    times.push_back({infos.infos[i].node_name, infos.infos[i].real_time * 1000});
+  api_.ov_profiling_info_list_free(&infos);
+  return times;
 }
 
 }  // namespace engine::kernels::openvino

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "kernels/library.hpp"
@@ -17,19 +17,21 @@
 
 namespace engine::kernels::openvino {
 
-/// The open library and its cores, one for each number of threads and precision. Thread-safe.
+/// The open library and its cores, one for each number of threads, precision, and whether its
+/// models time operators. Thread-safe.
 class Cores {
  public:
   explicit Cores(const std::string& path) : api_(path) {}
   [[nodiscard]] const Api& api() const noexcept { return api_; }
-  /// One whose models compute on one stream of `threads` threads, the calling one among them.
+  /// One whose models compute on one stream of as many threads as the segment is wide, the calling
+  /// one among them.
   /// Throws std::runtime_error.
-  [[nodiscard]] const OvCore* get(int threads, const std::string& precision);
+  [[nodiscard]] const OvCore* get(const KernelParams& params);
 
  private:
   const Api api_;
   std::mutex mutex_;
-  std::map<std::pair<int, std::string>, Handle<OvCore>> all_;
+  std::map<std::tuple<int, std::string, bool>, Handle<OvCore>> all_;
 };
 
 /// An input or output of a compiled model.
@@ -61,6 +63,7 @@ class CompiledModel {
   };
   [[nodiscard]] Made made(const Port& port) const;
   void export_to(const std::string& path) const;
+  [[nodiscard]] std::vector<OperatorTime> operator_times() const;
 
   [[nodiscard]] const std::vector<Port>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<Port>& outputs() const noexcept { return outputs_; }

@@ -99,6 +99,9 @@ class OpenVinoKernel final : public LibraryKernel {
   }
 
   void export_to(const std::string& path) const override { copies_.take()->export_to(path); }
+  [[nodiscard]] std::vector<OperatorTime> operator_times() const override {
+    return copies_.take()->operator_times();
+  }
 
  private:
   [[nodiscard]] bool takes(std::span<const ValuePtr> inputs) const {
