@@ -204,7 +204,13 @@ TEST(operators_are_timed_where_that_was_asked_for) {
     CHECK(answer(*kernel, tensor(1, size)) == 2);
     const auto times = kernel->operator_times();
     CHECK(times.size() == 2 && times[0].name == "add" && times[0].ns == 7000 && times[1].ns == 0);
-    CHECK(throws([&] { static_cast<void>(setting.kernel("plain")->operator_times()); }));
+    bool refused = false;
+    try {
+      static_cast<void>(setting.kernel("plain")->operator_times());
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+    CHECK(refused);
   }
   setting.check_clean();
 }
