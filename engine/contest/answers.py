@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from surplus.engine.contest.relative_difference import relative_difference
+from surplus.engine.contest.tied_rows import are_tied_rows
 
 Answer = Mapping[str, Any]
 """Arrays, or lists of them, by the output's name."""
@@ -82,6 +83,8 @@ class Expected:
     def against(self, found: Answer, least: float = 0.0) -> Apart:
         """How far an answer is from it.
 
+        Rows whose scores tie may come in either order (tied_rows.py).
+
         Parameters
         ----------
         least : float
@@ -93,10 +96,17 @@ class Expected:
             return apart
         if self._own is None:
             self._own = self._spread()
-        return self._furthest(found, self._own, least)
+        rows = self._rows(found, self._own, least)
+        allowed = {row.output: row.allowed for row in rows}
+        if any(row.is_beyond for row in rows) and are_tied_rows(self.answer, found, allowed):
+            rows = [row for row in rows if not row.is_beyond]
+        return max(rows, key=_excess, default=Apart())
 
     def _furthest(self, found: Answer, own: Mapping[str, float], least: float) -> Apart:
-        rows = [
+        return max(self._rows(found, own, least), key=_excess, default=Apart())
+
+    def _rows(self, found: Answer, own: Mapping[str, float], least: float) -> list[Apart]:
+        return [
             Apart(
                 name,
                 difference(found.get(name), right),
@@ -104,7 +114,6 @@ class Expected:
             )
             for name, right in self.answer.items()
         ]
-        return max(rows, key=_excess, default=Apart())
 
     def _spread(self) -> dict[str, float]:
         """How far each output moves by itself."""

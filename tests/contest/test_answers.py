@@ -70,3 +70,31 @@ def test_sequences_are_as_far_apart_as_their_worst_items() -> None:
     assert difference([X], [X, X]) == math.inf
     assert difference(None, None) == 0
     assert Expected({}, _never).against({}) == Apart()
+
+
+def _detections(*order: int, label: int = 3) -> dict[str, Any]:
+    """Four boxes with labels and scores, the two in the middle with scores that tie."""
+    boxes = np.array([[0, 0, 9, 9], [1, 1, 5, 5], [7, 2, 9, 4], [3, 3, 4, 4]], np.float32)
+    labels = np.array([1, 2, label, 4], np.int64)
+    scores = np.array([0.9, 0.8, 0.8 * (1 + 1e-6), 0.1], np.float32)
+    rows = list(order)
+    ranked = np.sort(scores)[::-1].copy()
+    return {"boxes": boxes[rows], "labels": labels[rows], "scores": ranked}
+
+
+def test_detections_whose_scores_tie_may_come_in_either_order() -> None:
+    expected = Expected(_detections(0, 1, 2, 3), tuple)
+    apart = expected.against(_detections(0, 2, 1, 3))
+    assert not apart.is_beyond
+    assert apart.difference <= 1e-4
+    assert expected.against(_detections(0, 1, 3, 2)).is_beyond  # these do not tie
+    assert expected.against(_detections(0, 2, 1, 3, label=7)).is_beyond  # another object
+    assert expected.against(_detections(0, 1, 2)).is_beyond
+
+
+def test_numbers_that_cannot_be_told_apart_are_no_tie() -> None:
+    expected = _detections(0, 1, 2, 3)
+    expected["labels"] = expected["labels"] + (1 << 40)
+    found = _detections(0, 2, 1, 3)
+    found["labels"] = found["labels"] + (1 << 40)
+    assert Expected(expected, tuple).against(found).is_beyond
