@@ -27,6 +27,6 @@ def run(args: argparse.Namespace) -> int:
         show_json(found)
         return 0
     show_rows("devices", found["devices"])
-    show_rows("kernels for the CPU, beside ONNX Runtime's", found["kernels"])
+    show_rows("kernels beside ONNX Runtime's", found["kernels"])
     show_rows("what a CUDA device needs", found["cuda"])
     return 0

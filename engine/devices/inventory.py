@@ -20,8 +20,8 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         ``devices``: rows of name, what it is, its memory, and whether it can be used or why not;
-        ``kernels``: rows of the libraries of kernels for the CPU, and how to get those that are not
-        there; ``cuda``: rows of what a CUDA device needs (``cuda_parts.Part``).
+        ``kernels``: rows of the libraries of kernels, for which kinds of devices, and how to get
+        those that are not there; ``cuda``: rows of what a CUDA device needs (``cuda_parts.Part``).
     """
     return {
         "devices": [row for kind in KINDS for row in kind_named(kind).inventory()],
@@ -32,7 +32,12 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
 
 def _library(library: KernelLibrary) -> dict[str, Any]:
     here = library.find()
-    row = {"name": library.name, "version": here.version if here else "", "usable": "yes"}
+    row = {
+        "name": library.name,
+        "for": ", ".join(sorted(library.kinds)),
+        "version": here.version if here else "",
+        "usable": "yes",
+    }
     if here is None:
         return {**row, "usable": f"no: not installed: {library.install}"}
     try:

@@ -17,7 +17,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class KernelLibrary:
-    """Kernels for segments of a CPU.
+    """Kernels for segments of a device.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class KernelLibrary:
         For people.
     install : str
         How to get it.
+    kinds : frozenset of str
+        Of the devices whose segments it computes.
     find : callable
         Where it is, without loading it; None if it is not.
     refuses_op : callable
@@ -34,11 +36,16 @@ class KernelLibrary:
         Runtime answers, by more than float32 rounds.
     computes_in : callable
         Whether this processor has instructions to compute in a precision, ``bf16`` or ``f16``.
+    is_provider : bool
+        Whether it computes within ONNX Runtime's sessions, as one of its providers, and compiles
+        and keeps what it compiled itself; else it is called by its own functions.
     """
 
     name: str
     title: str
     install: str
+    kinds: frozenset[str]
     find: Callable[[], Installed | None]
     refuses_op: Callable[[str], bool]
     computes_in: Callable[[str], bool]
+    is_provider: bool = False

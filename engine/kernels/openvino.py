@@ -69,6 +69,7 @@ LIBRARY = KernelLibrary(
     name="openvino",
     title="OpenVINO",
     install="pip install 'surplus-engine[openvino]'",
+    kinds=frozenset({"cpu"}),
     find=_find,
     refuses_op=_refuses_op,
     computes_in=_computes_in,

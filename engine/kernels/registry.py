@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from surplus.engine import _core
+from surplus.engine.cuda_libraries import preload_tensorrt
 from surplus.engine.errors import RuntimeLibraryError, one_line
-from surplus.engine.kernels import openvino
+from surplus.engine.kernels import openvino, tensorrt
 from surplus.engine.kernels.library import KernelLibrary
 from surplus.engine.native import load_runtime
 
-LIBRARIES: dict[str, KernelLibrary] = {library.name: library for library in (openvino.LIBRARY,)}
+LIBRARIES: dict[str, KernelLibrary] = {
+    library.name: library for library in (openvino.LIBRARY, tensorrt.LIBRARY)
+}
 
 
 def installed() -> dict[str, str]:
@@ -24,7 +27,7 @@ def version_of(name: str) -> str:
 
 
 def open_library(name: str) -> str:
-    """Load a library, once in a process; returns its version as it says itself.
+    """Load a library, once in a process; returns its version, as it says itself if it can.
 
     Raises
     ------
@@ -37,6 +40,10 @@ def open_library(name: str) -> str:
         hint = "" if library is None else f": {library.install}"
         raise RuntimeLibraryError(f"the library of kernels {name!r} is not installed{hint}")
     load_runtime()
+    if library.is_provider:
+        if not preload_tensorrt():
+            raise RuntimeLibraryError(f"{library.title}: {here.path} cannot be loaded")
+        return here.version
     try:
         return _core.open_kernel_library(name, str(here.path))
     except RuntimeError as error:

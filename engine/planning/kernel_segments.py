@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from surplus.engine.contest.reference import run_segment
-from surplus.engine.devices.spec import traits_of
+from surplus.engine.devices.spec import kind_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.library_support import TYPES, may_run, may_take
 from surplus.engine.errors import EngineError, one_line
+from surplus.engine.kernels.registry import LIBRARIES
 from surplus.engine.kernels.trial import TrialSegment, TriedSegment, try_segments
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.kernel_choices import compiled_file
@@ -69,8 +70,12 @@ class KernelSegments:
         return self._found[lanes, cut]
 
     def _of(self, plan: Plan, lanes: int) -> dict[int, SegmentKernels]:
+        graph = planned_graph(self.graph, plan)
+        able = [i for i, s in enumerate(plan.segments) if self._is_able(graph, plan, s)]
+        if LIBRARIES[self.library].is_provider:  # which compiles what it is given, of any sizes
+            return {i: SegmentKernels(self.library, (), ()) for i in able}
         try:
-            wanted = dict(self._wanted(plan))
+            wanted = dict(self._wanted(graph, plan, able))
         except (RuntimeError, EngineError) as error:  # its own kernels have run it all the same
             _log.info("%s: not with %s: %s", plan.name, self.library, one_line(error))
             return {}
@@ -91,10 +96,10 @@ class KernelSegments:
                 )
         return found
 
-    def _wanted(self, plan: Plan) -> Iterator[tuple[int, tuple[_Key, TrialSegment]]]:
-        graph = planned_graph(self.graph, plan)
+    def _wanted(
+        self, graph: Graph, plan: Plan, able: Sequence[int]
+    ) -> Iterator[tuple[int, tuple[_Key, TrialSegment]]]:
         whole = len(plan.segments) == 1
-        able = [i for i, s in enumerate(plan.segments) if self._is_able(graph, plan, s)]
         values = boundary_values(graph, plan, self.inputs) if able else {}
         for index in able:
             segment = plan.segments[index]
@@ -124,8 +129,8 @@ class KernelSegments:
             yield index, ((str(file), segment.width, sizes), asked)
 
     def _is_able(self, graph: Graph, plan: Plan, segment: Segment) -> bool:
-        is_host = traits_of(plan.devices[segment.device]).is_host
-        return is_host and bool(segment.inputs) and may_run(graph, self.library, segment.tasks)
+        is_its = kind_of(plan.devices[segment.device]) in LIBRARIES[self.library].kinds
+        return is_its and bool(segment.inputs) and may_run(graph, self.library, segment.tasks)
 
     def _try(self, asked: Mapping[_Key, TrialSegment]) -> None:
         new = {key: segment for key, segment in asked.items() if key not in self._tried}

@@ -52,6 +52,7 @@ def library_times(
     found = (
         _times_of(graph, profile, specs, inputs, name, version)
         for name, version in libraries.items()
+        if not LIBRARIES[name].is_provider
     )
     return tuple(library for library in found if library is not None)
 

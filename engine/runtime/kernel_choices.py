@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from surplus.engine import _core
-from surplus.engine.kernels.registry import open_library, version_of
+from surplus.engine.kernels.registry import LIBRARIES, open_library, version_of
 from surplus.engine.segmentation.plan import Segment, SegmentKernels
 from surplus.engine.store.compiled import CompiledFile
 
@@ -27,6 +27,8 @@ def choice_of(
         If the library cannot be loaded.
     """
     open_library(kernels.library)
+    if LIBRARIES[kernels.library].is_provider:
+        return _core.KernelChoice(kernels.library, [], [])
     found = compiled_file(kernels, file, folder, segment.width).find()
     return _core.KernelChoice(
         kernels.library,
@@ -45,7 +47,7 @@ def compiled_file(kernels: SegmentKernels, file: Path, folder: Path, width: int)
 
 def compiled_names(segment: Segment, files: Iterable[str]) -> set[str]:
     """What files of a segment's compiled forms are named after, on all lanes or on one."""
-    if segment.kernels is None:
+    if segment.kernels is None or LIBRARIES[segment.kernels.library].is_provider:
         return set()
     return {
         _compiled(Path(), file, segment.kernels, "", width).what

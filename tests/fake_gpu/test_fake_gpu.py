@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.gpu import FakeGpu
+from tests.fakes.gpu import FakeGpu, with_tensorrt
 from tests.verbs_elsewhere import engine_in
 
 TESTS = Path(__file__).parents[1]
@@ -32,6 +32,10 @@ def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / cases)]
     done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_tensorrt_by_segment(gpu: FakeGpu, tmp_path: Path) -> None:
+    test_on_a_fake_gpu(with_tensorrt(gpu, tmp_path), "fake_gpu/tensorrt_on_fake_gpu.py")
 
 
 def test_verbs_reach_the_gpu(gpu: FakeGpu, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -25,6 +26,7 @@ struct OrtCUDAProviderOptionsV2 {
   void* stream = nullptr;
   bool captures = false;
 };
+struct OrtTensorRTProviderOptionsV2 {};
 
 namespace {
 
@@ -88,6 +90,30 @@ OrtStatus* append_cuda(OrtSessionOptions* options, const OrtCUDAProviderOptionsV
   shim().streams_of_options[options] = cuda->stream;
   return nullptr;
 }
+
+std::atomic<std::size_t> tensorrt_sessions{0};
+
+/// CUDA's comes after it, and computes all.
+OrtStatus* append_tensorrt(OrtSessionOptions*, const OrtTensorRTProviderOptionsV2*) {
+  ++tensorrt_sessions;
+  return nullptr;
+}
+
+OrtStatus* make_tensorrt_options(OrtTensorRTProviderOptionsV2** out) {
+  *out = new OrtTensorRTProviderOptionsV2;
+  return nullptr;
+}
+
+OrtStatus* update_tensorrt_options(OrtTensorRTProviderOptionsV2*, const char* const*,
+                                   const char* const*, std::size_t) {
+  return nullptr;
+}
+
+OrtStatus* set_tensorrt_pointer(OrtTensorRTProviderOptionsV2*, const char*, void*) {
+  return nullptr;
+}
+
+void release_tensorrt_options(OrtTensorRTProviderOptionsV2* options) { delete options; }
 
 void release_session_options(OrtSessionOptions* options) {
   {
@@ -247,6 +273,11 @@ Table replaced(Table table) {
   put(263, set_pointer);
   put(204, append_cuda);
   put(208, release_options);
+  put(171, make_tensorrt_options);
+  put(172, update_tensorrt_options);
+  put(261, set_tensorrt_pointer);
+  put(170, append_tensorrt);
+  put(174, release_tensorrt_options);
   put(100, release_session_options);
   put(130, add_config_entry);
   put(7, create_session);
@@ -273,6 +304,10 @@ const ApiBase& real_base() {
 }
 
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) std::size_t cpuAsCudaTensorRtSessions() {
+  return tensorrt_sessions;
+}
 
 extern "C" __attribute__((visibility("default"))) const ApiBase* OrtGetApiBase() {
   static const ApiBase base{[](std::uint32_t version) -> Table {

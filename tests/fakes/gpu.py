@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES, TENSORRT_PROVIDER
 from surplus.engine.devices.cuda_parts import PROVIDER
 from surplus.engine.native import find_library
 
@@ -46,6 +47,18 @@ class FakeGpu:
             "SURPLUS_ORT_LIBRARY": str(self.folder / "libonnxruntime.so"),
             "CPU_AS_CUDA_RUNTIME": str(find_library()),
         }
+
+
+def with_tensorrt(gpu: FakeGpu, folder: Path) -> FakeGpu:
+    """The same with a TensorRT provider, that leaves all to CUDA's and counts its sessions."""
+    shutil.copytree(gpu.folder, folder, dirs_exist_ok=True)
+    (folder / TENSORRT_PROVIDER).touch()
+    empty = folder / "empty.c"
+    empty.touch()
+    for name in TENSORRT_LIBRARIES:
+        command = ["cc", "-shared", "-fPIC", str(empty), "-o", str(folder / name)]
+        subprocess.run(command, check=True, timeout=60)
+    return FakeGpu(folder)
 
 
 def compiled(folder: Path) -> FakeGpu:

@@ -246,8 +246,10 @@ def test_a_plan_with_kernels_survives_being_written(path: Path) -> None:
 
 
 def test_devices_say_which_libraries_are_here() -> None:
-    (row,) = inventory()["kernels"]
-    assert row == {"name": "openvino", "version": installed()["openvino"], "usable": "yes"}
+    rows = {row.pop("name"): row for row in inventory()["kernels"]}
+    version = installed()["openvino"]
+    assert rows["openvino"] == {"for": "cpu", "version": version, "usable": "yes"}
+    assert rows["tensorrt"]["for"] == "cuda"
 
 
 def test_the_contest_chooses_whatever_it_finds(path: Path) -> None:

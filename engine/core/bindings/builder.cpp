@@ -55,6 +55,7 @@ std::shared_ptr<const Kernel> make_kernel(Machine& machine, int device, ort::Ses
   const bool known = device >= 0 && device < machine.device_count();
   if (known && machine.device(device).opens_sessions()) {
     params.width = 1;  // lanes of a GPU are no threads
+    if (kernels != nullptr) params.gpu_provider = kernels->library;
     return std::make_shared<ort::SessionSource>(std::move(params), std::move(input_names),
                                                 std::move(output_names));
   }
@@ -66,7 +67,7 @@ std::shared_ptr<const Kernel> make_kernel(Machine& machine, int device, ort::Ses
   if (kernels == nullptr) return of_onnx_runtime();
   if (params.is_bytes || !known || plugin != nullptr || machine.device(device).has_own_memory() ||
       machine.device(device).is_timed())
-    throw std::invalid_argument("libraries of kernels are for files on CPUs");
+    throw std::invalid_argument("libraries of kernels are for files on CPUs, and for GPUs of CUDA");
   return kernels->make({.model_path = params.model,
                         .compiled_path = {},
                         .input_names = input_names,

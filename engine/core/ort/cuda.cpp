@@ -44,13 +44,14 @@ class OrtCudaBackend final : public cuda::Backend {
     auto& allocator = ort::CudaAllocator::of(ordinal_);
     if (!weights_) weights_.emplace(allocator.info());
     const ort::SessionParams& params = source->params();
+    const CudaProviders providers = providers_.with(params.gpu_provider);
     const std::string text = params.is_bytes ? std::string() : ort::read_all(params.model);
     const std::string_view content = params.is_bytes ? std::string_view(params.model) : text;
     auto weights = weights_->of(params, content, device);
     const bool uses_tf32 = allows_tf32_ || !multiplies_float32(content);
     return std::make_shared<ort::CudaSessionKernel>(
         ort::CudaSegment{std::move(source), allocator, ordinal_, std::move(weights), uses_tf32,
-                         providers_},
+                         providers},
         device);
   }
 

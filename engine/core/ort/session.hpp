@@ -27,6 +27,7 @@ struct SessionParams {
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set
   const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort/plugin.hpp)
+  std::string gpu_provider = {};   ///< on a GPU: the one to come first; empty: its device's
   /// Called when the model's file is read, before it is optimised, which runs some of its kernels.
   /// What it throws ends the opening. Not for bytes.
   std::function<void()> when_read = {};

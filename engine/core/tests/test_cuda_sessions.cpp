@@ -233,6 +233,35 @@ TEST(tensorrt_comes_before_the_kernels_of_onnx_runtime_if_asked_for) {
   check_clean(fake, ort);
 }
 
+TEST(tensorrt_is_a_choice_by_segment) {
+  const FakeCuda fake;
+  const FakeOrt ort;
+  DeviceParams params = gpu(1);
+  params.of<CudaParams>().backend = make_ort_cuda_backend(0, false, {false, "/tmp/engines"});
+  MachineOwner machine(machine_of({cpu(1), params}));
+  const auto answer = [&](const std::string& provider) {
+    ort::SessionParams asked = of_bytes("in x 10;out y 10");
+    asked.gpu_provider = provider;
+    const PlanPtr plan = plan_of(machine, source(std::move(asked), {"x"}, {"y"}), 1, 1);
+    const RunPtr run = machine->run(*plan, Inputs{tensor(1, size)}, {}, 0);
+    return numbers_in(run->outputs()[0]);
+  };
+  CHECK(answer("") == std::pair(std::int64_t{2}, size));
+  CHECK(ort.count("tensorrt") == 0);
+  const std::size_t opened = ort.count("opened");
+  CHECK(answer("tensorrt") == std::pair(std::int64_t{2}, size));
+  CHECK(ort.count("tensorrt") == ort.count("opened") - opened);
+  CHECK(ort.count("engine caches") == ort.count("tensorrt"));
+  std::string why;
+  try {
+    static_cast<void>(answer("cudnn"));
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  CHECK(contains(why, "no provider 'cudnn' for CUDA"));
+  check_clean(fake, ort);
+}
+
 TEST(partitions_agree_on_tensorrt) {
   DeviceParams one = partition(64, 1), other = partition(32, 1);
   other.of<CudaParams>().providers.tensorrt = true;

@@ -16,6 +16,7 @@ from surplus.engine.devices.kinds.grammar import parts, words
 from surplus.engine.devices.spec import DeviceSpec, Kind, Traits
 from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.errors import DeviceError
+from surplus.engine.kernels import tensorrt
 from surplus.engine.native import find_cuda_library
 
 _CUDA = re.compile(
@@ -96,6 +97,7 @@ class Cuda(Kind):
         cuda.allows_tf32 = allows_tf32(spec)
         if _TENSORRT in spec.options:
             cuda.tensorrt = True
+        if cuda.tensorrt or tensorrt.LIBRARY.find() is not None:
             cuda.engines = _engines_folder()
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES

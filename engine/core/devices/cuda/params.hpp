@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace engine {
@@ -19,6 +20,14 @@ struct CudaProviders {
   std::string engines = {};
 
   bool operator==(const CudaProviders&) const = default;
+  /// The same with a provider by its name in the first place; empty: as it is. Throws
+  /// std::invalid_argument for a name that nobody knows.
+  [[nodiscard]] CudaProviders with(const std::string& provider) const {
+    if (provider.empty()) return *this;
+    if (provider != "tensorrt")
+      throw std::invalid_argument("ONNX Runtime has no provider '" + provider + "' for CUDA");
+    return {true, engines};
+  }
 };
 
 struct CudaParams {
