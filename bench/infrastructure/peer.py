@@ -1,7 +1,8 @@
-"""Plain ONNX Runtime through its own Python package: what a user would run without us."""
+"""ONNX Runtime and OpenVINO through their own Python packages: what a user would run without us."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import onnx
 import onnxruntime
+import openvino
 
 from bench.models.partition import write_partition
 
@@ -65,6 +67,36 @@ def runners(
 ) -> dict[str, Callable[[], object]]:
     """``InferenceSession.run`` at each setting, by name."""
     return {s.name: _runner(session(path, s), inputs) for s in settings}
+
+
+def openvino_requests(
+    path: Path, inputs: Mapping[str, Any], hint: str = "LATENCY"
+) -> Callable[[], Callable[[], object]]:
+    """Makes what one caller of OpenVINO calls, with a hint: in float32, as we compute.
+
+    Raises
+    ------
+    RuntimeError
+        If OpenVINO does not take the model.
+    """
+    core = openvino.Core()
+    model = core.read_model(path)
+    model.reshape({name: list(array.shape) for name, array in inputs.items()})
+    settings: dict[str, Any] = {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "ENABLE_CPU_PINNING": False,
+        "PERFORMANCE_HINT": hint,
+        "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
+    }
+    compiled = core.compile_model(model, "CPU", settings)
+    feed = dict(inputs)
+
+    def caller() -> Callable[[], object]:
+        request = compiled.create_infer_request()
+        return lambda: request.infer(feed, share_inputs=True, share_outputs=True)
+
+    caller()()  # two threads that are first wait for each other in its Python module for ever
+    return caller
 
 
 def _runner(made: onnxruntime.InferenceSession, inputs: Mapping[str, Any]) -> Callable[[], object]:

@@ -1,10 +1,10 @@
-"""Every model on all cores against ONNX Runtime at its best.
+"""Every model on all cores against ONNX Runtime at its best, and against OpenVINO.
 
-Its best of one and all intra-op threads, and, where the model is wide, of parallel mode with and
-without a partition file. Beside it the physical limit, half the time of one thread, and the
-predicted makespan, which is compared with queries right after the tuning: contenders take longer to
-compare than this kind of machine keeps its speed. Models of less than 10 ms run at least 300 times
-each, for their p99.
+ONNX Runtime's best of one and all intra-op threads, and, where the model is wide, of parallel mode
+with and without a partition file; OpenVINO with its hint LATENCY. Beside it the physical limit,
+half the time of one thread, and the predicted makespan, which is compared with queries right after
+the tuning: contenders take longer to compare than this kind of machine keeps its speed. Models of
+less than 10 ms run at least 300 times each, for their p99.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ BUDGET_S = 30.0
 ROUNDS = 25
 TUNE_S = 10.0
 
+OPENVINO = "openvino"
+
 _SOON_S = 1.0
 """For how long queries are asked after the tuning, for the prediction."""
 
@@ -39,12 +41,14 @@ def row(
     """Measure one model for about ``budget_s`` seconds, after tuning it."""
     cores = len(os.sched_getaffinity(0))
     path, inputs = built(name)
-    model = surplus.load(path, devices=f"cpu:{cores}", cache=FOLDER / "cache", tune_s=tune_s)
+    asked = {"cache": FOLDER / "cache", "kernels": "auto", "inputs": inputs}
+    model = surplus.load(path, devices=f"cpu:{cores}", tune_s=tune_s, **asked)
     soon_ns = _median_ns(lambda: model.run(inputs))
     wide = len(model.plan.segments) >= _WIDE_PLANS
     settings = peer.ALL if wide else peer.BOTH
     runners = peer.runners(path, inputs, settings)
-    contenders = {"engine": lambda: model.run(inputs), **runners}
+    openvino = {OPENVINO: peer.openvino_requests(path, inputs)()}
+    contenders = {"engine": lambda: model.run(inputs), **runners, **openvino}
     run_ns = max(map(_run_ns, contenders.values()))
     times = interleaved(
         contenders,
@@ -59,10 +63,12 @@ def row(
         "model": name,
         "plan": model.plan.name,
         "segments": len(model.plan.segments),
+        "kernels": model.facts["kernels"],
         "engine ms": ours.median_ns / 1e6,
-        "best ONNX Runtime ms": times[best].median_ns / 1e6,
-        "setting": best.removeprefix("onnxruntime "),
+        "best peer ms": times[best].median_ns / 1e6,
+        "peer": best,
         "p50 ratio": ours.ratio_to(times[best]),
+        "to OpenVINO": ours.ratio_to(times[OPENVINO]),
         "p99 ratio": ours.percentile_ns(99) / times[best].percentile_ns(99),
         "over half of one thread": ours.ratio_to(one) * cores,
         "predicted / measured": model.plan.predicted.makespan_ns / soon_ns,
