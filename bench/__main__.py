@@ -23,6 +23,7 @@ TABLES = (
     "models_cpu",
     "kernels",
     "kernels_many",
+    "neighbours",
     "throughput",
     "co_run",
     "memory",

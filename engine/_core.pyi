@@ -676,7 +676,8 @@ class PlanBuilder:
         planned start order. An emulated device charges `service_ns` and keeps its submitting
         thread for `launch_ns`; if it captures the segment, `captured_ns` (-1: not to be
         captured) and nothing. `kernels`: a library's instead of ONNX Runtime's, on a CPU; what
-        that does not take in a query runs with ONNX Runtime's all the same.
+        that does not take in a query runs with ONNX Runtime's all the same. On a GPU of CUDA:
+        the provider that comes first.
         """
 
     def add_copy(
@@ -757,18 +758,42 @@ class Plan:
         Their status is then "deadline". An operator that does not end by itself cannot be ended.
         """
 
+    def be_urgent(
+        self, due_after_ns: int = 0, priority: int = 0, best_effort: bool = False
+    ) -> None:
+        """
+        What runs are from now on where they do not say it themselves.
+
+        Parameters
+        ----------
+        due_after_ns
+            From submission on; 0: they are not due. Nothing ends when it has passed.
+        priority
+            The higher goes first.
+        best_effort
+            Behind all that is not.
+        """
+
+    @property
+    def urgency(self) -> tuple[int, int, bool]:
+        """What `be_urgent` said: nanoseconds, priority, best effort."""
+
     def submit(
         self,
         inputs: Sequence[Value | None],
         deadline_ns: int = 0,
-        priority: int = 0,
+        priority: int | None = None,
         traced: bool = False,
         completions: CompletionQueue | None = None,
         tag: int = 0,
+        due_ns: int = 0,
+        best_effort: bool | None = None,
     ) -> Run:
         """Start a run; never blocks on lanes.
 
-        `deadline_ns` is on the monotonic clock (time.monotonic_ns), 0 for none.
+        `deadline_ns` is on the monotonic clock (time.monotonic_ns), 0 for none: the run ends when
+        it passes. `due_ns` is, too, and a run that is late goes on, behind those that may be in
+        time. What is not said is as `be_urgent` has it.
         """
 
     def execute(
@@ -831,7 +856,12 @@ class Query:
         """As answer, of a traced run, with what it recorded."""
 
     def submit(
-        self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, priority: int = 0
+        self,
+        inputs: dict[str, numpy.ndarray],
+        deadline_ns: int = 0,
+        priority: int | None = None,
+        due_ns: int = 0,
+        best_effort: bool | None = None,
     ) -> Run | None:
         """
         Plan.submit of plain arrays; None where an input is not plain.

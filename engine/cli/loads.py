@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 
@@ -28,18 +28,24 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
 
     Parameters
     ----------
+    params : mapping of str to LoadParams
+        By the models' names; they differ in their urgency.
     lazy : bool
         Whether they are only checked, and loaded by their first query.
     """
 
     def __init__(
-        self, entries: Sequence[RepositoryEntry], params: LoadParams, *, lazy: bool = False
+        self,
+        entries: Sequence[RepositoryEntry],
+        params: Mapping[str, LoadParams],
+        *,
+        lazy: bool = False,
     ) -> None:
         self._open = ExitStack()
-        self._open.enter_context(many_loads(len(entries), params))
+        self._open.enter_context(many_loads(len(entries), next(iter(params.values()))))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         load: Callable[[RepositoryEntry, LoadParams], Servable] = _checked if lazy else _loaded
-        self._futures = [threads.submit(load, entry, params) for entry in entries]
+        self._futures = [threads.submit(load, entry, params[entry.name]) for entry in entries]
 
     def __enter__(self) -> Sequence[Future[Servable]]:
         return self._futures

@@ -13,6 +13,7 @@ from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.serve_life import check_addresses, expect_trials, served, served_by_policy
 from surplus.engine.cli.serve_options import add_server, server_params
+from surplus.engine.cli.serve_urgency import add_best_effort, by_model
 
 if TYPE_CHECKING:
     pass
@@ -44,6 +45,7 @@ def add_parser(verbs: Any) -> None:
     options.add_kernels(parser)
     options.add_limits(parser)
     options.add_any_bits(parser)
+    add_best_effort(parser)
     add_server(parser)
 
 
@@ -69,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         same_bits=not args.any_bits,
         tune=tune_by_default(),
     )
+    loadings = by_model(args, loading, (entry.name for entry in entries))
     specs = loading.specs()
     if args.lazy:  # else loading says what is missing
         for spec in specs:  # what else the first query of each model would be refused for
@@ -77,6 +80,6 @@ def run(args: argparse.Namespace) -> int:
     check_addresses(server)
     before = signal.signal(signal.SIGINT, lambda number, _: end_by(number))  # until it is served
     try:
-        return served(server, entries, loading, lazy=args.lazy, restarts=restarts)
+        return served(server, entries, loadings, lazy=args.lazy, restarts=restarts)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,15 +27,15 @@ DEVICE_LOST = 75
 def served(
     server: ServerParams,
     entries: Sequence[RepositoryEntry],
-    loading: LoadParams,
+    loadings: Mapping[str, LoadParams],
     *,
     lazy: bool,
     restarts: bool,
 ) -> int:
-    """Load while the server is imported, and serve."""
+    """Load while the server is imported, each model as its name says, and serve."""
     from surplus.engine.cli.loads import Loads
 
-    loads = Loads(entries, loading, lazy=lazy)
+    loads = Loads(entries, loadings, lazy=lazy)
     try:
         from surplus.engine.serving.life import Served, all_loaded
 

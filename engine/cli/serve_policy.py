@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from surplus.engine.scheduling.policy_params import PolicyParams
 
 _POLICY_OPTIONS = (
-    *("slo", "rate", "max_batch", "groups", "shares", "profile", "compiled"),
+    *("rate", "max_batch", "groups", "shares", "profile", "compiled"),
     "model_control",
 )
 """What ``add_options`` adds: of no use to a policy that places one model."""
@@ -45,6 +45,8 @@ def asked(args: argparse.Namespace) -> ServedPolicy | None:
     if args.policy not in policy_names():
         known = ", ".join((*placement_policy_names(), *policy_names()))
         raise ValueError(f"unknown policy {args.policy!r}; there are: {known}")
+    if args.best_effort:
+        raise ValueError(f"--best-effort: policy {args.policy!r} decides by targets: give --slo")
     _refuse(args)
     return ServedPolicy(policy_params(args), args.model_control)
 

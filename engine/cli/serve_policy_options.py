@@ -22,7 +22,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODEL=50ms",
-        help="latency target of a model; each needs one; may be repeated",
+        help="latency target of a model; under a policy for several each needs one, else queries of"
+        " models that have one go first, the earliest due first; may be repeated",
     )
     add(
         "--rate",

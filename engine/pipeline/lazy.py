@@ -91,18 +91,27 @@ class LazyModel:
         outputs: Sequence[str] | None = None,
         *,
         deadline_ns: int = 0,
-        priority: int = 0,
+        priority: int | None = None,
+        due_ns: int = 0,
+        best_effort: bool | None = None,
     ) -> Future:
         """As ``Model.submit``, but the first call returns only when the model is loaded."""
         model = self.model()
-        return model.submit(inputs, outputs, deadline_ns=deadline_ns, priority=priority)
+        return model.submit(
+            inputs,
+            outputs,
+            deadline_ns=deadline_ns,
+            priority=priority,
+            due_ns=due_ns,
+            best_effort=best_effort,
+        )
 
     async def infer(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
         deadline_ns: int | None = None,
-        priority: int = 0,
+        priority: int | None = None,
     ) -> dict[str, Array]:
         """As ``Model.infer``; loads in a thread, so that the loop goes on."""
         model = self._model

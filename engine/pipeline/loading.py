@@ -92,6 +92,7 @@ def load_with(
             with params.load_limit(path):
                 model = _loaded(LoadJob(Path(path).absolute(), params, inputs, progress))
                 model.limit_queries(params.query_limit_ns())
+                model.be_urgent(params.urgency())
                 if params.has_real_gpu:
                     from surplus.engine.pipeline.first_queries import ask_once  # no CPU needs it
 

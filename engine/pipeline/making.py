@@ -154,6 +154,7 @@ def tune_with(
     if report is None:
         raise ExecutionError(f"{graph.name}: no plan can be measured; the log says why")
     model.limit_queries(params.query_limit_ns())
+    model.be_urgent(params.urgency())
     return TunedModel(model, report, job.stored_at if stored else None)
 
 
@@ -198,6 +199,7 @@ def load_placed(
     with during(params, "plans were compared"):
         model = choose(job, costs, placement, is_given=True)
     model.limit_queries(params.query_limit_ns())
+    model.be_urgent(params.urgency())
     return model
 
 

@@ -63,7 +63,7 @@ class ServedLate:
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int | None,
-        priority: int,
+        priority: int | None,
     ) -> dict[str, Array]:
         """Run one query, the first after loading the model."""
         if self._loaded is not None:

@@ -17,6 +17,7 @@ from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_de
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
+from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ class LoadParams:
     max_query_ms : float
         How long the kernels of a query may take together before it is ended; 0 is no limit. A
         kernel that does not end by itself cannot be ended, and keeps its lane.
+    deadline_ms : float, optional
+        When a query is due, from its submission on (``Urgency``).
+    priority, best_effort : int, bool
+        Of its queries: the higher goes first; behind those of all models that are not.
     kernels : str
         Whose kernels segments of a CPU may run with: ``auto`` chooses among those that are
         installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
@@ -119,6 +124,9 @@ class LoadParams:
     on_device_loss: str = OnDeviceLoss.FAIL
     max_load_s: float = 600.0
     max_query_ms: float = 300_000.0
+    deadline_ms: float | None = None
+    priority: int = 0
+    best_effort: bool = False
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""
@@ -140,6 +148,7 @@ class LoadParams:
             if not 0 <= getattr(self, name) <= _LONGEST_LIMIT:
                 value = getattr(self, name)
                 raise ConfigError(f"{name} must be 0 to {_LONGEST_LIMIT:g}, got {value}")
+        self.urgency()
         if self.tune_s != 0:
             self.tuning()
         if self.tune not in _TUNE:
@@ -243,6 +252,10 @@ class LoadParams:
     def query_limit_ns(self) -> int:
         """``max_query_ms`` in nanoseconds."""
         return round(self.max_query_ms * 1e6)
+
+    def urgency(self) -> Urgency:
+        """What its queries are, where they do not say it themselves."""
+        return Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
 
     def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
         """The time that a load may take, around what it does in the calling thread.

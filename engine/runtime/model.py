@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, cast
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
@@ -33,7 +33,7 @@ from surplus.engine.runtime.share import Share
 from surplus.engine.runtime.throughput_choice import ThroughputChoice
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
-from surplus.engine.runtime.urgency import check_urgency
+from surplus.engine.runtime.urgency import Urgency, check_urgency
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_use import FolderUse
 from surplus.engine.trial.empty_inputs import is_empty
@@ -45,6 +45,15 @@ if TYPE_CHECKING:
 
 
 Trial = TypeVar("Trial", bound=QueryTrial)
+
+
+class _Said(TypedDict):
+    """What a query says of its urgency."""
+
+    deadline_ns: int
+    priority: int | None
+    due_ns: int
+    best_effort: bool | None
 
 
 class Model:
@@ -116,6 +125,12 @@ class Model:
         for prepared in self._opened():
             prepared.native.limit_time(limit_ns)
 
+    def be_urgent(self, urgency: Urgency) -> None:
+        """What queries are from now on where they do not say it themselves."""
+        self._ports.urgency = urgency
+        for prepared in self._opened():
+            urgency.of(prepared.native)
+
     @property
     def has_slow_first_runs(self) -> bool:
         """Whether an opened plan of it has a segment on a device whose first runs are slow."""
@@ -138,9 +153,10 @@ class Model:
 
     @property
     def warning(self) -> str:
-        """What queries go on without, and why: a lost device, kernels, held lanes; or empty."""
+        """What queries go on without, and why: a lost device, kernels, lanes, time; or empty."""
         lost = self._guard.warning if isinstance(self._guard, LossGuard) else ""
-        return "; ".join(filter(None, (lost, failures_of(self.plan), self.held)))
+        late = self._ports.urgency.shortfall(self.plan.predicted.makespan_ns)
+        return "; ".join(filter(None, (lost, failures_of(self.plan), self.held, late)))
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -251,6 +267,8 @@ class Model:
         """
         if (other.inputs, other.outputs) != (self.inputs, self.outputs):
             return False
+        other.limit_queries(self._ports.time_limit_ns)
+        other.be_urgent(self._ports.urgency)
         with self._swap:
             if other._machine is not self._machine or self._is_closed:
                 return False
@@ -400,10 +418,14 @@ class Model:
         outputs: Sequence[str] | None = None,
         *,
         deadline_ns: int = 0,
-        priority: int = 0,
+        priority: int | None = None,
         traced: bool = False,
+        due_ns: int = 0,
+        best_effort: bool | None = None,
     ) -> Future:
         """Start one query and return at once.
+
+        What it does not say of its urgency is as the model's queries are (``be_urgent``).
 
         Parameters
         ----------
@@ -412,40 +434,46 @@ class Model:
             are read in place, until the query has ended.
         deadline_ns : int
             On ``time.monotonic_ns``'s clock, below 2^63; 0 is none. The query ends when it passes.
-        priority : int
+        priority : int, optional
             Of 32 bits. Queries of a higher priority go first.
+        due_ns : int
+            As ``deadline_ns``, but a query that is late goes on, behind those that may be in time.
+        best_effort : bool, optional
+            Whether it goes behind all that is not.
         """
-        if priority or deadline_ns:
-            check_urgency(priority, deadline_ns)
+        if priority or deadline_ns or due_ns:
+            check_urgency(priority or 0, deadline_ns, due_ns)
         self._check_devices()
         machine, trial = self._machine, self._trial
         prepared = self._prepared if traced else self._prepared_now()
         query = prepared.query
+        urgency: _Said = {
+            "deadline_ns": deadline_ns,
+            "priority": priority,
+            "due_ns": due_ns,
+            "best_effort": best_effort,
+        }
         try:
             if trial is not None and not traced:
-                return self._submit_on_trial(trial, inputs, outputs, deadline_ns, priority)
+                return self._submit_on_trial(trial, inputs, outputs, urgency)
             if query and outputs is None and not traced and type(inputs) is dict:
-                started = query.submit(inputs, deadline_ns, priority)
+                started = query.submit(inputs, **urgency)
                 if started is not None:
                     return Future(self._ports, prepared, started, None)
             values = self._ports.kept_values(inputs, outputs)
-            run = prepared.native.submit(
-                values, deadline_ns=deadline_ns, priority=priority, traced=traced
-            )
+            run = prepared.native.submit(values, traced=traced, **urgency)
             return Future(self._ports, prepared, run, outputs)
         except RuntimeError:
             if not self._has_left(machine):
                 raise
-        return self.submit(
-            inputs, outputs, deadline_ns=deadline_ns, priority=priority, traced=traced
-        )
+        return self.submit(inputs, outputs, traced=traced, **urgency)
 
     async def infer(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
         deadline_ns: int | None = None,
-        priority: int = 0,
+        priority: int | None = None,
         look: Callable[[_core.Run], None] | None = None,
     ) -> dict[str, Array]:
         """``submit`` for an event loop: awaits without a thread; cancelling cancels the run.
@@ -458,7 +486,7 @@ class Model:
         from surplus.engine.runtime.completions import completions
 
         if priority or deadline_ns:
-            check_urgency(priority, deadline_ns or 0)
+            check_urgency(priority or 0, deadline_ns or 0)
         if self._guard is not None and self._guard.is_due:
             await asyncio.to_thread(self._check_devices)
         if any(map(is_empty, inputs.values())):  # may take a child
@@ -524,14 +552,11 @@ class Model:
         trial: QueryTrial,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
-        deadline_ns: int,
-        priority: int,
+        urgency: _Said,
     ) -> Future:
         values = self._ports.kept_values(inputs, outputs)
         with trial.query() as ask:
-            ask.run = run = ask.prepared.native.submit(
-                values, deadline_ns=deadline_ns, priority=priority, traced=True
-            )
+            ask.run = run = ask.prepared.native.submit(values, traced=True, **urgency)
         return Future(self._ports, ask.prepared, run, outputs)
 
     def _prepared_now(self) -> Prepared:

@@ -22,6 +22,7 @@ from surplus.engine.runtime.inputs import (
     unchanging,
 )
 from surplus.engine.runtime.lowering import computed_outputs
+from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 from surplus.engine.values import NUMPY_TYPES, from_value, to_value
 
@@ -44,6 +45,8 @@ class Ports:
         self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
         self.time_limit_ns = 0
         """How long the kernels of a query may take, in plans that are prepared from now on."""
+        self.urgency = Urgency()
+        """What queries are, in plans that are prepared from now on."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None

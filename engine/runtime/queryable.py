@@ -51,7 +51,7 @@ class Queryable(Protocol):
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int | None,
-        priority: int,
+        priority: int | None,
     ) -> dict[str, Array]:
         """Run one query; cancelling the awaiting task cancels it.
 
@@ -63,8 +63,8 @@ class Queryable(Protocol):
             Which to return; None is all.
         deadline_ns : int or None
             On the clock of ``time.monotonic_ns``.
-        priority : int
-            Larger is more urgent.
+        priority : int or None
+            Larger is more urgent; None is as the model's queries are.
 
         Raises
         ------

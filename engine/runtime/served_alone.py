@@ -48,7 +48,7 @@ class ServedAlone:
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int | None,
-        priority: int,
+        priority: int | None,
     ) -> dict[str, Array]:
         """As ``Model.infer``."""
         look = self._waits.look if self._waits.is_due() else None

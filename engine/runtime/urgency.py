@@ -1,16 +1,75 @@
-"""How a caller says which query matters more: by priority, then by deadline."""
+"""How a caller says which query matters more: by priority, then by when it is due."""
 
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 
-from surplus.engine.errors import InputError
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, InputError
 
 PRIORITIES = range(-(2**31), 2**31)
 _DEADLINES_NS = range(2**63)
+_LONGEST_MS = 1e9
 
 
-def check_urgency(priority: int, deadline_ns: int) -> None:
+@dataclass(frozen=True)
+class Urgency:
+    """What the queries of a model are, unless one says otherwise.
+
+    Parameters
+    ----------
+    due_after_ns : int
+        From submission on; 0: they are not due. A query that comes late is answered all the same,
+        but behind those that may still be in time.
+    priority : int
+        The higher goes first.
+    best_effort : bool
+        Behind all that is not, whatever its priority.
+    """
+
+    due_after_ns: int = 0
+    priority: int = 0
+    best_effort: bool = False
+
+    @staticmethod
+    def asked(deadline_ms: float | None, priority: int, best_effort: bool) -> Urgency:
+        """As a user says it.
+
+        Raises
+        ------
+        ConfigError
+            If the deadline is out of range, or what is best effort has one.
+        InputError
+            If the priority is out of range.
+        """
+        check_urgency(priority, 0)
+        if deadline_ms is None:
+            return Urgency(0, priority, best_effort)
+        if not 0 < deadline_ms <= _LONGEST_MS:
+            raise ConfigError(
+                f"deadline_ms must be above 0, at most {_LONGEST_MS:g}, got {deadline_ms}"
+            )
+        if best_effort:
+            raise ConfigError("what is best effort is not due: give deadline_ms or best_effort")
+        return Urgency(round(deadline_ms * 1e6), priority)
+
+    def of(self, native: _core.Plan) -> None:
+        """Let runs of a plan that begin from now on be so."""
+        native.be_urgent(self.due_after_ns, self.priority, self.best_effort)
+
+    def shortfall(self, takes_ns: int) -> str:
+        """That a model which takes so long by itself cannot be in time, and by how much."""
+        if not 0 < self.due_after_ns < takes_ns:
+            return ""
+        due_ms, takes_ms = self.due_after_ns / 1e6, takes_ns / 1e6
+        return (
+            f"queries are due {due_ms:g} ms after they came, and one alone takes {takes_ms:.3g} ms,"
+            f" {takes_ms - due_ms:.3g} ms more"
+        )
+
+
+def check_urgency(priority: int, deadline_ns: int, due_ns: int = 0) -> None:
     """Refuse what the core cannot hold.
 
     Raises
@@ -20,6 +79,7 @@ def check_urgency(priority: int, deadline_ns: int) -> None:
     """
     _check("priority", priority, PRIORITIES)
     _check("deadline_ns", deadline_ns, _DEADLINES_NS)
+    _check("due_ns", due_ns, _DEADLINES_NS)
 
 
 def _check(name: str, value: int, bounds: range) -> None:

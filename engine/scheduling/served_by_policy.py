@@ -61,13 +61,13 @@ class ServedByPolicy:
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
         deadline_ns: int | None,
-        priority: int,
+        priority: int | None,
     ) -> dict[str, Array]:
         """Run one query under the policy."""
         if any(map(is_empty, inputs.values())):  # may take a child
             await asyncio.to_thread(self._model.ports.values, inputs, outputs)
         items = self._items(inputs)
-        submitted = self._service.submit(self._index, inputs, items, deadline_ns, priority)
+        submitted = self._service.submit(self._index, inputs, items, deadline_ns, priority or 0)
         try:
             answer = await submitted.answer
         except asyncio.CancelledError:

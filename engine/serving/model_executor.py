@@ -70,10 +70,11 @@ class ModelExecutor:
     ) -> dict[str, Array]:
         """Run one query; cancelling the awaiting task cancels the run.
 
-        The protocol counts levels from 1, the most urgent, 0 being the default; whatever runs it
-        takes a larger priority for more urgent.
+        The protocol counts levels from 1, the most urgent, 0 being the default, which is what the
+        model's queries are; whatever runs it takes a larger priority for more urgent.
         """
-        return await self._model.infer(inputs, outputs, deadline_ns, min(0, 1 - priority))
+        level = None if priority == 0 else min(0, 1 - priority)
+        return await self._model.infer(inputs, outputs, deadline_ns, level)
 
     def close(self) -> None:
         """Let the model go: lanes are shared, sessions go with it."""

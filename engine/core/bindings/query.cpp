@@ -229,11 +229,15 @@ class PyQuery {
 
   /// The run, started; None if the inputs are not plain.
   [[nodiscard]] nb::object submit(const nb::dict& inputs, std::int64_t deadline_ns,
-                                  int priority) const {
+                                  std::optional<int> priority, std::int64_t due_ns,
+                                  std::optional<bool> best_effort) const {
     std::vector<ValuePtr> values;
     if (!collect(inputs, values, true)) return nb::none();
     release_deferred_buffers();
-    const RunOptions options{.deadline_ns = limited(deadline_ns), .priority = priority};
+    const RunOptions options{.deadline_ns = limited(deadline_ns),
+                             .due_ns = due_ns,
+                             .priority = priority,
+                             .best_effort = best_effort};
     return nb::cast(PyRun{plan_.owner, plan_.plan->machine().submit(*plan_.plan, values, options)});
   }
 
@@ -341,9 +345,11 @@ element type and shape. What is not plain needs the careful path, which also say
            nb::sig("def answer_traced(self, inputs: dict[str, numpy.ndarray]) -> "
                    "tuple[dict[str, numpy.ndarray], Recording] | Run | None"),
            "As answer, of a traced run, with what it recorded.")
-      .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0,
+      .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0,
+           "priority"_a.none() = nb::none(), "due_ns"_a = 0, "best_effort"_a.none() = nb::none(),
            nb::sig("def submit(self, inputs: dict[str, numpy.ndarray], deadline_ns: int = 0, "
-                   "priority: int = 0) -> Run | None"),
+                   "priority: int | None = None, due_ns: int = 0, "
+                   "best_effort: bool | None = None) -> Run | None"),
            R"(Plan.submit of plain arrays; None where an input is not plain.
 
 What its owner can change is copied, a read-only array is read in place.)")

@@ -2,12 +2,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -44,11 +46,14 @@ nb::list to_list(const std::vector<ValuePtr>& values) {
   return list;
 }
 
-PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns, int priority,
-             bool traced, const PyCompletionQueue* completions, std::int64_t tag) {
+PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadline_ns,
+             std::optional<int> priority, bool traced, const PyCompletionQueue* completions,
+             std::int64_t tag, std::int64_t due_ns, std::optional<bool> best_effort) {
   release_deferred_buffers();
   RunOptions options{.deadline_ns = limited(deadline_ns),
+                     .due_ns = due_ns,
                      .priority = priority,
+                     .best_effort = best_effort,
                      .traced = traced,
                      .completions = completions != nullptr ? completions->queue : nullptr,
                      .tag = tag};
@@ -133,8 +138,33 @@ void bind_run(nb::module_& m) {
           R"(End runs whose kernels take longer, between the first and the last; 0 is no limit.
 
 Their status is then "deadline". An operator that does not end by itself cannot be ended.)")
-      .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a = 0, "traced"_a = false,
-           "completions"_a.none() = nb::none(), "tag"_a = 0)
+      .def(
+          "be_urgent",
+          [](const PyPlan& self, std::int64_t due_after_ns, int priority, bool best_effort) {
+            self.plan->be_urgent({due_after_ns, priority, best_effort});
+          },
+          "due_after_ns"_a = 0, "priority"_a = 0, "best_effort"_a = false,
+          R"(What runs are from now on where they do not say it themselves.
+
+Parameters
+----------
+due_after_ns
+    From submission on; 0: they are not due. Nothing ends when it has passed.
+priority
+    The higher goes first.
+best_effort
+    Behind all that is not.)")
+      .def_prop_ro(
+          "urgency",
+          [](const PyPlan& self) {
+            const Urgency urgency = self.plan->urgency();
+            return nb::make_tuple(urgency.due_after_ns, urgency.priority, urgency.best_effort);
+          },
+          nb::sig("def urgency(self) -> tuple[int, int, bool]"),
+          "What `be_urgent` said: nanoseconds, priority, best effort.")
+      .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a.none() = nb::none(),
+           "traced"_a = false, "completions"_a.none() = nb::none(), "tag"_a = 0, "due_ns"_a = 0,
+           "best_effort"_a.none() = nb::none())
       .def(
           "execute",
           [](const PyPlan& self, const nb::sequence& inputs, double timeout_s, bool traced) {

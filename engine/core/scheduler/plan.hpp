@@ -14,6 +14,7 @@
 
 #include "devices/kernel.hpp"
 #include "scheduler/mpmc_ring.hpp"
+#include "scheduler/run_order.hpp"
 
 namespace engine {
 
@@ -129,6 +130,20 @@ class Plan : public std::enable_shared_from_this<Plan> {
     time_limit_ns_.store(limit_ns, std::memory_order_relaxed);  // relaxed: see above
   }
 
+  /// What its runs are where they do not say it themselves.
+  [[nodiscard]] Urgency urgency() const noexcept {
+    // relaxed, all: runs that begin meanwhile may see some of it
+    return {due_after_ns_.load(std::memory_order_relaxed),
+            priority_.load(std::memory_order_relaxed),
+            best_effort_.load(std::memory_order_relaxed)};
+  }
+  /// For runs that begin from now on.
+  void be_urgent(const Urgency& urgency) const noexcept {
+    due_after_ns_.store(urgency.due_after_ns, std::memory_order_relaxed);  // relaxed: see above
+    priority_.store(urgency.priority, std::memory_order_relaxed);          // relaxed: see above
+    best_effort_.store(urgency.best_effort, std::memory_order_relaxed);    // relaxed: see above
+  }
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   /// Keeps it for the next, or frees it: a pool of some megabytes outlasts a burst of runs.
@@ -159,6 +174,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   mutable std::atomic<bool> lasts_long_{false};
   mutable std::atomic<std::int64_t> time_limit_ns_{0};
+  mutable std::atomic<std::int64_t> due_after_ns_{0};
+  mutable std::atomic<int> priority_{0};
+  mutable std::atomic<bool> best_effort_{false};
   mutable std::optional<MpmcRing<Run*>> pool_;
   mutable std::mutex runs_mutex_;  // guards runs_
   mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t usual_runs = 256;
 /// Nodes that are looked at, at most, for one that may start before a wide one.
 constexpr int backfill_looks = 256;
+/// Late runs that give way at once, at most.
+constexpr int late_looks = 64;
 
 const PlanNode& node_at(const Run& run, std::uint32_t position) noexcept {
   return run.plan().node(run.plan().node_at(position));
@@ -100,6 +102,8 @@ void ReadyQueue::insert(Run& run, std::span<const std::uint32_t> positions) {
 }
 
 inline bool ReadyQueue::take(Place& place, Taker& taker) {
+  if (front_.order.may_be_late()) [[unlikely]]
+    let_late_ones_give_way();
   if (!is_plain(taker)) [[unlikely]]
     return take_with_care(place, taker);
   place = take_first();
@@ -123,6 +127,32 @@ bool ReadyQueue::take_with_care(Place& place, Taker& taker) {
   }
   show();
   return found;
+}
+
+/// Those that come first; the others are looked at when they do.
+void ReadyQueue::let_late_ones_give_way() {
+  for (int looks = late_looks; looks > 0 && front_.order.may_be_late() && comes_late(); --looks) {
+    front_.order = front_.order.late();
+    // The heap holds the same run where it has more nodes than the front.
+    if (!runs_.empty() && runs_.front().run == front_.run) {
+      std::pop_heap(runs_.begin(), runs_.end());
+      runs_.back().order = front_.order;
+      std::push_heap(runs_.begin(), runs_.end());
+    }
+    if (!is_overtaken()) return;
+    put_back_front();
+    refill_front();
+    show();
+  }
+}
+
+/// As predicted where it has not begun; where it has, only if it is late already.
+bool ReadyQueue::comes_late() const noexcept {
+  const Run& run = *front_.run;
+  const PlanNode& node = node_at(run, first_.first());
+  const std::int64_t takes_ns =
+      node.dependencies == 0 ? std::max(run.plan().critical_path_ns(), node.service_ns) : 0;
+  return now_ns() + takes_ns > front_.order.due_ns;
 }
 
 /// Nodes of stopped runs are passed over, which takes no time.

@@ -28,6 +28,9 @@ struct PlanNode;
 /// predicted to end before it could start (EASY backfilling: Lifka, "The ANL/IBM SP scheduling
 /// system", 1995; without its second rule, for lanes that the wide node will leave over).
 ///
+/// A run that is due is looked at when it is first of all: where it cannot be in time any more, it
+/// gives way to those that may be (RunOrder).
+///
 /// Thread-safe. Every call locks once, for 5-40 ns and O(log runs + nodes moved), while a wide node
 /// waits O(lanes + backfill_looks) more; the heap's growth is the only allocation.
 class ReadyQueue {
@@ -97,6 +100,8 @@ class ReadyQueue {
   void insert(Run& run, std::span<const std::uint32_t> positions);
   [[nodiscard]] bool take(Place& place, Taker& taker);
   [[nodiscard]] bool take_with_care(Place& place, Taker& taker);
+  void let_late_ones_give_way();
+  [[nodiscard]] bool comes_late() const noexcept;
   [[nodiscard]] Place take_first() noexcept;
   [[nodiscard]] Place take_from_behind(const Candidate& candidate);
   /// Whether the first node needs one seat, and is for everybody or of the run that the taker

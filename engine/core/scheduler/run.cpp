@@ -39,6 +39,16 @@ Run::Run(const Plan& plan, std::unique_ptr<CancelToken> token)
     slots_[i].uses.store(plan.slots()[i].uses, std::memory_order_relaxed);
 }
 
+/// The earlier of when it is due and when it is ended counts.
+RunOrder Run::order_of(const RunOptions& options, const Urgency& usual, std::uint64_t arrival) {
+  std::int64_t due_ns = options.due_ns;
+  if (due_ns == 0 && usual.due_after_ns != 0) due_ns = now_ns() + usual.due_after_ns;
+  if (due_ns == 0 || (options.deadline_ns != 0 && options.deadline_ns < due_ns))
+    due_ns = options.deadline_ns;
+  return RunOrder::of(options.priority.value_or(usual.priority),
+                      options.best_effort.value_or(usual.best_effort), due_ns, arrival);
+}
+
 Run::~Run() = default;
 
 std::size_t Run::bytes_of(const Plan& plan) noexcept {
@@ -57,7 +67,7 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   begun_ns_ = options_.traced || plan_.critical_path_ns() != 0 ? now_ns() : 0;
   spans_.assign(options_.traced ? plan_.node_count() : 0,
                 NodeSpan{.ready_ns = begun_ns_, .start_ns = 0, .end_ns = 0});
-  order_ = RunOrder::of(options_.priority, options_.deadline_ns, arrival);
+  order_ = order_of(options_, plan_.urgency(), arrival);
   error_.clear();
   error_node_ = -1;
   if (token_) token_->reset();

@@ -17,27 +17,17 @@
 #include "scheduler/parker.hpp"
 #include "scheduler/plan.hpp"
 #include "scheduler/ready_set.hpp"
+#include "scheduler/run_options.hpp"
 #include "scheduler/run_order.hpp"
 
 namespace engine {
 
-class CompletionQueue;
 class Run;
 
 enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline };
 
 /// "pending", "ok", "failed", "cancelled" or "deadline".
 [[nodiscard]] const char* to_string(Outcome outcome) noexcept;
-
-/// What a caller may say about one run.
-struct RunOptions {
-  std::int64_t deadline_ns = 0;  ///< on the monotonic clock; 0: none
-  int priority = 0;              ///< the higher goes first
-  bool traced = false;           ///< record spans
-  bool hears_signals = false;    ///< its caller, which computes, is who handles signals
-  std::shared_ptr<CompletionQueue> completions = nullptr;
-  std::int64_t tag = 0;  ///< the caller's, untouched
-};
 
 /// When and where a node ran, on the monotonic clock; lane -1: skipped.
 struct NodeSpan {
@@ -209,6 +199,9 @@ class Run final : public Watched {
 
  private:
   static constexpr std::uint32_t handle = 1U << 16;
+
+  [[nodiscard]] static RunOrder order_of(const RunOptions& options, const Urgency& usual,
+                                         std::uint64_t arrival);
 
   struct Slot {
     ValuePtr value;

@@ -7,19 +7,38 @@
 
 namespace engine {
 
-/// The order between runs: the higher priority, then the earlier deadline (none is the latest),
-/// then the earlier arrival. The smaller goes first; no two runs of a machine are equal.
+/// What the queries of a model are, unless one says otherwise.
+struct Urgency {
+  std::int64_t due_after_ns = 0;  ///< from submission on; 0: they are not due
+  int priority = 0;               ///< the higher goes first
+  bool best_effort = false;       ///< behind all that is not
+};
+
+/// The order between runs: best effort last, then the higher priority; then those that may be in
+/// time, those that come late, and those that are not due; then the earlier time at which they are
+/// due, then the earlier arrival. The smaller goes first; no two runs of a machine are equal.
+///
+/// That late ones give way is what keeps the earliest-due order from collapsing in overload: a run
+/// that cannot be in time any more would make the next ones late, too.
 struct RunOrder {
-  std::int64_t reversed_priority = 0;
-  std::int64_t deadline_ns = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t not_due = 2;
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t rank = not_due;  ///< best effort, reversed priority, how it stands
+  std::int64_t due_ns = never;
   std::uint64_t arrival = 0;
 
-  /// `deadline_ns` 0: none.
-  [[nodiscard]] static RunOrder of(int priority, std::int64_t deadline_ns,
+  /// `due_ns` 0: not due.
+  [[nodiscard]] static RunOrder of(int priority, bool best_effort, std::int64_t due_ns,
                                    std::uint64_t arrival) noexcept {
-    return {-std::int64_t{priority},
-            deadline_ns != 0 ? deadline_ns : std::numeric_limits<std::int64_t>::max(), arrival};
+    constexpr std::int64_t behind_all = std::int64_t{1} << 40;
+    const std::int64_t rank = (best_effort ? behind_all : 0) - 4 * std::int64_t{priority};
+    return due_ns != 0 ? RunOrder{rank, due_ns, arrival} : RunOrder{rank + not_due, never, arrival};
   }
+  /// Whether it may come late, and is not known to.
+  [[nodiscard]] bool may_be_late() const noexcept { return (rank & 3) == 0; }
+  /// The same, late.
+  [[nodiscard]] RunOrder late() const noexcept { return {rank + 1, due_ns, arrival}; }
   friend auto operator<=>(const RunOrder&, const RunOrder&) = default;
 };
 

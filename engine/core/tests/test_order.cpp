@@ -112,6 +112,85 @@ TEST(higher_priorities_go_before_any_deadline) {
                    with(7, far_ns)}) == std::vector<int>{5, 4, 3, 2, 1, 0}));
 }
 
+TEST(what_is_due_goes_before_what_is_not_and_best_effort_last) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const std::int64_t far_ns = now_ns() + hour_ns;
+  const auto due = [&](int priority, std::int64_t due_ns, bool best_effort) {
+    RunOptions options;
+    options.priority = priority;
+    options.due_ns = due_ns;
+    options.best_effort = best_effort;
+    return options;
+  };
+  CHECK((order_of(machine, 0, lanes,
+                  {due(9, far_ns, true), due(0, 0, false), due(0, far_ns + 1, false),
+                   due(-3, 0, false), due(0, far_ns, false), due(0, 0, true)}) ==
+         std::vector<int>{4, 2, 1, 3, 0, 5}));
+}
+
+TEST(runs_are_as_urgent_as_their_plan_says_where_they_say_nothing) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  Notes notes;
+  const PlanPtr late = notes.plan(machine, 0, 0), soon = notes.plan(machine, 0, 1),
+                other = notes.plan(machine, 0, 2), idle = notes.plan(machine, 0, 3);
+  late->be_urgent({.due_after_ns = hour_ns});
+  soon->be_urgent({.due_after_ns = hour_ns / 2});
+  other->be_urgent({.priority = -1});
+  idle->be_urgent({.priority = 5, .best_effort = true});
+  OneLane lane(machine, 0, lanes);
+  for (const PlanPtr& plan : {idle, other, late, soon}) lane.submit(plan, {});
+  RunOptions urgent;
+  urgent.best_effort = false;
+  lane.submit(idle, urgent);
+  lane.let_go();
+  CHECK((notes.order == std::vector<int>{3, 1, 0, 2, 3}));
+}
+
+TEST(what_cannot_be_in_time_gives_way_to_what_can_but_not_to_what_is_not_due) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const std::int64_t now = now_ns();
+  const auto due = [](std::int64_t due_ns) {
+    RunOptions options;
+    options.due_ns = due_ns;
+    return options;
+  };
+  CHECK((order_of(machine, 0, lanes,
+                  {due(now - 1), due(0), due(now + hour_ns), due(now - 2),
+                   due(now + 2 * hour_ns)}) == std::vector<int>{2, 4, 3, 0, 1}));
+  // A prediction counts as long as it has not begun.
+  Notes notes;
+  const auto planned = [&](int note, std::int64_t service_ns) {
+    PlanBuilder builder(machine.get());
+    builder.add_node({.name = "n", .kernel = notes.kernel(note), .service_ns = service_ns});
+    return builder.build();
+  };
+  const PlanPtr longer = planned(0, 2 * hour_ns), shorter = planned(1, 1'000);
+  OneLane lane(machine, 0, lanes);
+  lane.submit(longer, due(now + hour_ns));
+  lane.submit(shorter, due(now + 10 * hour_ns));
+  lane.let_go();
+  CHECK((notes.order == std::vector<int>{1, 0}));
+}
+
+TEST(all_nodes_of_a_late_run_give_way) {
+  constexpr int nodes = 200;
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  Notes notes;
+  PlanBuilder builder(machine.get());
+  for (int i = 0; i < nodes; ++i)
+    builder.add_node({.name = "n", .kernel = notes.kernel(i), .rank = i});
+  const PlanPtr wide = builder.build(), other = notes.plan(machine, 0, -1);
+  RunOptions late, due;
+  late.due_ns = now_ns() - 1;
+  due.due_ns = now_ns() + hour_ns;
+  OneLane lane(machine, 0, lanes);
+  lane.submit(wide, late);
+  lane.submit(other, due);
+  lane.let_go();
+  CHECK(notes.order.size() == nodes + 1 && notes.order.front() == -1);
+  CHECK(std::is_sorted(notes.order.begin(), notes.order.end()));
+}
+
 TEST(timed_devices_keep_the_same_order) {
   MachineOwner machine(machine_of({cpu(1), emulated(lanes)}));
   const std::int64_t far_ns = now_ns() + hour_ns;

@@ -1,0 +1,132 @@
+"""Models with deadlines beside each other and beside work without: who is in time, what is done.
+
+Contenders are processes of their own and take turns of seconds; the host's steal is recorded.
+``python -m bench neighbours --mix voice --loads 1,3,6`` shows; without words all is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.infrastructure import result_file
+from bench.infrastructure.bystanders import Bystanders
+from bench.neighbours.contender import HOW
+from bench.neighbours.mixes import MIXES
+
+LOADS = (1.0, 3.0, 6.0)
+ROUNDS, TURN_S = 5, 4.0
+
+
+class Contender:
+    """A process that answers (contender.py)."""
+
+    def __init__(self, how: str, mix: str, cache: Path) -> None:
+        words = [sys.executable, "-m", "bench.neighbours.contender", how, mix, str(cache)]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        )
+        self._answer()
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """What it says."""
+        assert self._child.stdin, "it is a pipe"
+        self._child.stdin.write(json.dumps(request) + "\n")
+        self._child.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._child.stdout, "it is a pipe"
+        found: dict[str, Any] = json.loads(self._child.stdout.readline())
+        return found
+
+    def end(self) -> None:
+        """It and what it started end when nobody asks any more."""
+        self._child.communicate()
+
+
+def measured(
+    mix: str, loads: Sequence[float], rounds: int, *, poisson: bool
+) -> list[dict[str, Any]]:
+    """A row for each contender and load."""
+    with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
+        there = {how: Contender(how, mix, Path(folder)) for how in HOW}
+        try:
+            alone_ns = there["onnxruntime x1"].ask(do="alone")
+            rows = []
+            for load in loads:
+                turns: dict[str, list[dict[str, Any]]] = {how: [] for how in there}
+                bystanders = Bystanders()
+                for seed in range(rounds):
+                    order = list(there)
+                    for place in range(len(order)):
+                        how = order[(place + seed) % len(order)]
+                        asked = {"load": load, "s": TURN_S, "seed": seed, "poisson": poisson}
+                        with bystanders.watched():
+                            turns[how].append(there[how].ask(do="turn", **asked))
+                rows += [_row(mix, load, how, turns[how], alone_ns) for how in there]
+            return rows
+        finally:
+            for process in there.values():
+                process.end()
+
+
+def _row(
+    mix: str,
+    load: float,
+    how: str,
+    turns: Sequence[Mapping[str, Any]],
+    alone_ns: Mapping[str, float],
+) -> dict[str, Any]:
+    seconds = sum(turn["s"] for turn in turns)
+    misses, in_time_ns, p99 = {}, 0.0, {}
+    for stream in MIXES[mix]:
+        ns = np.array([ns for turn in turns for ns in turn["ns"][stream.name]])
+        late = ns > stream.due_ms * 1e6
+        misses[stream.name] = float(late.mean())
+        in_time_ns += float((~late).sum()) * alone_ns[stream.name]
+        p99[stream.name] = float(np.percentile(ns, 99)) / 1e6
+    worst = max(misses, key=lambda name: misses[name])
+    tightest = min(MIXES[mix], key=lambda stream: stream.due_ms).name
+    return {
+        "mix": mix,
+        "load": load,
+        "contender": how,
+        "worst model's misses": misses[worst],
+        "of": worst,
+        "work in time s/s": in_time_ns / 1e9 / seconds,
+        "background /s": sum(turn["background"] for turn in turns) / seconds,
+        "p99 of the tightest ms": p99[tightest],
+        "CPU s/s": sum(turn["cpu s"] for turn in turns) / seconds,
+    }
+
+
+def main() -> None:
+    """Measure what the command line names, or all, which is stored."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mix", choices=tuple(MIXES), help="one only; nothing is stored")
+    parser.add_argument("--loads", default=",".join(f"{load:g}" for load in LOADS))
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--periodic", action="store_true", help="instead of Poisson arrivals")
+    args = parser.parse_args()
+    loads = [float(text) for text in args.loads.split(",")]
+    rows = []
+    for mix in [args.mix] if args.mix else MIXES:
+        rows += measured(mix, loads, args.rounds, poisson=not args.periodic)
+        result_file.show(mix, rows[-len(loads) * len(HOW) :])
+    if not args.mix:
+        config = {"loads": loads, "rounds": args.rounds, "turn s": TURN_S}
+        result_file.write("neighbours", config, rows, result_file.machine())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""One way to run a mix, in a process of its own: answers as it is told to, in turns.
+
+``python -m bench.neighbours.contender HOW MIX CACHE``; a request in JSON a line of the input, its
+answer a line of the output: ``{"do": "alone"}`` says what a query of each model takes by itself,
+``{"do": "turn", "load": 3, "s": 4, "seed": 1, "poisson": true}`` serves an open loop and says the
+latencies of each stream, from when a query was meant to be sent, and what the background did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bench.neighbours.mixes import BACKGROUND, MIXES, Stream, arrivals_s
+
+CALLERS = 3
+"""Of each stream: at most so many of its queries are in flight."""
+
+CORES = len(os.sched_getaffinity(0))
+_NICE = 19
+
+Ask = Callable[[], object]
+
+
+def onnxruntime_with(threads: int, *, spins: bool) -> Callable[..., Ask]:
+    """A session of ONNX Runtime's Python package; 0 threads is its default."""
+
+    def load(stream: Stream, cache: Path) -> Ask:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        if not spins:
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        path, inputs = stream.built()
+        session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+        return lambda: session.run(None, inputs)
+
+    return load
+
+
+def engine(stream: Stream, cache: Path) -> Ask:
+    """Deadlines, and nothing else."""
+    import surplus
+
+    path, inputs = stream.built()
+    said = {"deadline_ms": stream.due_ms} if stream.due_ms else {"best_effort": True}
+    asked = {"cache": cache, "kernels": "auto", "tune": "now", "inputs": inputs}
+    model = surplus.load(path, f"cpu:{CORES}", **asked, **said)
+    return lambda: model.submit(inputs).result()
+
+
+HOW: Mapping[str, tuple[Callable[..., Ask], int, bool]] = {
+    "onnxruntime": (onnxruntime_with(0, spins=True), 1, False),
+    "onnxruntime x1": (onnxruntime_with(1, spins=False), CORES, False),
+    "onnxruntime x1, nice": (onnxruntime_with(1, spins=False), CORES, True),
+    "surplus": (engine, CORES, False),
+}
+"""How models are loaded, callers of the background, and whether it is a process at nice 19."""
+
+
+class Background:
+    """Work without a deadline, as often as it can, while it is told to."""
+
+    def __init__(self, ask: Ask, callers: int) -> None:
+        self._ask, self._callers = ask, callers
+
+    def begin(self) -> None:
+        """Ask until end()."""
+        self._ends = threading.Event()
+        self._done = [0] * self._callers
+        self._threads = [
+            threading.Thread(target=self._work, args=(i,)) for i in range(self._callers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _work(self, index: int) -> None:
+        while not self._ends.is_set():
+            self._ask()
+            self._done[index] += not self._ends.is_set()
+
+    def end(self) -> tuple[int, float]:
+        """How many queries it answered, and the CPU seconds of another process."""
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+        return sum(self._done), 0.0
+
+
+class NiceBackground:
+    """The same in a process of its own."""
+
+    def __init__(self, how: str, cache: Path) -> None:
+        words = [sys.executable, "-m", "bench.neighbours.contender", how, "background", str(cache)]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
+        self._answer()
+
+    def begin(self) -> None:
+        """As of Background."""
+        self._tell("begin")
+
+    def end(self) -> tuple[int, float]:
+        """As of Background."""
+        self._tell("end")
+        done, cpu_s = self._answer()
+        return done, cpu_s
+
+    def _tell(self, word: str) -> None:
+        assert self._child.stdin, "it is a pipe"
+        self._child.stdin.write(word + "\n")
+        self._child.stdin.flush()
+
+    def _answer(self) -> Any:
+        assert self._child.stdout, "it is a pipe"
+        return json.loads(self._child.stdout.readline())
+
+
+def serve_background(ask: Ask, callers: int) -> None:
+    """What that process does, until nobody asks any more."""
+    os.nice(_NICE)
+    background = Background(ask, callers)
+    _say(None)
+    used_s = 0.0
+    for line in sys.stdin:
+        if line.strip() == "begin":
+            background.begin()
+            used_s = time.process_time()
+        else:
+            done, _ = background.end()
+            _say((done, time.process_time() - used_s))
+
+
+def turn(asks: Mapping[str, Ask], streams: tuple[Stream, ...], asked: Any) -> dict[str, list[int]]:
+    """Latencies of each stream, in nanoseconds, of the queries of one turn."""
+    latencies: dict[str, list[int]] = {}
+    threads = []
+    begin_ns = time.monotonic_ns() + 50_000_000
+    for index, stream in enumerate(streams):
+        times = arrivals_s(
+            stream, asked["load"], asked["s"], 97 * asked["seed"] + index, poisson=asked["poisson"]
+        )
+        found = latencies.setdefault(stream.name, [])
+        numbers = count()
+
+        def call(ask: Ask, times: Any = times, found: Any = found, numbers: Any = numbers) -> None:
+            while (number := next(numbers)) < len(times):  # next() holds the interpreter's lock
+                meant_ns = begin_ns + round(times[number] * 1e9)
+                time.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
+                ask()
+                found.append(time.monotonic_ns() - meant_ns)
+
+        threads += [
+            threading.Thread(target=call, args=(asks[stream.name],)) for _ in range(CALLERS)
+        ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return latencies
+
+
+def alone_ns(ask: Ask) -> float:
+    """Of a query without others."""
+    for _ in range(3):
+        ask()
+    taken = []
+    until = time.monotonic() + 0.5
+    while len(taken) < 5 or time.monotonic() < until:
+        began = time.monotonic_ns()
+        ask()
+        taken.append(time.monotonic_ns() - began)
+    return statistics.median(taken)
+
+
+def main() -> None:
+    """Load, then do what is asked until nobody asks any more."""
+    how, mix, cache = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    load, callers, is_nice = HOW[how]
+    if mix == "background":
+        return serve_background(load(BACKGROUND, cache), callers)
+    streams = MIXES[mix]
+    asks = {stream.name: load(stream, cache) for stream in streams}
+    background: Background | NiceBackground
+    if is_nice:
+        background = NiceBackground(how, cache)
+    else:
+        background = Background(load(BACKGROUND, cache), callers)
+    for ask in asks.values():
+        ask()
+    _say({})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["do"] == "alone":
+            _say({name: alone_ns(ask) for name, ask in asks.items()})
+            continue
+        background.begin()
+        began_s, used_s = time.monotonic(), time.process_time()
+        latencies = turn(asks, streams, asked)
+        done, elsewhere_s = background.end()
+        spent_s = time.monotonic() - began_s
+        cpu_s = time.process_time() - used_s + elsewhere_s
+        _say({"ns": latencies, "background": done, "s": spent_s, "cpu s": cpu_s})
+    return None
+
+
+def _say(answer: Any) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""When ``engine serve`` is told that its models' queries are due."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from surplus.engine.cli.serve_urgency import by_model
+from surplus.engine.errors import ConfigError
+from surplus.engine.planning.load_params import LoadParams
+from tests.cli.calls import Command
+
+
+def _asked(*slo: str, best_effort: tuple[str, ...] = ()) -> argparse.Namespace:
+    return argparse.Namespace(slo=list(slo), best_effort=list(best_effort))
+
+
+def test_each_model_is_as_urgent_as_was_said() -> None:
+    asked = _asked("a=50ms", "b=1s", best_effort=("c",))
+    found = by_model(asked, LoadParams(devices="cpu:1"), ["a", "a", "b", "c", "d"])
+    assert {name: params.deadline_ms for name, params in found.items()} == {
+        "a": 50.0, "b": 1000.0, "c": None, "d": None
+    }  # fmt: skip
+    assert [name for name, params in found.items() if params.best_effort] == ["c"]
+    assert all(params.devices == "cpu:1" for params in found.values())
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ConfigError, match="give deadline_ms or best_effort"):
+        by_model(_asked("a=1s", best_effort=("a",)), LoadParams(), ["a"])
+    with pytest.raises(ValueError, match="expected a duration such as 50ms, got '0s'"):
+        by_model(_asked("a=0s"), LoadParams(), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--slo", "nobody=1s"), "--slo nobody: there is no such model, only lenet"),
+        (("--best-effort", "nobody"), "--best-effort nobody: there is no such model"),
+        (("--policy", "edf", "--best-effort", "lenet"), "decides by targets: give --slo"),
+    ],
+)
+def test_names_of_no_model_are_refused(
+    engine: Command, words: tuple[str, ...], message: str
+) -> None:
+    called = engine("serve", engine.path("lenet.onnx"), *words)
+    assert called.status != 0
+    assert message in called.err

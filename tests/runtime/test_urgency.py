@@ -1,0 +1,149 @@
+"""Whose queries go first: what models and queries say of it, and what the core makes of that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surplus
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, InputError
+from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.runtime.model import Model
+
+INPUTS = models.example_inputs("lenet")
+HOUR_NS = 3_600 * 10**9
+HOLD_NS = 80_000_000
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return models.save(models.build("lenet"), tmp_path_factory.mktemp("urgency") / "lenet.onnx")
+
+
+def _loaded(path: Path, **more: Any) -> Model:
+    return surplus.load(path, "cpu:1", cache=path.parent / "cache", selection_ns=0, **more)
+
+
+@contextmanager
+def _held(model: Model) -> Iterator[None]:
+    """Its lane, for as long as it takes to submit."""
+    builder = _core.PlanBuilder(model._machine)
+    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
+    builder.set_inputs([])
+    builder.set_outputs([])
+    held = builder.build().submit([], priority=1_000)
+    time.sleep(HOLD_NS / 8e9)
+    yield
+    assert held.wait()
+
+
+def _order(futures: dict[str, surplus.Future]) -> list[str]:
+    """Names by when their queries began."""
+    starts = {}
+    for name, future in futures.items():
+        future.result()
+        timeline = future.timeline()
+        starts[name] = future._run.submitted_ns + min(span.start_ns for span in timeline.spans)
+    return sorted(starts, key=lambda name: starts[name])
+
+
+def test_models_that_are_due_first_go_first_and_best_effort_last(path: Path) -> None:
+    asked: dict[str, dict[str, Any]] = {
+        "idle": {"best_effort": True, "priority": 9},
+        "plain": {},
+        "later": {"deadline_ms": 60_000},
+        "soon": {"deadline_ms": 30_000},
+        "first": {"priority": 1},
+    }
+    loaded = {name: _loaded(path, **more) for name, more in asked.items()}
+    with _held(loaded["plain"]):
+        futures = {name: m.submit(INPUTS, traced=True) for name, m in loaded.items()}
+        now_ns = time.monotonic_ns()
+        plain = loaded["plain"]
+        futures["due now"] = plain.submit(INPUTS, traced=True, due_ns=now_ns + 20 * 10**9)
+        futures["late"] = plain.submit(INPUTS, traced=True, due_ns=now_ns - 1)
+        futures["idle once"] = plain.submit(INPUTS, traced=True, best_effort=True)
+    assert _order(futures) == [
+        "first", "due now", "soon", "later", "late", "plain", "idle", "idle once"
+    ]  # fmt: skip
+
+
+def test_what_a_query_says_counts(path: Path) -> None:
+    idle = _loaded(path, best_effort=True)
+    with _held(idle):
+        futures = {
+            "as its model": idle.submit(INPUTS, traced=True),
+            "not at all": idle.submit(INPUTS, traced=True, best_effort=False),
+        }
+    assert _order(futures) == ["not at all", "as its model"]
+
+
+def test_a_query_that_is_late_is_answered(path: Path) -> None:
+    model = _loaded(path, deadline_ms=1e-5)
+    right = _loaded(path).run(INPUTS)
+    for answer in (
+        model.run(INPUTS),
+        model.submit(INPUTS).result(),
+        asyncio.run(model.infer(INPUTS)),
+    ):
+        np.testing.assert_array_equal(answer["logits"], right["logits"])
+
+
+def test_whatever_answers_knows_it(path: Path) -> None:
+    due = {"deadline_ms": 5.0, "priority": -2}
+    assert _loaded(path, **due).native.urgency == (5_000_000, -2, False)
+    assert _loaded(path).native.urgency == (0, 0, False)
+    params = LoadParams(devices="cpu:1", cache=path.parent / "cache", best_effort=True)
+    assert LazyModel(path, params).model().native.urgency == (0, 0, True)
+    model = _loaded(path, **due)
+    assert model.take_over(model.prepare(model.plan))
+    assert model.native.urgency == (5_000_000, -2, False)
+
+
+def test_a_plan_that_is_found_in_the_background_knows_it(path: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"cache": tmp_path, "tune": "background"}
+    with surplus.load(path, "cpu:1", deadline_ms=7.0, **asked) as model:
+        until = time.monotonic() + 60
+        while model.judgement is None and time.monotonic() < until:
+            model.run(INPUTS)
+            assert model.native.urgency[0] == 7_000_000
+            time.sleep(0.01)
+        assert model.native.urgency == (7_000_000, 0, False)
+
+
+def test_a_deadline_that_cannot_be_kept_is_said(path: Path) -> None:
+    model = _loaded(path, deadline_ms=0.001)
+    takes_ms = model.plan.predicted.makespan_ns / 1e6
+    assert f"due 0.001 ms after they came, and one alone takes {takes_ms:.3g} ms" in model.warning
+    assert _loaded(path, deadline_ms=60_000).warning == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deadline_ms": 0}, "deadline_ms must be above 0"),
+        ({"deadline_ms": -1.0}, "deadline_ms must be above 0"),
+        ({"deadline_ms": float("nan")}, "deadline_ms must be above 0"),
+        ({"deadline_ms": 5, "best_effort": True}, "give deadline_ms or best_effort"),
+    ],
+)
+def test_bad_urgency_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        LoadParams(**options)
+
+
+def test_bad_numbers_are_refused(path: Path) -> None:
+    with pytest.raises(InputError, match="priority must be"):
+        LoadParams(priority=2**40)
+    with pytest.raises(InputError, match="due_ns must be"):
+        _loaded(path).submit(INPUTS, due_ns=-5)
