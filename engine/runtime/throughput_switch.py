@@ -143,8 +143,13 @@ class ThroughputSwitch:
         self._prepared: Prepared | None = None
 
     def now(self) -> Prepared | None:
-        """The second plan, if queries overlap and it is there."""
-        if not self._is_rule and self._machine.runs_in_flight < self._found:
+        """The second plan, if queries overlap or are best effort, and it is there.
+
+        Best effort is answered on one lane at a time: threads of a wide segment would have the
+        weight of others.
+        """
+        overlaps = self._is_rule or self._machine.runs_in_flight >= self._found
+        if not overlaps and not self._ports.urgency.best_effort:
             return None
         if not self._started:
             self._start()

@@ -57,9 +57,8 @@ def _order(futures: dict[str, surplus.Future]) -> list[str]:
     return sorted(starts, key=lambda name: starts[name])
 
 
-def test_models_that_are_due_first_go_first_and_best_effort_last(path: Path) -> None:
+def test_models_that_are_due_first_go_first(path: Path) -> None:
     asked: dict[str, dict[str, Any]] = {
-        "idle": {"best_effort": True, "priority": 9},
         "plain": {},
         "later": {"deadline_ms": 60_000},
         "soon": {"deadline_ms": 30_000},
@@ -72,20 +71,25 @@ def test_models_that_are_due_first_go_first_and_best_effort_last(path: Path) -> 
         plain = loaded["plain"]
         futures["due now"] = plain.submit(INPUTS, traced=True, due_ns=now_ns + 20 * 10**9)
         futures["late"] = plain.submit(INPUTS, traced=True, due_ns=now_ns - 1)
-        futures["idle once"] = plain.submit(INPUTS, traced=True, best_effort=True)
-    assert _order(futures) == [
-        "first", "due now", "soon", "later", "late", "plain", "idle", "idle once"
-    ]  # fmt: skip
+    assert _order(futures) == ["first", "due now", "soon", "later", "late", "plain"]
 
 
 def test_what_a_query_says_counts(path: Path) -> None:
-    idle = _loaded(path, best_effort=True)
-    with _held(idle):
+    model = _loaded(path, priority=-1)
+    with _held(model):
         futures = {
-            "as its model": idle.submit(INPUTS, traced=True),
-            "not at all": idle.submit(INPUTS, traced=True, best_effort=False),
+            "as its model": model.submit(INPUTS, traced=True),
+            "more urgent": model.submit(INPUTS, traced=True, priority=0),
         }
-    assert _order(futures) == ["not at all", "as its model"]
+    assert _order(futures) == ["more urgent", "as its model"]
+
+
+def test_best_effort_is_answered_on_lanes_of_its_own(path: Path) -> None:
+    right = _loaded(path).run(INPUTS)
+    idle = _loaded(path, best_effort=True)
+    with _held(idle):  # the one lane of all others
+        for answer in (idle.run(INPUTS), idle.submit(INPUTS).result(timeout=60)):
+            np.testing.assert_array_equal(answer["logits"], right["logits"])
 
 
 def test_a_query_that_is_late_is_answered(path: Path) -> None:

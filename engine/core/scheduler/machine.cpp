@@ -69,7 +69,7 @@ RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptio
   const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
   // A limited wait must not begin a kernel that may last longer.
   const bool here = wait_until_ns == 0 && helper_device_ != nullptr &&
-                    helper_device_->run_here(*run, push_others);
+                    !run->order().is_best_effort() && helper_device_->run_here(*run, push_others);
   if (!here) push_roots(*run, plan, nullptr);
   run->wait(wait_until_ns, true);
   return run;
@@ -200,7 +200,7 @@ std::string Machine::memory_name(std::uint32_t meter) const {
 }
 
 bool Machine::help(Run& run) {
-  if (helper_device_ == nullptr) return false;
+  if (helper_device_ == nullptr || run.order().is_best_effort()) return false;
   helper_device_->help(run);
   return true;
 }

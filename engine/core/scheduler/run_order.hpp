@@ -22,6 +22,7 @@ struct Urgency {
 /// that cannot be in time any more would make the next ones late, too.
 struct RunOrder {
   static constexpr std::int64_t not_due = 2;
+  static constexpr std::int64_t behind_all = std::int64_t{1} << 40;
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t rank = not_due;  ///< best effort, reversed priority, how it stands
@@ -31,10 +32,10 @@ struct RunOrder {
   /// `due_ns` 0: not due.
   [[nodiscard]] static RunOrder of(int priority, bool best_effort, std::int64_t due_ns,
                                    std::uint64_t arrival) noexcept {
-    constexpr std::int64_t behind_all = std::int64_t{1} << 40;
     const std::int64_t rank = (best_effort ? behind_all : 0) - 4 * std::int64_t{priority};
     return due_ns != 0 ? RunOrder{rank, due_ns, arrival} : RunOrder{rank + not_due, never, arrival};
   }
+  [[nodiscard]] bool is_best_effort() const noexcept { return rank > behind_all / 2; }
   /// Whether it may come late, and is not known to.
   [[nodiscard]] bool may_be_late() const noexcept { return (rank & 3) == 0; }
   /// The same, late.

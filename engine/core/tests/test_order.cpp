@@ -1,5 +1,8 @@
 // In which order ready nodes run: between queries, within one, and wide ones among narrow ones.
+#include <sched.h>
+
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -115,35 +118,37 @@ TEST(higher_priorities_go_before_any_deadline) {
 TEST(what_is_due_goes_before_what_is_not_and_best_effort_last) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   const std::int64_t far_ns = now_ns() + hour_ns;
-  const auto due = [&](int priority, std::int64_t due_ns, bool best_effort) {
+  const auto due = [&](int priority, std::int64_t due_ns) {
     RunOptions options;
     options.priority = priority;
     options.due_ns = due_ns;
-    options.best_effort = best_effort;
     return options;
   };
-  CHECK((order_of(machine, 0, lanes,
-                  {due(9, far_ns, true), due(0, 0, false), due(0, far_ns + 1, false),
-                   due(-3, 0, false), due(0, far_ns, false), due(0, 0, true)}) ==
-         std::vector<int>{4, 2, 1, 3, 0, 5}));
+  CHECK((order_of(machine, 0, lanes, {due(0, 0), due(0, far_ns + 1), due(-3, 0), due(0, far_ns)}) ==
+         std::vector<int>{3, 1, 0, 2}));
+  constexpr int most = std::numeric_limits<int>::max(), least = std::numeric_limits<int>::min();
+  const RunOrder last = RunOrder::of(least, false, 0, 1),
+                 idle = RunOrder::of(most, true, far_ns, 0);
+  CHECK(last < idle && idle.is_best_effort() && !last.is_best_effort());
+  CHECK(!RunOrder::of(most, false, far_ns, 0).is_best_effort());
+  CHECK(RunOrder::of(least, true, 0, 0).is_best_effort());
 }
 
 TEST(runs_are_as_urgent_as_their_plan_says_where_they_say_nothing) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   Notes notes;
   const PlanPtr late = notes.plan(machine, 0, 0), soon = notes.plan(machine, 0, 1),
-                other = notes.plan(machine, 0, 2), idle = notes.plan(machine, 0, 3);
+                other = notes.plan(machine, 0, 2);
   late->be_urgent({.due_after_ns = hour_ns});
   soon->be_urgent({.due_after_ns = hour_ns / 2});
   other->be_urgent({.priority = -1});
-  idle->be_urgent({.priority = 5, .best_effort = true});
   OneLane lane(machine, 0, lanes);
-  for (const PlanPtr& plan : {idle, other, late, soon}) lane.submit(plan, {});
+  for (const PlanPtr& plan : {other, late, soon}) lane.submit(plan, {});
   RunOptions urgent;
-  urgent.best_effort = false;
-  lane.submit(idle, urgent);
+  urgent.priority = 1;
+  lane.submit(other, urgent);
   lane.let_go();
-  CHECK((notes.order == std::vector<int>{3, 1, 0, 2, 3}));
+  CHECK((notes.order == std::vector<int>{2, 1, 0, 2}));
 }
 
 TEST(what_cannot_be_in_time_gives_way_to_what_can_but_not_to_what_is_not_due) {
@@ -189,6 +194,59 @@ TEST(all_nodes_of_a_late_run_give_way) {
   lane.let_go();
   CHECK(notes.order.size() == nodes + 1 && notes.order.front() == -1);
   CHECK(std::is_sorted(notes.order.begin(), notes.order.end()));
+}
+
+TEST(best_effort_has_lanes_of_its_own_that_give_way) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<int> held{0}, idle_threads{0};
+  std::atomic<bool> done{false};
+  const auto caller = std::this_thread::get_id();
+  std::atomic<bool> on_caller{false};
+  PlanBuilder builder(machine.get());
+  builder.add_node({.name = "idle", .kernel = call([&] {
+                                      if (sched_getscheduler(0) == SCHED_IDLE) ++idle_threads;
+                                      if (std::this_thread::get_id() == caller) on_caller = true;
+                                      ++held;
+                                      await(done);
+                                    })});
+  const PlanPtr idle = builder.build();
+  idle->be_urgent({.best_effort = true});
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < lanes; ++i) runs.push_back(machine->submit(*idle, {}, {}));
+  while (held < lanes) std::this_thread::yield();
+  // All lanes of best effort are busy, and no other.
+  Notes notes;
+  const PlanPtr urgent = notes.plan(machine, 0, 1);
+  CHECK(machine->submit(*urgent, {}, {})->wait(0, false));
+  CHECK(machine->run(*urgent, {}, {}, 0)->outcome() == Outcome::ok);
+  CHECK(notes.order.size() == 2);
+  done = true;
+  for (const RunPtr& run : runs) CHECK(run->wait(0, true) && run->outcome() == Outcome::ok);
+  CHECK(machine->run(*idle, {}, {}, 0)->outcome() == Outcome::ok);  // not in the caller's thread
+  CHECK(!on_caller && idle_threads == lanes + 1);
+  CHECK(machine->stats().devices[0].executed == static_cast<std::uint64_t>(lanes) + 3);
+}
+
+TEST(a_best_effort_run_of_several_nodes_stays_on_its_lanes) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<int> elsewhere{0}, count{0};
+  PlanBuilder builder(machine.get());
+  const auto kernel = [&] {
+    return call([&] {
+      ++count;
+      if (sched_getscheduler(0) != SCHED_IDLE) ++elsewhere;
+    });
+  };
+  const int first = builder.add_node({.name = "first", .kernel = kernel()});
+  std::vector<int> middle;
+  for (int i = 0; i < 50; ++i)
+    middle.push_back(builder.add_node({.name = "m", .kernel = kernel(), .after = {first}}));
+  builder.add_node({.name = "last", .kernel = kernel(), .after = middle, .width = lanes});
+  const PlanPtr plan = builder.build();
+  RunOptions options;
+  options.best_effort = true;
+  for (int i = 0; i < 20; ++i) CHECK(machine->run(*plan, {}, options, 0)->outcome() == Outcome::ok);
+  CHECK(count == 20 * 52 && elsewhere == 0);
 }
 
 TEST(timed_devices_keep_the_same_order) {

@@ -1,6 +1,9 @@
 // Long because lanes, helpers and seats take one another's places under one set of invariants.
 #include "devices/cpu/cpu_device.hpp"
 
+#include <sched.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 
 namespace engine {
@@ -10,18 +13,27 @@ namespace {
 /// One to two microseconds where a pause takes 20-60 ns.
 constexpr int lingering_pauses = 32;
 
+/// Lets the calling thread run where no other wants to; where that is refused, at the lowest
+/// weight.
+void run_when_idle() noexcept {
+  const sched_param param{};
+  if (sched_setscheduler(0, SCHED_IDLE, &param) != 0)
+    static_cast<void>(setpriority(PRIO_PROCESS, 0, 19));  // of this thread, on Linux
+}
+
 /// Whether a caller who helps is done; nobody else is.
 bool has_answer(const Run* mine) noexcept { return mine != nullptr && mine->done(); }
 
 }  // namespace
 
 CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine,
-                     bool has_helpers)
+                     bool has_helpers, bool is_idle)
     : Device(std::move(name), lanes),
       machine_(machine),
       executor_(executor),
       alone_(lanes == 1),
       has_helpers_(has_helpers),
+      is_idle_(is_idle),
       seats_(lanes),
       queue_(executor, &seats_) {
   for (int id = 0; id < lanes; ++id) {
@@ -31,10 +43,30 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
 }
 
 void CpuDevice::start() {
-  for (int i = 0; i < lanes(); ++i) workers_.emplace_back([this] { serve(nullptr); });
+  for (int i = 0; i < lanes(); ++i)
+    workers_.emplace_back([this] {
+      if (is_idle_) run_when_idle();
+      serve(nullptr);
+    });
+}
+
+CpuDevice& CpuDevice::idle_lanes() {
+  // acquire: who sees it sees it begun
+  if (CpuDevice* const idle = idle_shown_.load(std::memory_order_acquire)) return *idle;
+  const std::lock_guard lock(idle_mutex_);
+  if (idle_ == nullptr) {
+    idle_ = std::make_unique<CpuDevice>(name(), lanes(), executor_, machine_, false, true);
+    idle_->start();
+    idle_shown_.store(idle_.get(), std::memory_order_release);  // release: see above
+  }
+  return *idle_;
 }
 
 void CpuDevice::stop() noexcept {
+  {
+    const std::lock_guard lock(idle_mutex_);
+    if (idle_ != nullptr) idle_->stop();
+  }
   stopping_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for parked threads
   workers_parked_.notify_all();
   for (std::thread& worker : workers_) worker.join();
@@ -42,6 +74,7 @@ void CpuDevice::stop() noexcept {
 }
 
 void CpuDevice::push(const Task& task) {
+  if (!is_idle_ && task.run->order().is_best_effort()) return idle_lanes().push(task);
   const std::uint32_t position = task.run->plan().node(task.node).position;
   ParkedHelpers helpers(has_helpers_ ? task.run : nullptr);
   queue_.push(*task.run, {&position, 1});
@@ -54,6 +87,12 @@ DeviceStats CpuDevice::stats() const {
                     .queued = queue_.size_approx(),
                     .helper_wakes = helper_wakes_.load(std::memory_order_relaxed)};
   for (const auto& lane : by_id_) stats.executed += lane->executed.load(std::memory_order_relaxed);
+  // acquire: as in idle_lanes()
+  if (const CpuDevice* const idle = idle_shown_.load(std::memory_order_acquire)) {
+    const DeviceStats more = idle->stats();
+    stats.executed += more.executed;
+    stats.queued += more.queued;
+  }
   return stats;
 }
 
@@ -89,6 +128,7 @@ void CpuDevice::idle(Run* mine) {
 }
 
 bool CpuDevice::spin(Run* mine) {
+  if (is_idle_) return false;
   // Whoever spins on the CPU of a seat holder takes its time away.
   if (mine == nullptr && spread_.is_crowded() && !spread_.move_away()) return false;
   std::atomic<int>& spinners = mine != nullptr ? spinning_helpers_ : spinning_workers_;
@@ -209,7 +249,7 @@ bool CpuDevice::take(Lane& lane, Task& task) {
 /// Whoever pushes meanwhile counts on us as on a spinner, and need not wake another thread while
 /// we are on our way from the seat to the spinning.
 bool CpuDevice::linger(const Lane& lane) {
-  if (!machine_.spins()) return false;
+  if (is_idle_ || !machine_.spins()) return false;
   const Run* const mine = lane.taker.helps;
   std::atomic<int>& spinners = mine != nullptr ? spinning_helpers_ : spinning_workers_;
   // seq_cst, both: as in spin(); whoever counted on us in vain is made up for by leave()

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -30,6 +32,11 @@ namespace engine {
 /// park on their own run, so that its end wakes nobody else; ready nodes wake the helpers of their
 /// run, then workers.
 ///
+/// What is best effort has as many lanes of its own, begun by the first such node. Their threads
+/// run where no other thread of the process or the machine wants to (SCHED_IDLE, which needs no
+/// privilege), so that an urgent node finds its lane free and takes the core from them at once. A
+/// run is on one sort of lanes with all of its nodes.
+///
 /// No node is left waiting while a lane idles. Work in the queue with enough free seats always has
 /// a thread coming: whoever makes one of both true (a push, a taken node that was in the way, a
 /// seat given back) calls wake(), which looks at the other; a thread that stops spinning or
@@ -38,8 +45,8 @@ namespace engine {
 class CpuDevice final : public Device {
  public:
   /// `executor` is its index in the machine; on one of its CPU devices callers help.
-  CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine,
-            bool has_helpers);
+  CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine, bool has_helpers,
+            bool is_idle = false);
 
   void start() override;
   void stop() noexcept override;
@@ -55,6 +62,8 @@ class CpuDevice final : public Device {
   bool run_here(Run& run, PushOthers&& push_others);
 
  private:
+  [[nodiscard]] CpuDevice& idle_lanes();
+
   struct alignas(64) Lane {
     int id = 0;
     int cpu = 0;                       ///< of its holder, when it sat down
@@ -107,6 +116,7 @@ class CpuDevice final : public Device {
   const std::uint32_t executor_;
   const bool alone_;  ///< one lane: nobody to share with
   const bool has_helpers_;
+  const bool is_idle_;  ///< the lanes of what is best effort
   Seats seats_;
   CpuSpread spread_;
   std::vector<std::unique_ptr<Lane>> by_id_;
@@ -117,6 +127,9 @@ class CpuDevice final : public Device {
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> helper_wakes_{0};
   std::vector<std::thread> workers_;
+  mutable std::mutex idle_mutex_;  // guards idle_
+  std::unique_ptr<CpuDevice> idle_;
+  std::atomic<CpuDevice*> idle_shown_{nullptr};
 };
 
 template <typename PushOthers>
