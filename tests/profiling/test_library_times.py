@@ -152,7 +152,7 @@ def test_openvino_for_real(graph: Graph) -> None:
     for width in (1, 2):
         times_ns = library.times["cpu"][width]
         assert len(times_ns) == len(graph.tasks)
-        assert times_ns[2] == max(times_ns)
+        assert min(times_ns[0], times_ns[2]) > 0  # the convolutions
         whole_ns = measured.whole_model["cpu"][width].ns
         assert 0.02 < sum(times_ns) / whole_ns < 50
     replace(measured, libraries=(library,))

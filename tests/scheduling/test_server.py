@@ -193,7 +193,6 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--slo", "chain=1s", "--slo", "lenet=20ms"], "10 ms more than its target"),
         (["--slo", "chain=1s", "--slo", "lenet=fast"], "expected a duration such as 50ms"),
         (["--policy", "none_such"], "unknown policy 'none_such'"),
-        (["--policy", "heft", "--slo", "chain=1s"], "need a policy for several models"),
         (["--policy", "edf", "--lazy"], "--lazy: policy 'edf' decides by times that are measured"),
         (["--slice-ms", "1"], "--slice-ms: policy 'edf' runs models whole"),
         (["--policy", "abacus", "--slice-ms", "1", "--groups", "2"], "give one"),
