@@ -35,7 +35,7 @@ from surplus.engine.store.prepacked import processor_key
 NAMES = ("lenet", "squeezenet")
 SLO_NS = 500_000_000
 """Some policies give each model a turn as long as its target."""
-TURNS = 10
+TURNS = 40
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,14 @@ async def _answers(served: Served, policy: str) -> list[dict[str, Any]]:
     service = PolicyService(demand_of(served), spec, served.models, served.places)
 
     async def answer(index: int) -> dict[str, Any]:
+        waits_s = np.random.default_rng(index).uniform(0, SLO_NS / 1e9, TURNS)
         for turn in range(TURNS):  # whose turn is over may be turned away
             try:
                 return await service.submit(index, served.models[index].example).answer
             except DeadlineError:
                 if turn == TURNS - 1:
                     raise
-                await asyncio.sleep(turn * SLO_NS / 1e9 / TURNS)  # at another time of the session
+                await asyncio.sleep(waits_s[turn])  # to another time of the session
         raise AssertionError
 
     try:
