@@ -21,6 +21,7 @@ from surplus.engine import _core
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
+from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.departure import Departure as Departure
 from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.ports import Ports
@@ -99,6 +100,9 @@ _WINDOW = 2
 """Answers a caller over which their waits are averaged: few, so that callers that come or go are
 soon noticed, by queries of a second too."""
 
+_SHARE_OF_DUE = 0.8
+"""A query must take less than that of the time after which it is due."""
+
 _RULE = 0.75
 """Overlapping is the rule where that share of the callers waits on the mean."""
 
@@ -130,6 +134,7 @@ class ThroughputSwitch:
     ) -> None:
         self._graph = graph
         self._plan = plan
+        self._takes_ns = sum(segment.service_ns for segment in plan.segments)
         self._machine = machine
         self._found = found
         self._callers = callers
@@ -143,17 +148,26 @@ class ThroughputSwitch:
         self._prepared: Prepared | None = None
 
     def now(self) -> Prepared | None:
-        """The second plan, if queries overlap or are best effort, and it is there.
+        """The second plan, if queries overlap or may have to make way, and it is there.
 
         Best effort is answered on one lane at a time: threads of a wide segment would have the
-        weight of others.
+        weight of others. What is due is, too, beside other models that are, if it can be in time
+        so: others would wait for all lanes of a wide segment, which does not make way.
         """
         overlaps = self._is_rule or self._machine.runs_in_flight >= self._found
-        if not overlaps and not self._ports.urgency.best_effort:
+        if not self._makes_way() and not overlaps:
             return None
         if not self._started:
             self._start()
         return self._prepared
+
+    def _makes_way(self) -> bool:
+        urgency = self._ports.urgency
+        if urgency.best_effort:
+            return True
+        if urgency.due_after_ns == 0 or not neighbours.OF_PROCESS.asked(self):
+            return False
+        return self._takes_ns < _SHARE_OF_DUE * urgency.due_after_ns
 
     @property
     def prepared(self) -> Prepared | None:

@@ -16,9 +16,11 @@ from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError
+from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
+from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
@@ -108,6 +110,26 @@ def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
     model._switch.prepare()
     assert model._switch.now() is None
     disperse(others)
+
+
+def test_what_is_due_beside_others_that_are_has_one_lane(graph, machine, monkeypatch) -> None:
+    monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
+    models = [Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)]
+    first, second, relaxed = (model._switch for model in models)
+    assert first is not None
+    assert second is not None
+    assert relaxed is not None
+    for model, switch in zip(models, (first, second, relaxed), strict=True):
+        model.be_urgent(Urgency(3_600 * 10**9))
+        switch.prepare()
+    models[2].be_urgent(Urgency())
+    assert relaxed.now() is first.now() is first.now() is None  # the others are not due, or silent
+    assert second.now() is not None
+    assert first.now() is not None
+    models[0].be_urgent(Urgency(1))  # one lane would not do
+    assert first.now() is None
+    monkeypatch.setattr(neighbours, "_LATELY_NS", 0)
+    assert second.now() is None
 
 
 def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) -> None:

@@ -68,8 +68,8 @@ RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptio
   RunPtr run = start(plan, inputs, std::move(options));
   const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
   // A limited wait must not begin a kernel that may last longer.
-  const bool here = wait_until_ns == 0 && helper_device_ != nullptr &&
-                    !run->order().is_best_effort() && helper_device_->run_here(*run, push_others);
+  const bool here =
+      wait_until_ns == 0 && may_help(*run) && helper_device_->run_here(*run, push_others);
   if (!here) push_roots(*run, plan, nullptr);
   run->wait(wait_until_ns, true);
   return run;
@@ -199,8 +199,13 @@ std::string Machine::memory_name(std::uint32_t meter) const {
   return "emulated device '" + executors_[meter]->name() + "'";
 }
 
+bool Machine::may_help(const Run& run) const noexcept {
+  return helper_device_ != nullptr && !run.order().is_best_effort() &&
+         !helper_device_->may_lend(run);
+}
+
 bool Machine::help(Run& run) {
-  if (helper_device_ == nullptr || run.order().is_best_effort()) return false;
+  if (!may_help(run)) return false;
   helper_device_->help(run);
   return true;
 }

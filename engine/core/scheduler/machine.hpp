@@ -91,7 +91,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] bool closing() const noexcept {
     return closing_.load(std::memory_order_relaxed);  // relaxed: close() repeats its cancels
   }
-  /// Executes nodes on a CPU device until the run is done; false if there is no CPU device.
+  /// Executes nodes on a CPU device until the run is done; false if there is no CPU device, or if
+  /// its workers do better.
   bool help(Run& run);
   void kick_timed() noexcept;
   void run_ended() noexcept;
@@ -122,6 +123,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   void add_device(const MachineParams& machine, std::uint32_t place);
   [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
                              RunOptions options);
+  /// Whether the run's caller may execute its nodes.
+  [[nodiscard]] bool may_help(const Run& run) const noexcept;
   void push_roots(Run& run, const Plan& plan, const Device* except);
 
   const std::int64_t spin_ns_;

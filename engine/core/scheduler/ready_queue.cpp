@@ -66,6 +66,14 @@ bool ReadyQueue::exchange(Run& run, std::span<const std::uint32_t> positions, Ta
   return true;
 }
 
+std::optional<RunOrder> ReadyQueue::first_order() {
+  const std::lock_guard lock(lock_);
+  if (first_.bits == 0) return std::nullopt;
+  if (front_.order.may_be_late()) let_late_ones_give_way();
+  if (width_of_first() > 1) return std::nullopt;
+  return front_.order;
+}
+
 bool ReadyQueue::suits(const Run& run) {
   const std::lock_guard lock(lock_);
   if (first_.bits == 0) return false;
@@ -88,7 +96,11 @@ void ReadyQueue::insert(Run& run, std::span<const std::uint32_t> positions) {
       ready.insert(position);
   }
   add_size(static_cast<std::uint32_t>(positions.size()));
-  if (!entered && !ready.empty()) enter({run.order(), &run, run.plan().has_wide_nodes()});
+  if (!entered && !ready.empty()) {
+    // Known to be late, maybe.
+    const bool is_front = front_.run == &run && first_.bits != 0;
+    enter({is_front ? front_.order : run.order(), &run, run.plan().has_wide_nodes()});
+  }
   if (first_.bits == 0) {
     refill_front();
     show();
@@ -113,6 +125,8 @@ inline bool ReadyQueue::take(Place& place, Taker& taker) {
 
 bool ReadyQueue::take_with_care(Place& place, Taker& taker) {
   const int width = width_of_first();
+  const bool goes = taker.before == nullptr || (width == 1 && front_.order.preempts(*taker.before));
+  if (!goes) return false;
   const int missing = std::max(width - taker.seats, 0);
   const PlanNode& node = node_at(*front_.run, first_.first());
   bool found =

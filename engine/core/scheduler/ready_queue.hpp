@@ -39,6 +39,8 @@ class ReadyQueue {
   struct Taker {
     const Run* helps = nullptr;  ///< the run of a caller who helps, null: takes what comes
     int seats = 1;               ///< in hand; as many as the taken node needs, or more, afterwards
+    /// Takes narrow nodes only that pre-empt this run; null: whatever comes.
+    const RunOrder* before = nullptr;
   };
 
   /// Of the machine's executor with that index: runs keep a ReadySet per executor. `seats` are
@@ -56,6 +58,8 @@ class ReadyQueue {
   /// push and pop at once: takes what is first then, maybe one of `positions`; some are given.
   [[nodiscard]] bool exchange(Run& run, std::span<const std::uint32_t> positions, Task& task,
                               Taker& taker);
+  /// Whose node goes first, if it is a narrow one.
+  [[nodiscard]] std::optional<RunOrder> first_order();
   /// Whether who helps `run` would find a foreign node to take.
   [[nodiscard]] bool suits(const Run& run);
   /// Seats came free while a wide node waits: maybe a narrow one may start.
@@ -107,7 +111,8 @@ class ReadyQueue {
   /// Whether the first node needs one seat, and is for everybody or of the run that the taker
   /// helps.
   [[nodiscard]] bool is_plain(const Taker& taker) const noexcept {
-    return !front_.has_wide_nodes && (taker.helps == nullptr || taker.helps == front_.run);
+    return !front_.has_wide_nodes && taker.before == nullptr &&
+           (taker.helps == nullptr || taker.helps == front_.run);
   }
   [[nodiscard]] int width_of_first() const noexcept;
   [[nodiscard]] std::optional<Candidate> behind_wide(int seats_in_hand, const Run* helps) const;

@@ -36,6 +36,12 @@ struct RunOrder {
     return due_ns != 0 ? RunOrder{rank, due_ns, arrival} : RunOrder{rank + not_due, never, arrival};
   }
   [[nodiscard]] bool is_best_effort() const noexcept { return rank > behind_all / 2; }
+  /// Whether it is more than its arrival that says when it goes.
+  [[nodiscard]] bool is_of_rank() const noexcept { return rank != not_due; }
+  /// Whether it goes before `other` by more than its arrival.
+  [[nodiscard]] bool preempts(const RunOrder& other) const noexcept {
+    return rank < other.rank || (rank == other.rank && due_ns < other.due_ns);
+  }
   /// Whether it may come late, and is not known to.
   [[nodiscard]] bool may_be_late() const noexcept { return (rank & 3) == 0; }
   /// The same, late.

@@ -1,10 +1,9 @@
 // Long because lanes, helpers and seats take one another's places under one set of invariants.
 #include "devices/cpu/cpu_device.hpp"
 
-#include <sched.h>
-#include <sys/resource.h>
-
 #include <algorithm>
+
+#include "devices/cpu/thread_weight.hpp"
 
 namespace engine {
 
@@ -12,14 +11,8 @@ namespace {
 
 /// One to two microseconds where a pause takes 20-60 ns.
 constexpr int lingering_pauses = 32;
-
-/// Lets the calling thread run where no other wants to; where that is refused, at the lowest
-/// weight.
-void run_when_idle() noexcept {
-  const sched_param param{};
-  if (sched_setscheduler(0, SCHED_IDLE, &param) != 0)
-    static_cast<void>(setpriority(PRIO_PROCESS, 0, 19));  // of this thread, on Linux
-}
+/// How many runs may make way for others at once, a lane.
+constexpr int places_a_lane = 4;
 
 /// Whether a caller who helps is done; nobody else is.
 bool has_answer(const Run* mine) noexcept { return mine != nullptr && mine->done(); }
@@ -35,18 +28,23 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
       has_helpers_(has_helpers),
       is_idle_(is_idle),
       seats_(lanes),
-      queue_(executor, &seats_) {
-  for (int id = 0; id < lanes; ++id) {
+      queue_(executor, &seats_),
+      nice_(own_nice()) {
+  const int places = is_idle ? 0 : places_a_lane * lanes;
+  for (int id = 0; id < lanes + places; ++id) {
     by_id_.push_back(std::make_unique<Lane>());
-    by_id_.back()->id = id;
+    by_id_.back()->id = by_id_.back()->shown_id = id;
+    if (id >= lanes) free_places_.push_back(by_id_.back().get());
   }
+  vacancies_.reserve(by_id_.size());
 }
 
 void CpuDevice::start() {
+  const std::lock_guard lock(threads_mutex_);
   for (int i = 0; i < lanes(); ++i)
     workers_.emplace_back([this] {
       if (is_idle_) run_when_idle();
-      serve(nullptr);
+      work();
     });
 }
 
@@ -69,12 +67,20 @@ void CpuDevice::stop() noexcept {
   }
   stopping_.store(true, std::memory_order_seq_cst);  // seq_cst: before we look for parked threads
   workers_parked_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
+  borrowers_parked_.notify_all();
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(threads_mutex_);
+    threads.swap(workers_);
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 void CpuDevice::push(const Task& task) {
   if (!is_idle_ && task.run->order().is_best_effort()) return idle_lanes().push(task);
+  // relaxed, both: a flag that is set once
+  if (!lends_.load(std::memory_order_relaxed) && task.run->order().is_of_rank())
+    lends_.store(true, std::memory_order_relaxed);
   const std::uint32_t position = task.run->plan().node(task.node).position;
   ParkedHelpers helpers(has_helpers_ ? task.run : nullptr);
   queue_.push(*task.run, {&position, 1});
@@ -97,24 +103,19 @@ DeviceStats CpuDevice::stats() const {
 }
 
 void CpuDevice::help(Run& run) {
-  serve(&run);
+  while (!is_over(&run)) serve(&run);
   wake(1);  // we may have been woken for a node that we now leave
 }
 
+/// Takes a seat and drives its lane, or waits for nodes; `mine` is the run that it helps, if any.
 void CpuDevice::serve(Run* mine) {
-  while (!is_over(mine)) {
-    Lane* lane = nullptr;
-    if (is_wanted(mine)) {
-      if (mine == nullptr && spread_.is_crowded()) spread_.move_away();
-      lane = try_sit(mine, queue_.seats_needed());
-    }
-    if (lane == nullptr) {
-      idle(mine);
-      continue;
-    }
-    drive(*lane);
-    leave(*lane);
+  Lane* lane = nullptr;
+  if (is_wanted(mine)) {
+    if (mine == nullptr && spread_.is_crowded()) spread_.move_away();
+    lane = try_sit(mine, queue_.seats_needed());
   }
+  if (lane == nullptr) return idle(mine);
+  if (drive(*lane) != Left::gone) leave(*lane);
 }
 
 void CpuDevice::idle(Run* mine) {
@@ -172,7 +173,8 @@ void CpuDevice::wake(int count, ParkedHelpers* helpers) {
   // All seats are taken most of the time when there is work.
   const int seats = seats_.table.available() - queue_.seats_needed() + 1;
   int missing = std::min(count, seats);
-  if (missing <= 0 || !queue_.maybe_ready()) return;
+  if (!queue_.maybe_ready()) return;
+  if (missing <= 0) return lend();
   missing -= workers_coming() + spinning_helpers_.load(std::memory_order_seq_cst);  // see spin()
   if (missing > 0 && helpers != nullptr) missing -= helpers->wake(missing);
   if (missing > 0) workers_parked_.notify(missing);
@@ -223,23 +225,27 @@ bool CpuDevice::look_behind_wide() {
   return true;
 }
 
-void CpuDevice::drive(Lane& lane) {
+CpuDevice::Left CpuDevice::drive(Lane& lane) {
   Task task;
   do {
     while (!has_answer(lane.taker.helps)) {
       if (!take(lane, task)) {
-        if (queue_.maybe_ready()) return;  // what there is is not for this lane
+        if (queue_.maybe_ready()) return Left::by_itself;  // what there is is not for this lane
         break;
       }
-      if (!run_from(lane, task)) return;
+      if (const Left left = run_from(lane, task); left != Left::nothing) return left;
     }
   } while (linger(lane));
+  return Left::by_itself;
 }
 
 /// False: there is nothing for this lane, which must be left.
 bool CpuDevice::take(Lane& lane, Task& task) {
   const int before = lane.taker.seats;
-  if (!queue_.pop(task, lane.taker)) return false;
+  const bool found = queue_.pop(task, lane.taker);
+  if (lane.is_coming) [[unlikely]]
+    arrived(lane);
+  if (!found) return false;
   if (lane.taker.seats != 1) fit_seats(lane, before, task);
   wake(1);
   return true;
@@ -249,7 +255,7 @@ bool CpuDevice::take(Lane& lane, Task& task) {
 /// Whoever pushes meanwhile counts on us as on a spinner, and need not wake another thread while
 /// we are on our way from the seat to the spinning.
 bool CpuDevice::linger(const Lane& lane) {
-  if (is_idle_ || !machine_.spins()) return false;
+  if (is_idle_ || lane.lender != nullptr || !machine_.spins()) return false;
   const Run* const mine = lane.taker.helps;
   std::atomic<int>& spinners = mine != nullptr ? spinning_helpers_ : spinning_workers_;
   // seq_cst, both: as in spin(); whoever counted on us in vain is made up for by leave()
@@ -264,17 +270,17 @@ bool CpuDevice::linger(const Lane& lane) {
   return ready;
 }
 
-/// Runs the task and whatever comes first after it, until the lane makes nothing ready. False: the
-/// lane must be left, all nodes are queued.
-bool CpuDevice::run_from(Lane& lane, Task task) {
+/// Runs the task and whatever comes first after it, until the lane makes nothing ready. When it is
+/// to leave, all nodes are queued.
+CpuDevice::Left CpuDevice::run_from(Lane& lane, Task task) {
   for (;;) {
-    run_node(lane, task);
-    if (lane.fresh.empty() && lane.kept.empty()) return true;
+    if (const Left left = run_node(lane, task); left != Left::nothing) return left;
+    if (lane.fresh.empty() && lane.kept.empty()) return Left::nothing;
     if (lane.taker.helps != task.run && has_answer(lane.taker.helps)) {
       flush(lane, *task.run);
-      return false;
+      return Left::by_itself;
     }
-    if (!choose(lane, task)) return false;
+    if (!choose(lane, task)) return Left::by_itself;
   }
 }
 
@@ -314,15 +320,23 @@ bool CpuDevice::choose(Lane& lane, Task& task) {
 }
 
 /// The lane holds as many seats as the node needs, or its run was stopped.
-void CpuDevice::run_node(Lane& lane, const Task& task) {
+CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
-  const bool is_forecast = !alone_ && node.service_ns > 0 && machine_.forecasts_lanes();
-  if (is_forecast) forecast(lane, now_ns() + node.service_ns);
+  const bool lends = is_lendable(lane, node);
+  const bool is_forecast =
+      !alone_ && lane.lender == nullptr && node.service_ns > 0 && machine_.forecasts_lanes();
+  const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + node.service_ns : 0;
+  if (is_forecast) forecast(lane, predicted_ns);
+  if (lends)
+    lane.loan.begin(run.order(), predicted_ns, lane.taker.helps == nullptr ? this_thread() : 0);
   const std::int64_t end_ns = execute(lane, task, node);
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
+  if (lends && (!lane.loan.try_end() || lane.loan.is_lowered()))
+    return hand_over(lane, run, node, end_ns);
   complete(lane, run, node, end_ns);
+  return Left::nothing;
 }
 
 /// Returns when the node ended, or 0 if the run is not traced.
@@ -341,7 +355,7 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
     run.publish(task.node, node, lane.values);
   if (!run.traced()) return 0;
   const std::int64_t end_ns = now_ns();
-  run.trace(task.node, skip ? -1 : lane.id, start_ns, end_ns);
+  run.trace(task.node, skip ? -1 : lane.shown_id, start_ns, end_ns);
   return end_ns;
 }
 

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "devices/cpu/cpu_spread.hpp"
+#include "devices/cpu/loan.hpp"
 #include "devices/device.hpp"
 #include "scheduler/parker.hpp"
 #include "scheduler/ready_nodes.hpp"
@@ -15,6 +17,7 @@
 #include "scheduler/ready_set.hpp"
 #include "scheduler/run.hpp"
 #include "scheduler/seats.hpp"
+#include "scheduler/spin_lock.hpp"
 
 namespace engine {
 
@@ -32,6 +35,13 @@ namespace engine {
 /// park on their own run, so that its end wakes nobody else; ready nodes wake the helpers of their
 /// run, then workers.
 ///
+/// **A more urgent run does not wait for a long node.** Where all seats are taken, the first run of
+/// the queue is lent the place of the least urgent one that computes, if it goes before that by
+/// more than its arrival (RunOrder::preempts): a further thread, the borrower, runs what goes
+/// before that run, and the holder's thread has the lowest weight meanwhile (loan.hpp), so that as
+/// many threads as there are seats get all of the cores. Wide nodes are not lent, nor is what takes
+/// less than `worth_lending_ns`.
+///
 /// What is best effort has as many lanes of its own, begun by the first such node. Their threads
 /// run where no other thread of the process or the machine wants to (SCHED_IDLE, which needs no
 /// privilege), so that an urgent node finds its lane free and takes the core from them at once. A
@@ -48,12 +58,18 @@ class CpuDevice final : public Device {
   CpuDevice(std::string name, int lanes, std::uint32_t executor, Machine& machine, bool has_helpers,
             bool is_idle = false);
 
+  /// A shorter node is waited for.
+  static constexpr std::int64_t worth_lending_ns = 300'000;
+
   void start() override;
   void stop() noexcept override;
   void push(const Task& task) override;
   [[nodiscard]] DeviceStats stats() const override;
   [[nodiscard]] CpuDevice* helper() noexcept override { return has_helpers_ ? this : nullptr; }
 
+  /// Whether a run may have to make way while it computes. That is left to workers, whose weight is
+  /// ours to change.
+  [[nodiscard]] bool may_lend(const Run& run) const noexcept;
   /// Runs nodes until `run` is done.
   void help(Run& run);
   /// Takes a seat and runs `run` from those of its roots that are this device's. False, and
@@ -66,16 +82,29 @@ class CpuDevice final : public Device {
 
   struct alignas(64) Lane {
     int id = 0;
+    int shown_id = 0;                  ///< of the lane with the seat whose place it has
     int cpu = 0;                       ///< of its holder, when it sat down
     ReadyQueue::Taker taker;           ///< its seats, and whom its holder helps
     std::vector<std::uint32_t> fresh;  ///< positions made ready by the last node, not yet shared
     ReadySet kept;  ///< of the run in hand, on a device of one lane, which need not share
+    Loan loan;
+    Lane* lender = nullptr;  ///< whose place its holder takes; null: it has a seat
+    RunOrder lenders_order;  ///< of what computes there
+    bool is_coming = false;  ///< who borrows it has not looked for nodes yet
     NodeValues values;
     ReadyNodes elsewhere;  ///< made ready for other executors
     std::atomic<std::uint64_t> executed{0};
   };
 
+  /// How a thread leaves what it did.
+  enum class Left : std::uint8_t {
+    nothing,    ///< there is no node for it
+    by_itself,  ///< it is to leave the lane
+    gone,       ///< its lane is another thread's now
+  };
+
   void serve(Run* mine);
+  void work();
   void idle(Run* mine);
   bool spin(Run* mine);
   [[nodiscard]] bool is_over(const Run* mine) const noexcept;
@@ -90,13 +119,14 @@ class CpuDevice final : public Device {
   void fit_seats(Lane& lane, int before, const Task& task);
   void give_back_seats(int seats);
   bool look_behind_wide();
-  void drive(Lane& lane);
+  [[nodiscard]] Left drive(Lane& lane);
   bool linger(const Lane& lane);
-  bool run_from(Lane& lane, Task task);
+  [[nodiscard]] Left run_from(Lane& lane, Task task);
   [[nodiscard]] bool take(Lane& lane, Task& task);
   [[nodiscard]] bool choose(Lane& lane, Task& task);
   [[nodiscard]] bool passes_queue_by(const Lane& lane, const Run& run) const;
-  void run_node(Lane& lane, const Task& task);
+  [[nodiscard]] Left run_node(Lane& lane, const Task& task);
+  [[nodiscard]] Left hand_over(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);
   std::int64_t execute(Lane& lane, const Task& task, const PlanNode& node);
   void forecast(const Lane& lane, std::int64_t end_ns);
   void complete(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);
@@ -110,6 +140,19 @@ class CpuDevice final : public Device {
       lane.fresh.push_back(position);
   }
   void flush(Lane& lane, Run& run);
+
+  // --- loans (cpu_loans.cpp) ---
+  [[nodiscard]] bool is_lendable(const Lane& lane, const PlanNode& node) const noexcept;
+  void lend();
+  bool lend_once();
+  [[nodiscard]] Lane* least_urgent(const RunOrder& first, Loan::Offer& offer);
+  void begin_borrower();
+  void borrow();
+  [[nodiscard]] bool await_vacancy(Lane*& place);
+  [[nodiscard]] bool serve_loan(Lane* place);
+  void return_place(Lane& place);
+  void arrived(Lane& place);
+  void offer_vacancy(Lane* place);
   void empty_kept(Lane& lane);
 
   Machine& machine_;
@@ -119,14 +162,26 @@ class CpuDevice final : public Device {
   const bool is_idle_;  ///< the lanes of what is best effort
   Seats seats_;
   CpuSpread spread_;
-  std::vector<std::unique_ptr<Lane>> by_id_;
+  std::vector<std::unique_ptr<Lane>> by_id_;  ///< those with seats, then places for borrowers
   ReadyQueue queue_;
   EventCount workers_parked_;
   alignas(64) std::atomic<int> spinning_workers_{0};
   std::atomic<int> spinning_helpers_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> helper_wakes_{0};
-  std::vector<std::thread> workers_;
+  const int nice_;  ///< of its threads
+  std::mutex threads_mutex_;
+  std::vector<std::thread> workers_;       // guarded by threads_mutex_
+  std::vector<std::thread::id> finished_;  // of these; guarded by threads_mutex_
+  std::atomic<bool> lends_{false};         ///< there was a run that may go before others
+  std::atomic<int> lend_calls_{0};
+  SpinLock places_lock_;
+  std::vector<Lane*> free_places_;  // guarded by places_lock_
+  std::vector<Lane*> vacancies_;    // for borrowers, null: a worker's; guarded by places_lock_
+  std::atomic<int> vacant_{0};      ///< how many of these
+  std::atomic<int> coming_{0};      ///< borrowers that have not looked for nodes yet
+  std::atomic<int> borrowers_{0};   ///< threads that wait for vacancies, or come to
+  EventCount borrowers_parked_;
   mutable std::mutex idle_mutex_;  // guards idle_
   std::unique_ptr<CpuDevice> idle_;
   std::atomic<CpuDevice*> idle_shown_{nullptr};
@@ -144,7 +199,9 @@ bool CpuDevice::run_here(Run& run, PushOthers&& push_others) {
   push_others();
   if (!lane->fresh.empty() || !lane->kept.empty()) {
     Task task{.run = &run};
-    if (choose(*lane, task) && run_from(*lane, task)) drive(*lane);
+    Left left = choose(*lane, task) ? run_from(*lane, task) : Left::by_itself;
+    if (left == Left::nothing) left = drive(*lane);
+    if (left == Left::gone) return true;
   }
   leave(*lane);
   return true;

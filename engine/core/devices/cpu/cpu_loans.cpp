@@ -1,0 +1,222 @@
+// Lanes of a CPU that are lent to more urgent runs: the parts of CpuDevice that do it.
+#include <algorithm>
+#include <mutex>
+
+#include "devices/cpu/cpu_device.hpp"
+#include "devices/cpu/thread_weight.hpp"
+
+namespace engine {
+
+namespace {
+
+/// The calling thread has the lowest weight, and the system does not give it back.
+thread_local bool has_lost_weight = false;
+
+}  // namespace
+
+bool CpuDevice::may_lend(const Run& run) const noexcept {
+  // relaxed: a flag that is set once
+  return lends_.load(std::memory_order_relaxed) &&
+         run.plan().critical_path_ns() >= worth_lending_ns;
+}
+
+bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexcept {
+  return node.service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
+         lends_.load(std::memory_order_relaxed);  // relaxed: a flag that is set once
+}
+
+/// For who found all seats taken. Whoever comes while another thread is here leaves it to that,
+/// which looks again: nobody waits.
+void CpuDevice::lend() {
+  // relaxed: a flag that is set once
+  if (is_idle_ || has_lost_weight || !lends_.load(std::memory_order_relaxed)) return;
+  // acq_rel: what the others pushed before they left it to us
+  if (lend_calls_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  for (int calls = 1; calls != 0;) {
+    while (lend_once()) {
+    }
+    // acq_rel: as above
+    const int before = lend_calls_.fetch_sub(calls, std::memory_order_acq_rel);
+    calls = before - calls;
+  }
+}
+
+/// False when nothing more is to be lent.
+bool CpuDevice::lend_once() {
+  // seq_cst: see arrived()
+  if (coming_.load(std::memory_order_seq_cst) != 0) return false;  // who comes looks again
+  const std::optional<RunOrder> first = queue_.first_order();
+  if (!first) return false;
+  Loan::Offer offer;
+  Lane* const lender = least_urgent(*first, offer);
+  if (lender == nullptr) return false;
+  Lane* place = nullptr;
+  {
+    const std::lock_guard lock(places_lock_);
+    if (free_places_.empty()) return false;
+    place = free_places_.back();
+    free_places_.pop_back();
+  }
+  place->lender = lender;
+  place->lenders_order = offer.order;
+  place->shown_id = lender->shown_id;
+  place->taker = {nullptr, 1, &place->lenders_order};
+  if (!lender->loan.lend(offer)) {
+    return_place(*place);
+    return true;  // it has ended: look again
+  }
+  place->is_coming = true;
+  coming_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: see arrived()
+  offer_vacancy(place);
+  return false;
+}
+
+/// The borrower has looked into the queue; it looks again whether more is to be lent.
+void CpuDevice::arrived(Lane& place) {
+  place.is_coming = false;
+  coming_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: before we look what there is
+}
+
+/// The lane whose computation goes last, and after `first`; null: there is none, or it ends soon.
+CpuDevice::Lane* CpuDevice::least_urgent(const RunOrder& first, Loan::Offer& offer) {
+  const std::int64_t now = now_ns();
+  Lane* found = nullptr;
+  for (const auto& lane : by_id_) {
+    std::optional<Loan::Offer> other = lane->loan.offer();
+    if (!other || other->end_ns - now < worth_lending_ns / 2) continue;
+    if (other->order.may_be_late() && now > other->order.due_ns) other->order = other->order.late();
+    if (!first.preempts(other->order) || (found != nullptr && other->order < offer.order)) continue;
+    found = lane.get();
+    offer = *other;
+  }
+  return found;
+}
+
+/// A borrower takes that place; null: becomes a worker.
+void CpuDevice::offer_vacancy(Lane* place) {
+  {
+    const std::lock_guard lock(places_lock_);
+    vacancies_.push_back(place);
+  }
+  // seq_cst: before we look for who waits
+  const int vacant = vacant_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  // seq_cst: as above. A worker's place is offered by a thread that would beget slow ones; a
+  // borrower that is busy now comes for it.
+  if (place != nullptr && borrowers_.load(std::memory_order_seq_cst) < vacant) begin_borrower();
+  borrowers_parked_.notify(1);
+}
+
+void CpuDevice::begin_borrower() {
+  const std::lock_guard lock(threads_mutex_);
+  if (stopping_.load(std::memory_order_seq_cst)) return;  // seq_cst: see stop()
+  std::erase_if(workers_, [this](std::thread& thread) {
+    const auto ended = std::ranges::find(finished_, thread.get_id());
+    if (ended == finished_.end()) return false;
+    finished_.erase(ended);
+    thread.join();
+    return true;
+  });
+  borrowers_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: as in offer_vacancy()
+  workers_.emplace_back([this] {
+    static_cast<void>(restore_weight(this_thread(), nice_));  // whoever began it may have another
+    ask_for_short_slices();
+    borrow();
+  });
+}
+
+/// What a worker's thread does until it ends.
+void CpuDevice::work() {
+  while (!is_over(nullptr) && !has_lost_weight) serve(nullptr);
+  if (is_over(nullptr)) return;
+  // It has the lowest weight for good.
+  offer_vacancy(nullptr);
+  const std::lock_guard lock(threads_mutex_);
+  finished_.push_back(std::this_thread::get_id());
+}
+
+/// What a borrower's thread does until it ends.
+void CpuDevice::borrow() {
+  for (Lane* place = nullptr; await_vacancy(place);) {
+    if (place == nullptr) return work();
+    if (!serve_loan(place)) break;
+    borrowers_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: as in offer_vacancy()
+  }
+  if (is_over(nullptr)) return;
+  const std::lock_guard lock(threads_mutex_);
+  finished_.push_back(std::this_thread::get_id());
+}
+
+/// False: the device stops.
+bool CpuDevice::await_vacancy(Lane*& place) {
+  for (;;) {
+    const EventCount::Key key = borrowers_parked_.prepare();
+    const bool vacant = vacant_.load(std::memory_order_seq_cst) != 0;  // seq_cst: as parker.hpp
+    if (vacant || is_over(nullptr)) {
+      borrowers_parked_.cancel();
+      const std::lock_guard lock(places_lock_);
+      if (!vacancies_.empty()) {
+        place = vacancies_.back();
+        vacancies_.pop_back();
+        borrowers_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: as in offer_vacancy()
+        vacant_.fetch_sub(1, std::memory_order_seq_cst);     // seq_cst: as above
+        return true;
+      }
+      if (is_over(nullptr)) return false;
+      continue;
+    }
+    borrowers_parked_.wait(key);
+  }
+}
+
+/// Runs what goes before the run that computes in the lender's lane, then gives the place back, or
+/// goes on as the lane's holder if that run has ended. False: the thread has lost its weight for
+/// good.
+bool CpuDevice::serve_loan(Lane* place) {
+  machine_.budget().add_running(1);
+  move_to(place->lender->loan.cpu());
+  for (;;) {
+    if (drive(*place) == Left::gone) return !has_lost_weight;
+    Lane* const lender = place->lender;
+    if (lender == nullptr) {
+      leave(*place);
+      return !has_lost_weight;
+    }
+    const bool given = lender->loan.give_back(nice_);
+    return_place(*place);
+    machine_.budget().remove_running(1);
+    if (given) {
+      wake(1);  // what came before we gave it back found it lent
+      return !has_lost_weight;
+    }
+    place = lender;
+    place->taker.helps = nullptr;
+    place->loan.forget_lowered();
+  }
+}
+
+void CpuDevice::return_place(Lane& place) {
+  place.lender = nullptr;
+  const std::lock_guard lock(places_lock_);
+  free_places_.push_back(&place);
+}
+
+/// After a computation whose place was lent, or whose thread has the lowest weight. What the node
+/// made ready is queued before the lane may be another's.
+CpuDevice::Left CpuDevice::hand_over(Lane& lane, Run& run, const PlanNode& node,
+                                     std::int64_t end_ns) {
+  complete(lane, run, node, end_ns);
+  const bool queues = !lane.fresh.empty() || !lane.kept.empty();
+  if (queues) flush(lane, run);
+  const bool is_callers = lane.taker.helps != nullptr;
+  if (lane.loan.leave()) {
+    has_lost_weight = !is_callers && !restore_weight(this_thread(), nice_);
+    if (queues && !has_lost_weight) wake(1);
+    return Left::gone;
+  }
+  if (!lane.loan.is_lowered()) return Left::nothing;
+  lane.loan.forget_lowered();
+  has_lost_weight = !restore_weight(this_thread(), nice_);
+  return has_lost_weight ? Left::by_itself : Left::nothing;
+}
+
+}  // namespace engine

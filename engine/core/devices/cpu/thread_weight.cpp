@@ -1,0 +1,67 @@
+#include "devices/cpu/thread_weight.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace engine {
+
+namespace {
+
+constexpr int lowest = 19;
+constexpr std::uint64_t short_slice_ns = 100'000;
+
+/// What the kernel's sched_setattr takes; glibc has no name for it.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes);
+  std::uint32_t policy = SCHED_OTHER;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0, deadline_ns = 0, period_ns = 0;
+};
+
+}  // namespace
+
+pid_t this_thread() noexcept {
+  thread_local const auto number = static_cast<pid_t>(syscall(SYS_gettid));
+  return number;
+}
+
+int own_nice() noexcept { return getpriority(PRIO_PROCESS, 0); }  // of this thread, on Linux
+
+void run_when_idle() noexcept {
+  const sched_param param{};
+  if (sched_setscheduler(0, SCHED_IDLE, &param) != 0) lower_weight(this_thread());
+}
+
+void lower_weight(pid_t thread) noexcept {
+  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(thread), lowest));
+}
+
+bool restore_weight(pid_t thread, int nice) noexcept {
+  return setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice) == 0;
+}
+
+void ask_for_short_slices() noexcept {
+  SchedulingAttributes attributes;
+  attributes.nice = own_nice();
+  attributes.runtime_ns = short_slice_ns;
+  static_cast<void>(syscall(SYS_sched_setattr, 0, &attributes, 0U));
+}
+
+void move_to(int cpu) noexcept {
+  cpu_set_t allowed;
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() == cpu) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || !CPU_ISSET(cpu, &allowed)) return;
+  cpu_set_t there;
+  CPU_ZERO(&there);
+  CPU_SET(cpu, &there);
+  if (sched_setaffinity(0, sizeof there, &there) == 0)
+    static_cast<void>(sched_setaffinity(0, sizeof allowed, &allowed));
+}
+
+}  // namespace engine

@@ -1,0 +1,30 @@
+"""Whether queries of several models that are due share the cores."""
+
+from __future__ import annotations
+
+import time
+
+_LATELY_NS = 1_000_000_000
+
+
+class Neighbours:
+    """Who was asked lately.
+
+    Unguarded, since queries of all models come here: what threads overwrite is one query fewer.
+    """
+
+    def __init__(self) -> None:
+        self._last: object = None
+        self._last_ns = self._other_ns = -_LATELY_NS
+
+    def asked(self, who: object) -> bool:
+        """A query of ``who`` came; whether one of another came within the last second."""
+        now_ns = time.monotonic_ns()
+        if who is not self._last:
+            self._last, self._other_ns = who, self._last_ns
+        self._last_ns = now_ns
+        return now_ns - self._other_ns < _LATELY_NS
+
+
+OF_PROCESS = Neighbours()
+"""Cores are the process's, whatever machine of it a model runs on."""
