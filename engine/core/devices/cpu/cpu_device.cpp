@@ -36,7 +36,7 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
     by_id_.back()->id = by_id_.back()->shown_id = id;
     if (id >= lanes) free_places_.push_back(by_id_.back().get());
   }
-  vacancies_.reserve(by_id_.size());
+  vacancies_.reserve(by_id_.size() + static_cast<std::size_t>(lanes));
 }
 
 void CpuDevice::start() {

@@ -146,7 +146,7 @@ class CpuDevice final : public Device {
   void lend();
   bool lend_once();
   [[nodiscard]] Lane* least_urgent(const RunOrder& first, Loan::Offer& offer);
-  void begin_borrower();
+  [[nodiscard]] bool begin_borrower();
   void borrow();
   [[nodiscard]] bool await_vacancy(Lane*& place);
   [[nodiscard]] bool serve_loan(Lane* place);

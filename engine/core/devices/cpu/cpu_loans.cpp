@@ -1,5 +1,6 @@
 // Lanes of a CPU that are lent to more urgent runs: the parts of CpuDevice that do it.
 #include <algorithm>
+#include <exception>
 #include <mutex>
 
 #include "devices/cpu/cpu_device.hpp"
@@ -50,6 +51,9 @@ bool CpuDevice::lend_once() {
   Loan::Offer offer;
   Lane* const lender = least_urgent(*first, offer);
   if (lender == nullptr) return false;
+  // seq_cst, both: as in offer_vacancy(). Before the place is lent: somebody must come for it.
+  const int vacant = vacant_.load(std::memory_order_seq_cst);
+  if (borrowers_.load(std::memory_order_seq_cst) <= vacant && !begin_borrower()) return false;
   Lane* place = nullptr;
   {
     const std::lock_guard lock(places_lock_);
@@ -92,23 +96,21 @@ CpuDevice::Lane* CpuDevice::least_urgent(const RunOrder& first, Loan::Offer& off
   return found;
 }
 
-/// A borrower takes that place; null: becomes a worker.
+/// A borrower takes that place; null: becomes a worker, whose thread would beget slow ones: a
+/// borrower that is busy now comes for it.
 void CpuDevice::offer_vacancy(Lane* place) {
   {
     const std::lock_guard lock(places_lock_);
     vacancies_.push_back(place);
   }
-  // seq_cst: before we look for who waits
-  const int vacant = vacant_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  // seq_cst: as above. A worker's place is offered by a thread that would beget slow ones; a
-  // borrower that is busy now comes for it.
-  if (place != nullptr && borrowers_.load(std::memory_order_seq_cst) < vacant) begin_borrower();
+  vacant_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: before we look for who waits
   borrowers_parked_.notify(1);
 }
 
-void CpuDevice::begin_borrower() {
+/// False: the system gives us no thread, or the device stops.
+bool CpuDevice::begin_borrower() {
   const std::lock_guard lock(threads_mutex_);
-  if (stopping_.load(std::memory_order_seq_cst)) return;  // seq_cst: see stop()
+  if (stopping_.load(std::memory_order_seq_cst)) return false;  // seq_cst: see stop()
   std::erase_if(workers_, [this](std::thread& thread) {
     const auto ended = std::ranges::find(finished_, thread.get_id());
     if (ended == finished_.end()) return false;
@@ -116,12 +118,18 @@ void CpuDevice::begin_borrower() {
     thread.join();
     return true;
   });
+  try {
+    finished_.reserve(workers_.size() + 1);
+    workers_.emplace_back([this] {
+      static_cast<void>(restore_weight(this_thread(), nice_));  // whoever began it may have another
+      ask_for_short_slices();
+      borrow();
+    });
+  } catch (const std::exception&) {
+    return false;
+  }
   borrowers_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: as in offer_vacancy()
-  workers_.emplace_back([this] {
-    static_cast<void>(restore_weight(this_thread(), nice_));  // whoever began it may have another
-    ask_for_short_slices();
-    borrow();
-  });
+  return true;
 }
 
 /// What a worker's thread does until it ends.
