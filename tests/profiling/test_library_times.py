@@ -146,13 +146,16 @@ def test_the_librarys_names_are_those_of_tasks(graph: Graph, profile: Profile) -
 @pytest.mark.skipif("openvino" not in installed(), reason="the wheel openvino is not installed")
 def test_openvino_for_real(graph: Graph) -> None:
     measured = measure(graph, SPECS, INPUTS, graph.folder)
-    (library,) = library_times(graph, measured, SPECS, INPUTS, installed())
+    taken = [library_times(graph, measured, SPECS, INPUTS, installed())[0] for _ in range(5)]
+    library = taken[0]
     assert library.name == "openvino"
     assert set(library.times) == {"cpu"}
     for width in (1, 2):
         times_ns = library.times["cpu"][width]
         assert len(times_ns) == len(graph.tasks)
-        assert min(times_ns[0], times_ns[2]) > 0  # the convolutions
+        # Undisturbed, as others may hold the cores: the larger convolution takes longest.
+        least_ns = np.min([each.times["cpu"][width] for each in taken], axis=0)
+        assert least_ns[2] == max(least_ns)
         whole_ns = measured.whole_model["cpu"][width].ns
         assert 0.02 < sum(times_ns) / whole_ns < 50
     replace(measured, libraries=(library,))

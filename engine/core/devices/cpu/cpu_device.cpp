@@ -78,8 +78,8 @@ void CpuDevice::stop() noexcept {
 
 void CpuDevice::push(const Task& task) {
   if (!is_idle_ && task.run->order().is_best_effort()) return idle_lanes().push(task);
-  // relaxed, both: a flag that is set once
-  if (!lends_.load(std::memory_order_relaxed) && task.run->order().is_of_rank())
+  // relaxed, both: a flag that is set once. Best effort makes way as it is.
+  if (!is_idle_ && !lends_.load(std::memory_order_relaxed) && task.run->order().is_of_rank())
     lends_.store(true, std::memory_order_relaxed);
   const std::uint32_t position = task.run->plan().node(task.node).position;
   ParkedHelpers helpers(has_helpers_ ? task.run : nullptr);
@@ -173,8 +173,8 @@ void CpuDevice::wake(int count, ParkedHelpers* helpers) {
   // All seats are taken most of the time when there is work.
   const int seats = seats_.table.available() - queue_.seats_needed() + 1;
   int missing = std::min(count, seats);
-  if (!queue_.maybe_ready()) return;
   if (missing <= 0) return lend();
+  if (!queue_.maybe_ready()) return;
   missing -= workers_coming() + spinning_helpers_.load(std::memory_order_seq_cst);  // see spin()
   if (missing > 0 && helpers != nullptr) missing -= helpers->wake(missing);
   if (missing > 0) workers_parked_.notify(missing);

@@ -30,7 +30,7 @@ bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexce
 /// which looks again: nobody waits.
 void CpuDevice::lend() {
   // relaxed: a flag that is set once
-  if (is_idle_ || has_lost_weight || !lends_.load(std::memory_order_relaxed)) return;
+  if (!lends_.load(std::memory_order_relaxed) || has_lost_weight || !queue_.maybe_ready()) return;
   // acq_rel: what the others pushed before they left it to us
   if (lend_calls_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   for (int calls = 1; calls != 0;) {
@@ -181,7 +181,7 @@ bool CpuDevice::await_vacancy(Lane*& place) {
 /// good.
 bool CpuDevice::serve_loan(Lane* place) {
   machine_.budget().add_running(1);
-  move_to(place->lender->loan.cpu());
+  spread_.move_to(place->lender->loan.cpu());
   for (;;) {
     if (drive(*place) == Left::gone) return !has_lost_weight;
     Lane* const lender = place->lender;

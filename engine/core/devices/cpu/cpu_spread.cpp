@@ -7,6 +7,18 @@
 
 namespace engine {
 
+namespace {
+
+/// Moves the calling thread to one of those CPUs; false if there is none.
+bool visit(const cpu_set_t& there, const cpu_set_t& allowed) noexcept {
+  if (CPU_COUNT(&there) == 0 || sched_setaffinity(0, sizeof there, &there) != 0) return false;
+  // The move is done; where the scheduler wants us later is its business again.
+  sched_setaffinity(0, sizeof allowed, &allowed);
+  return true;
+}
+
+}  // namespace
+
 CpuSpread::CpuSpread()
     : cpus_(static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)))) {}
 
@@ -30,10 +42,16 @@ bool CpuSpread::move_away() const noexcept {
   cpu_set_t free = allowed;
   for (std::size_t cpu = 0; cpu < cpus_.size() && cpu < CPU_SETSIZE; ++cpu)
     if (cpus_[cpu].holders.load(std::memory_order_relaxed) > 0) CPU_CLR(cpu, &free);  // advice
-  if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free) != 0) return false;
-  // The move is done; where the scheduler wants us later is its business again.
-  sched_setaffinity(0, sizeof allowed, &allowed);
-  return true;
+  return visit(free, allowed);
+}
+
+void CpuSpread::move_to(int cpu) const noexcept {
+  cpu_set_t allowed, there;
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() == cpu) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  CPU_ZERO(&there);
+  if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &there);
+  static_cast<void>(visit(there, allowed));
 }
 
 std::size_t CpuSpread::here() const noexcept {

@@ -24,6 +24,8 @@ class CpuSpread {
   [[nodiscard]] bool is_crowded() const noexcept;
   /// Moves the calling worker to a CPU without a seat holder; false if there is none.
   bool move_away() const noexcept;
+  /// Moves the calling thread to that CPU, whoever runs there, if it may run there.
+  void move_to(int cpu) const noexcept;
 
  private:
   struct alignas(64) Cpu {

@@ -53,15 +53,4 @@ void ask_for_short_slices() noexcept {
   static_cast<void>(syscall(SYS_sched_setattr, 0, &attributes, 0U));
 }
 
-void move_to(int cpu) noexcept {
-  cpu_set_t allowed;
-  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() == cpu) return;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || !CPU_ISSET(cpu, &allowed)) return;
-  cpu_set_t there;
-  CPU_ZERO(&there);
-  CPU_SET(cpu, &there);
-  if (sched_setaffinity(0, sizeof there, &there) == 0)
-    static_cast<void>(sched_setaffinity(0, sizeof allowed, &allowed));
-}
-
 }  // namespace engine

@@ -23,7 +23,5 @@ void lower_weight(pid_t thread) noexcept;
 /// Lets the calling thread, once woken, take a core from one that is in the middle of its time
 /// slice: it asks for short ones itself (Linux 6.12 and newer; else nothing changes).
 void ask_for_short_slices() noexcept;
-/// Has the calling thread go on on that CPU, from where the system may move it again.
-void move_to(int cpu) noexcept;
 
 }  // namespace engine
