@@ -57,7 +57,7 @@ def engine(stream: Stream, cache: Path) -> Ask:
     said = {"deadline_ms": stream.due_ms} if stream.due_ms else {"best_effort": True}
     asked = {"cache": cache, "kernels": "auto", "tune": "now", "inputs": inputs}
     model = surplus.load(path, f"cpu:{CORES}", **asked, **said)
-    return lambda: model.submit(inputs).result()
+    return lambda: model.run(inputs)
 
 
 HOW: Mapping[str, tuple[Callable[..., Ask], int, bool]] = {

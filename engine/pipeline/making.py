@@ -230,7 +230,9 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
             model.open_throughput_plan()
         return model, report, False
     tuning = None if report is None else report.to_dict()
-    stored = StoredPlan(model.plan, tuning, model.throughput_plan, model.judgement)
+    stored = StoredPlan(
+        model.plan, tuning, model.throughput_plan, model.judgement, narrow_plan=model.narrow_plan
+    )
     # Nothing that was measured is lost from here on.
     write_plan(job.stored_at, job.question, stored)
     del model  # before the next one opens its sessions

@@ -56,6 +56,7 @@ def open_prepacked(job: PlanJob, stored: StoredPlan) -> Model:
             job.recovery,
             stored.throughput_plan,
             stored.judgement,
+            stored.narrow_plan,
         )
         model.checked = stored.checked
         return model

@@ -14,7 +14,7 @@ from surplus.engine.runtime.model import Model
 def proven(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan] | None:
     """The model of a plan, and the plan with a note of how its answers compared.
 
-    A throughput plan that answers wrongly is left out.
+    A throughput plan that answers wrongly is left out, and so is a narrow one.
 
     Returns
     -------
@@ -35,6 +35,10 @@ def proven(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan] | None:
         Model(job.graph, throughput_plan.plan, job.machine)
     ):
         stored = replace(stored, throughput_plan=None)
+        model = open_prepacked(job, stored)
+    narrow = stored.narrow_plan
+    if narrow is not None and not check.accepts(Model(job.graph, narrow, job.machine)):
+        stored = replace(stored, narrow_plan=None)
         model = open_prepacked(job, stored)
     model.checked = check.note()
     return model, replace(stored, checked=model.checked)

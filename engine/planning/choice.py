@@ -24,6 +24,7 @@ from surplus.engine.planning.first_plans import (
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import Shown
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.narrow_choice import narrow_choice
 from surplus.engine.planning.other_kernels import with_other_kernels
 from surplus.engine.planning.runners_up import conditions, judgement_of
 from surplus.engine.planning.stages import (
@@ -166,6 +167,7 @@ def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool =
     model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
     shown = _shown(entrant, costs.service, turns)
     model = _finished(with_other_kernels(job, build.of_plan, shown, others), model, build)
+    model = _narrowed(job, model, build)
     if not stays:
         progress("overlap queries", 0, 1)
         _accompany(job, model, costs, entrant, found, build)
@@ -212,6 +214,7 @@ def tune(
     model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
     shown = _shown(tuned.best, costs.service, tuned.turns)
     model = _finished(with_other_kernels(job, build.of_plan, shown, []), model, build)
+    model = _narrowed(job, model, build)
     if not keeps_devices(params.policy):
         _accompany(job, model, costs, tuned.best, found, build)
     return model, tuned.report
@@ -280,6 +283,14 @@ def _shown(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Contest
 
 def _finished(better: Model | None, model: Model, build: CandidateBuilder) -> Model:
     return model if better is None else build.finished(better)
+
+
+def _narrowed(job: PlanJob, model: Model, build: CandidateBuilder) -> Model:
+    """The model, with a plan of one lane for while its queries overlap, if there is one."""
+    narrow = narrow_choice(job, model, build.of_plan) if job.params.selection_ns else None
+    if narrow is not None:
+        model.be_narrow(narrow)
+    return model
 
 
 def _with_real_times(

@@ -55,6 +55,8 @@ class StoredPlan:
     checked : mapping, optional
         How its answers compared with the whole model's (answer_check.py): ``processor``,
         ``output`` and ``difference``; None if nobody compared them.
+    narrow_plan : Plan, optional
+        The whole model on one lane, with the same bits (narrow_choice.py).
     """
 
     plan: Plan
@@ -62,6 +64,7 @@ class StoredPlan:
     throughput_plan: ThroughputPlan | None = None
     judgement: Judgement | None = None
     checked: Mapping[str, Any] | None = None
+    narrow_plan: Plan | None = None
 
     @property
     def is_proven_here(self) -> bool:
@@ -118,6 +121,9 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         else stored.throughput_plan.to_dict(),
         "judgement": None if stored.judgement is None else stored.judgement.to_dict(),
         "checked": stored.checked,
+        "narrow_plan": None
+        if stored.narrow_plan is None
+        else json.loads(stored.narrow_plan.to_json()),
     }
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -149,6 +155,8 @@ def _read(path: Path, graph: Graph, question: PlanQuestion) -> StoredPlan:
     _check(stored.plan, graph)
     if stored.throughput_plan is not None:
         _check(stored.throughput_plan.plan, graph)
+    if stored.narrow_plan is not None:
+        _check(stored.narrow_plan, graph)
     return stored
 
 
@@ -162,6 +170,7 @@ class StoredDocument:
     throughput_plan: Mapping[str, Any] | None = None
     judgement: Judgement | None = None
     checked: Mapping[str, Any] | None = None
+    narrow_plan: Mapping[str, Any] | None = None
 
     def read(self) -> StoredPlan:
         """The plan with all that is known of it; ``PlacementError`` as ``Plan.from_dict``."""
@@ -172,6 +181,7 @@ class StoredDocument:
             None if beside is None else ThroughputPlan.from_dict(beside),
             self.judgement,
             self.checked,
+            None if self.narrow_plan is None else Plan.from_dict(self.narrow_plan),
         )
 
 

@@ -73,6 +73,8 @@ def _segments_of(path: Path) -> tuple[Segment, ...]:
     plans = [stored.plan]
     if stored.throughput_plan is not None:
         plans.append(stored.throughput_plan.plan)
+    if stored.narrow_plan is not None:
+        plans.append(stored.narrow_plan)
     if stored.judgement is not None:
         plans += [runner_up.read() for runner_up in stored.judgement.runners_up]
     return tuple(segment for plan in plans for segment in plan.segments)

@@ -18,6 +18,7 @@ from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.closed import ClosedPlan
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
@@ -77,6 +78,7 @@ class Model:
         recovery: Recovery | None = None,
         throughput_plan: ThroughputPlan | None = None,
         judgement: Judgement | None = None,
+        narrow_plan: Plan | None = None,
     ) -> None:
         self.graph = graph
         self._in_use = FolderUse(graph.folder, is_stored=graph.is_stored)
@@ -86,7 +88,7 @@ class Model:
         self._ports = Ports(graph)
         self.inputs = self._ports.inputs
         self.outputs = self._ports.outputs
-        self._overlaps = ThroughputChoice(departure, throughput_plan)
+        self._overlaps = ThroughputChoice(departure, throughput_plan, narrow_plan)
         self._swap = threading.RLock()
         self._is_closed = False
         self._trial: QueryTrial | None = None
@@ -130,6 +132,13 @@ class Model:
         self._ports.urgency = urgency
         for prepared in self._opened():
             urgency.of(prepared.native)
+        if urgency.may_make_way:
+            neighbours.OF_PROCESS.join(self)
+
+    def be_ready(self) -> None:
+        """Other models are there whose queries are due: prepare to make way for them."""
+        if self._switch is not None:
+            self._switch.be_ready()
 
     @property
     def has_slow_first_runs(self) -> bool:
@@ -183,7 +192,16 @@ class Model:
 
     def accompany(self, throughput_plan: ThroughputPlan, departure: Departure) -> None:
         """Have a plan for while queries overlap, as far as ``departure`` allows."""
-        self._overlaps = ThroughputChoice(departure, throughput_plan)
+        self._overlaps = replace(self._overlaps, allowed=departure, given=throughput_plan)
+
+    @property
+    def narrow_plan(self) -> Plan | None:
+        """The whole model on one lane, if that is what answers queries that overlap."""
+        return self._overlaps.narrow
+
+    def be_narrow(self, plan: Plan) -> None:
+        """Answer queries that overlap so, on a lane each, from the next opening on."""
+        self._overlaps = replace(self._overlaps, narrow=plan)
 
     def open_throughput_plan(self) -> None:
         """Run that plan from now on while queries overlap; without one nothing changes."""
@@ -401,6 +419,7 @@ class Model:
                 trial.answered(ask)
                 return answer
             if switch is None or traced:
+                self._note_query()
                 return self._direct.answer(self._prepared, inputs, outputs, timeout, traced)
             began_ns = time.monotonic_ns()
             prepared = switch.now() or self._prepared
@@ -562,4 +581,12 @@ class Model:
     def _prepared_now(self) -> Prepared:
         """What the next untraced query runs: a plan of its own lane while others overlap."""
         switch = self._switch
-        return (None if switch is None else switch.now()) or self._prepared
+        if switch is None:
+            self._note_query()
+            return self._prepared
+        return switch.now() or self._prepared
+
+    def _note_query(self) -> None:
+        """Others make way for what is due, whatever plan that has itself."""
+        if self._ports.urgency.due_after_ns:
+            neighbours.OF_PROCESS.asked(self)

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import time
+from typing import Protocol
+from weakref import WeakSet
 
 _LATELY_NS = 1_000_000_000
 
 
+class MakesWay(Protocol):
+    """Who is answered otherwise beside others."""
+
+    def be_ready(self) -> None:
+        """Others are there: prepare for that, beside the queries."""
+        ...
+
+
 class Neighbours:
-    """Who was asked lately.
+    """Who was asked lately, and who is there.
 
     Unguarded, since queries of all models come here: what threads overwrite is one query fewer.
     """
 
     def __init__(self) -> None:
+        self._there: WeakSet[MakesWay] = WeakSet()
         self._last: object = None
         self._last_ns = self._other_ns = -_LATELY_NS
+
+    def join(self, who: MakesWay) -> None:
+        """``who`` is there from now on; once it is not alone, all are made ready."""
+        self._there.add(who)
+        there = list(self._there)
+        if len(there) > 1:
+            for one in there:
+                one.be_ready()
 
     def asked(self, who: object) -> bool:
         """A query of ``who`` came; whether one of another came within the last second."""

@@ -23,10 +23,14 @@ class ThroughputChoice:
         Whether it may have a second plan.
     given : Throughput plan, optional
         One that was chosen for that, where there are several devices.
+    narrow : Plan, optional
+        The whole model on one lane, where it was found to give the bits of a plan of several
+        segments (engine/planning/narrow_choice.py).
     """
 
     allowed: Departure
-    given: ThroughputPlan | None
+    given: ThroughputPlan | None = None
+    narrow: Plan | None = None
 
     def throughput_plan(self, plan: Plan) -> ThroughputPlan | None:
         """The one given, if it is allowed and on the devices that the model's plan has now.
@@ -55,7 +59,14 @@ class ThroughputChoice:
             switch.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
             return switch
         lanes = prepared.lanes[plan.devices[0]]
-        narrow = narrow_plan(graph, plan, lanes, self.allowed)
+        narrow = self._narrow(plan) or narrow_plan(graph, plan, lanes, self.allowed)
         if narrow is None:
             return None
         return ThroughputSwitch(graph, narrow, machine, ports, found=lanes, callers=lanes)
+
+    def _narrow(self, plan: Plan) -> Plan | None:
+        """That plan, while the model's is one of several segments on the same devices."""
+        narrow = self.narrow
+        if narrow is None or len(plan.segments) < 2 or self.allowed is Departure.SAME_CUTS:
+            return None
+        return narrow if narrow.devices == plan.devices else None

@@ -56,14 +56,13 @@ def narrow_plan(
         return None
     if not all(segment.outputs for segment in segments):
         return None
-    return replace(
-        plan,
-        name="busy",
-        segments=segments,
-        copies=(),
-        predicted=Timeline((), plan.predicted.origin),
-        bound_ns=0,
-    )
+    return busy_plan(plan, segments, "busy")
+
+
+def busy_plan(plan: Plan, segments: tuple[Segment, ...], name: str) -> Plan:
+    """The plan with other segments, of which nothing is predicted."""
+    nothing = Timeline((), plan.predicted.origin)
+    return replace(plan, name=name, segments=segments, copies=(), predicted=nothing, bound_ns=0)
 
 
 def _same_on_one_lane(segment: Segment) -> bool:
@@ -162,12 +161,18 @@ class ThroughputSwitch:
         return self._prepared
 
     def _makes_way(self) -> bool:
-        urgency = self._ports.urgency
-        if urgency.best_effort:
+        if self._ports.urgency.best_effort:
             return True
-        if urgency.due_after_ns == 0 or not neighbours.OF_PROCESS.asked(self):
-            return False
-        return self._takes_ns < _SHARE_OF_DUE * urgency.due_after_ns
+        return self._may_make_way() and neighbours.OF_PROCESS.asked(self)
+
+    def _may_make_way(self) -> bool:
+        urgency = self._ports.urgency
+        return urgency.best_effort or self._takes_ns < _SHARE_OF_DUE * urgency.due_after_ns
+
+    def be_ready(self) -> None:
+        """Prepare the second plan now, unless queries make way without it."""
+        if not self._started and self._may_make_way():
+            self._start()
 
     @property
     def prepared(self) -> Prepared | None:

@@ -32,6 +32,11 @@ class Urgency:
     priority: int = 0
     best_effort: bool = False
 
+    @property
+    def may_make_way(self) -> bool:
+        """Whether it says how queries stand to those of other models."""
+        return self.best_effort or self.due_after_ns != 0
+
     @staticmethod
     def asked(deadline_ms: float | None, priority: int, best_effort: bool) -> Urgency:
         """As a user says it.

@@ -96,6 +96,16 @@ def test_file_round_trip(graph: Graph, plan: Plan, question: PlanQuestion, store
     assert [path.name for path in stored.parent.iterdir()] == [stored.name]
 
 
+def test_a_plan_for_overlapping_queries_is_kept(
+    graph: Graph, plan: Plan, question: PlanQuestion, stored: Path
+) -> None:
+    narrow = replace(plan, name="narrow")
+    assert write_plan(stored, question, StoredPlan(plan, narrow_plan=narrow))
+    found = read_plan(stored, graph, question)
+    assert found is not None
+    assert found.narrow_plan == narrow
+
+
 def test_no_file(
     graph: Graph, question: PlanQuestion, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -19,7 +19,12 @@ from surplus.engine.errors import CancelledError
 from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
+from surplus.engine.runtime.throughput_switch import (
+    Departure,
+    busy_plan,
+    narrow_plan,
+    whole_segment,
+)
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
@@ -130,6 +135,47 @@ def test_what_is_due_beside_others_that_are_has_one_lane(graph, machine, monkeyp
     assert first.now() is None
     monkeypatch.setattr(neighbours, "_LATELY_NS", 0)
     assert second.now() is None
+
+
+def test_second_plans_are_prepared_once_others_are_due(graph, machine, monkeypatch) -> None:
+    monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
+    alone, beside, relaxed = (
+        Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)
+    )
+    alone.be_urgent(Urgency(3_600 * 10**9))
+    relaxed.be_urgent(Urgency())
+    assert [model._switch._started for model in (alone, relaxed)] == [False, False]
+    beside.be_urgent(Urgency(best_effort=True))
+    assert [m._switch._started for m in (alone, beside, relaxed)] == [True, True, False]
+
+
+def test_models_without_a_second_plan_are_made_way_for(graph, machine, monkeypatch) -> None:
+    monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
+    wide = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    small = Model(graph, plan_on(graph, (0, 0)), machine, Departure.NEVER)
+    assert small._switch is None
+    assert wide._switch is not None
+    wide._switch.prepare()
+    for model in (wide, small):
+        model.be_urgent(Urgency(3_600 * 10**9))
+    assert wide._switch.now() is None
+    for ask in (small.run, lambda inputs: small.submit(inputs).result()):
+        monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
+        ask(INPUTS)
+        assert wide._switch.now() is not None
+
+
+def test_a_plan_of_one_lane_with_the_same_bits_may_be_given(graph, machine) -> None:
+    cut = plan_on(graph, (0, 0))
+    whole = busy_plan(cut, (whole_segment(graph),), "whole")
+    for departure in (Departure.SAME_BITS, Departure.ALWAYS):
+        model = Model(graph, cut, machine, departure, narrow_plan=whole)
+        assert model._switch is not None
+        model._switch.prepare()
+        assert model._switch.prepared is not None
+        assert model._switch.prepared.plan is whole
+    assert Model(graph, cut, machine, Departure.SAME_CUTS, narrow_plan=whole)._switch is None
+    assert Model(graph, cut, machine, Departure.SAME_BITS)._switch is None
 
 
 def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) -> None:

@@ -73,6 +73,10 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 /// that do not last long, and waits for the others in slices.
 [[nodiscard]] bool wait_for(Run& run, std::int64_t until_ns, bool help);
 
+/// Submits, without the GIL; with it before and afterwards.
+[[nodiscard]] PyRun start(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
+                          RunOptions options);
+
 /// Submits and, unless the run lasts long, helps in the calling thread, so that a plan of one
 /// segment needs no hand-over. As wait_for(); the run is done, or cancelled with the exception.
 /// Raises Python's TimeoutError.

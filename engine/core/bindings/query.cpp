@@ -84,6 +84,12 @@ bool wait_for(Run& run, std::int64_t until_ns, bool help) {
   }
 }
 
+PyRun start(const PyPlan& self, const std::vector<ValuePtr>& inputs, RunOptions options) {
+  // The lane that it wakes may take the calling thread's core, which must not hold up all others.
+  const ReleasedGil released;
+  return {self.owner, self.plan->machine().submit(*self.plan, inputs, std::move(options))};
+}
+
 PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double timeout_s,
               bool traced) {
   release_deferred_buffers();
@@ -238,7 +244,7 @@ class PyQuery {
                              .due_ns = due_ns,
                              .priority = priority,
                              .best_effort = best_effort};
-    return nb::cast(PyRun{plan_.owner, plan_.plan->machine().submit(*plan_.plan, values, options)});
+    return nb::cast(start(plan_, values, options));
   }
 
   /// The outputs by name of a run that ended well.

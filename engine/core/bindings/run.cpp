@@ -57,8 +57,7 @@ PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadli
                      .traced = traced,
                      .completions = completions != nullptr ? completions->queue : nullptr,
                      .tag = tag};
-  return {self.owner,
-          self.plan->machine().submit(*self.plan, to_values(inputs), std::move(options))};
+  return start(self, to_values(inputs), std::move(options));
 }
 
 nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {

@@ -200,8 +200,7 @@ std::string Machine::memory_name(std::uint32_t meter) const {
 }
 
 bool Machine::may_help(const Run& run) const noexcept {
-  return helper_device_ != nullptr && !run.order().is_best_effort() &&
-         !helper_device_->may_lend(run);
+  return helper_device_ != nullptr && !run.order().is_best_effort();
 }
 
 bool Machine::help(Run& run) {

@@ -42,6 +42,10 @@ struct RunOrder {
   [[nodiscard]] bool preempts(const RunOrder& other) const noexcept {
     return rank < other.rank || (rank == other.rank && due_ns < other.due_ns);
   }
+  /// Whether it is of the same priority, and as much best effort.
+  [[nodiscard]] bool is_of_class(const RunOrder& other) const noexcept {
+    return rank >> 2 == other.rank >> 2;
+  }
   /// Whether it may come late, and is not known to.
   [[nodiscard]] bool may_be_late() const noexcept { return (rank & 3) == 0; }
   /// The same, late.

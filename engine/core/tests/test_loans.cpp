@@ -1,16 +1,10 @@
 // A more urgent run takes the place of one that computes.
-#include <linux/capability.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include "devices/cpu/loan.hpp"
-#include "devices/cpu/thread_weight.hpp"
 #include "fixtures.hpp"
 #include "test.hpp"
 
@@ -34,16 +28,15 @@ class Holders {
   ~Holders() { let_go(); }
 
   /// Begins another one, which computes when this returns.
-  void hold(const RunOptions& options, int nodes = 1) {
+  void hold(const RunOptions& options, int nodes = 1, std::int64_t service_ns = 10 * hour_ns) {
     PlanBuilder builder(machine_.get());
     const int wanted = held + 1;
     builder.add_node({.name = "hold",
                       .kernel = call([this] {
-                        note_thread();
                         ++held;
                         while (!done_) usleep(100);
                       }),
-                      .service_ns = hour_ns});
+                      .service_ns = service_ns});
     for (int i = 1; i < nodes; ++i)
       builder.add_node({.name = "more", .kernel = call([] {}), .after = {i - 1}});
     plans_.push_back(builder.build());
@@ -58,26 +51,11 @@ class Holders {
     return std::ranges::all_of(runs_, [](const RunPtr& r) { return r->outcome() == Outcome::ok; });
   }
 
-  /// How many of their threads have the lowest weight.
-  [[nodiscard]] int lowered() {
-    const std::lock_guard lock(mutex_);
-    return static_cast<int>(std::ranges::count_if(threads_, [](pid_t thread) {
-      return getpriority(PRIO_PROCESS, static_cast<id_t>(thread)) == 19;
-    }));
-  }
-
   std::atomic<int> held{0};
 
  private:
-  void note_thread() {
-    const std::lock_guard lock(mutex_);
-    threads_.insert(this_thread());
-  }
-
   const MachineOwner& machine_;
   std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  std::set<pid_t> threads_;
   std::vector<PlanPtr> plans_;
   std::vector<RunPtr> runs_;
 };
@@ -89,19 +67,6 @@ PlanPtr quick(const MachineOwner& machine, std::atomic<int>& count) {
   return builder.build();
 }
 
-/// Calls a function in a thread that may not raise weights.
-void without_privilege(const std::function<void()>& function) {
-  std::thread([&] {
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    __user_cap_data_struct data[2] = {};
-    if (syscall(SYS_capget, &header, data) == 0) {
-      data[0].effective &= ~(1U << CAP_SYS_NICE);
-      syscall(SYS_capset, &header, data);
-    }
-    function();
-  }).join();
-}
-
 }  // namespace
 
 TEST(what_is_due_sooner_does_not_wait_for_a_lane) {
@@ -109,15 +74,10 @@ TEST(what_is_due_sooner_does_not_wait_for_a_lane) {
   std::atomic<int> count{0};
   const PlanPtr urgent = quick(machine, count);
   Holders holders(machine);
-  for (int i = 0; i < lanes; ++i) holders.hold(due_in(2 * hour_ns));
+  for (int i = 0; i < lanes; ++i) holders.hold(due_in(20 * hour_ns));
   for (int i = 0; i < 20; ++i)
     CHECK(machine->run(*urgent, {}, due_in(hour_ns), 0)->outcome() == Outcome::ok);
   CHECK(count == 40);
-  PlanBuilder builder(machine.get());
-  int lowered = 0;
-  builder.add_node({.name = "look", .kernel = call([&] { lowered = holders.lowered(); })});
-  CHECK(machine->run(*builder.build(), {}, due_in(hour_ns), 0)->outcome() == Outcome::ok);
-  CHECK(lowered >= 1);
   holders.let_go();
   CHECK(holders.all_well());
 }
@@ -127,8 +87,8 @@ TEST(what_is_not_more_urgent_waits) {
   std::atomic<int> count{0};
   const PlanPtr other = quick(machine, count);
   Holders holders(machine);
-  for (int i = 0; i < lanes; ++i) holders.hold(due_in(hour_ns));
-  const RunPtr later = machine->submit(*other, {}, due_in(2 * hour_ns));
+  for (int i = 0; i < lanes; ++i) holders.hold(due_in(20 * hour_ns));
+  const RunPtr later = machine->submit(*other, {}, due_in(30 * hour_ns));
   const RunPtr not_due = machine->submit(*other, {}, {});
   RunOptions lower = due_in(1);
   lower.priority = -1;
@@ -146,7 +106,7 @@ TEST(the_place_of_who_came_first_is_lent_again_to_the_yet_more_urgent) {
   const PlanPtr urgent = quick(machine, count);
   for (const bool most_urgent_last : {true, false}) {
     Holders holders(machine);
-    for (int i = 0; i < 4 * lanes; ++i) holders.hold(due_in((10 - i / lanes) * hour_ns), 3);
+    for (int i = 0; i < 4 * lanes; ++i) holders.hold(due_in((30 - i / lanes) * hour_ns), 3);
     CHECK(machine->run(*urgent, {}, due_in(hour_ns), 0)->outcome() == Outcome::ok);
     if (most_urgent_last) {
       RunOptions first;
@@ -159,36 +119,22 @@ TEST(the_place_of_who_came_first_is_lent_again_to_the_yet_more_urgent) {
   CHECK(count == 4);
 }
 
-TEST(threads_get_their_weight_back_or_make_way_for_others) {
-  for (const bool privileged : {true, false}) {
-    const auto scenario = [&] {
-      MachineOwner machine(machine_of({cpu(lanes)}));
-      std::atomic<int> count{0}, lowest{0};
-      const PlanPtr urgent = quick(machine, count);
-      PlanBuilder builder(machine.get());
-      for (int i = 0; i < 3 * lanes; ++i)
-        builder.add_node({.name = "n", .kernel = call([&] {
-                                         if (own_nice() == 19) ++lowest;
-                                         usleep(100);
-                                       })});
-      const PlanPtr after = builder.build();
-      for (int round = 0; round < 5; ++round) {
-        Holders holders(machine);
-        for (int i = 0; i < lanes; ++i) holders.hold(due_in(2 * hour_ns));
-        for (int i = 0; i < lanes; ++i)
-          CHECK(machine->run(*urgent, {}, due_in(hour_ns), 0)->outcome() == Outcome::ok);
-        holders.let_go();
-        CHECK(holders.all_well());
-        CHECK(machine->run(*after, {}, {}, 0)->outcome() == Outcome::ok);
-      }
-      CHECK(lowest == 0);
-      CHECK(count == 10 * lanes);
-    };
-    if (privileged)
-      scenario();
-    else
-      without_privilege(scenario);
-  }
+TEST(what_can_afford_it_waits_for_a_lane) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  std::atomic<int> count{0};
+  const PlanPtr urgent = quick(machine, count);
+  Holders holders(machine);
+  for (int i = 0; i < lanes; ++i) holders.hold(due_in(100 * hour_ns), 1, hour_ns);
+  const RunPtr waits = machine->submit(*urgent, {}, due_in(5 * hour_ns));
+  usleep(20'000);
+  CHECK(count == 0);
+  RunOptions first;
+  first.priority = 1;
+  CHECK(machine->run(*urgent, {}, first, 0)->outcome() == Outcome::ok);
+  // It has a lane, which goes on with what waits there.
+  CHECK(machine->run(*urgent, {}, due_in(3 * hour_ns), 0)->outcome() == Outcome::ok);
+  holders.let_go();
+  CHECK(waits->wait(0, false) && count == 6);
 }
 
 TEST(loans_under_load_lose_nothing) {
@@ -240,16 +186,16 @@ TEST(a_loan_ends_once) {
   Loan loan;
   const RunOrder order = RunOrder::of(0, false, hour_ns, 7);
   CHECK(!loan.offer());
-  loan.begin(order, 5, 0);
+  loan.begin(order, 5);
   const auto offer = loan.offer();
   CHECK(offer && offer->order.due_ns == hour_ns && offer->end_ns == 5);
   CHECK(loan.lend(*offer) && !loan.lend(*offer) && !loan.offer());
-  CHECK(loan.give_back(0) && !loan.give_back(0) && loan.offer());
+  CHECK(loan.give_back() && !loan.give_back() && loan.offer());
   CHECK(loan.lend(*offer) && !loan.try_end() && loan.leave());
-  CHECK(!loan.give_back(0) && !loan.offer());
-  loan.begin(order, 6, 0);
+  CHECK(!loan.give_back() && !loan.offer());
+  loan.begin(order, 6);
   CHECK(!loan.lend(*offer));  // that was another computation
-  CHECK(loan.lend(*loan.offer()) && loan.give_back(0) && !loan.leave());
-  loan.begin(order, 7, 0);
-  CHECK(loan.try_end() && !loan.is_lowered());
+  CHECK(loan.lend(*loan.offer()) && loan.give_back() && !loan.leave());
+  loan.begin(order, 7);
+  CHECK(loan.try_end() && !loan.offer());
 }

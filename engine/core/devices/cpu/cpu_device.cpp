@@ -28,8 +28,7 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
       has_helpers_(has_helpers),
       is_idle_(is_idle),
       seats_(lanes),
-      queue_(executor, &seats_),
-      nice_(own_nice()) {
+      queue_(executor, &seats_) {
   const int places = is_idle ? 0 : places_a_lane * lanes;
   for (int id = 0; id < lanes + places; ++id) {
     by_id_.push_back(std::make_unique<Lane>());
@@ -44,7 +43,7 @@ void CpuDevice::start() {
   for (int i = 0; i < lanes(); ++i)
     workers_.emplace_back([this] {
       if (is_idle_) run_when_idle();
-      work();
+      while (!is_over(nullptr)) serve(nullptr);
     });
 }
 
@@ -328,13 +327,11 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
       !alone_ && lane.lender == nullptr && node.service_ns > 0 && machine_.forecasts_lanes();
   const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + node.service_ns : 0;
   if (is_forecast) forecast(lane, predicted_ns);
-  if (lends)
-    lane.loan.begin(run.order(), predicted_ns, lane.taker.helps == nullptr ? this_thread() : 0);
+  if (lends) lane.loan.begin(run.order(), predicted_ns);
   const std::int64_t end_ns = execute(lane, task, node);
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
-  if (lends && (!lane.loan.try_end() || lane.loan.is_lowered()))
-    return hand_over(lane, run, node, end_ns);
+  if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
   complete(lane, run, node, end_ns);
   return Left::nothing;
 }

@@ -34,12 +34,13 @@ namespace engine {
 /// park on their own run, so that its end wakes nobody else; ready nodes wake the helpers of their
 /// run, then workers.
 ///
-/// **A more urgent run does not wait for a long node.** Where all seats are taken, the first run of
-/// the queue is lent the place of the least urgent one that computes, if it goes before that by
+/// **A more urgent run does not wait longer than it can afford.** Where all seats are taken and
+/// none is predicted to come free within a quarter of the time that the first run of the queue has
+/// left, that is lent the place of the least urgent one that computes, if it goes before that by
 /// more than its arrival (RunOrder::preempts): a further thread, the borrower, runs what goes
-/// before that run, and the holder's thread has the lowest weight meanwhile (loan.hpp), so that as
-/// many threads as there are seats get all of the cores. Wide nodes are not lent, nor is what takes
-/// less than `worth_lending_ns`.
+/// before that run, while the system divides a core between both (loan.hpp). Nobody's weight is
+/// changed: who computes may hold a lock. Wide nodes are not lent, nor is what takes less than
+/// `worth_lending_ns`.
 ///
 /// What is best effort has as many lanes of its own, begun by the first such node. Their threads
 /// run where no other thread of the process or the machine wants to (SCHED_IDLE, which needs no
@@ -66,9 +67,6 @@ class CpuDevice final : public Device {
   [[nodiscard]] DeviceStats stats() const override;
   [[nodiscard]] CpuDevice* helper() noexcept override { return has_helpers_ ? this : nullptr; }
 
-  /// Whether a run may have to make way while it computes. That is left to workers, whose weight is
-  /// ours to change.
-  [[nodiscard]] bool may_lend(const Run& run) const noexcept;
   /// Runs nodes until `run` is done.
   void help(Run& run);
   /// Takes a seat and runs `run` from those of its roots that are this device's. False, and
@@ -103,7 +101,6 @@ class CpuDevice final : public Device {
   };
 
   void serve(Run* mine);
-  void work();
   void idle(Run* mine);
   bool spin(Run* mine);
   [[nodiscard]] bool is_over(const Run* mine) const noexcept;
@@ -148,7 +145,7 @@ class CpuDevice final : public Device {
   [[nodiscard]] bool begin_borrower();
   void borrow();
   [[nodiscard]] bool await_vacancy(Lane*& place);
-  [[nodiscard]] bool serve_loan(Lane* place);
+  void serve_loan(Lane* place);
   void return_place(Lane& place);
   void arrived(Lane& place);
   void offer_vacancy(Lane* place);
@@ -168,15 +165,13 @@ class CpuDevice final : public Device {
   std::atomic<int> spinning_helpers_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> helper_wakes_{0};
-  const int nice_;  ///< of its threads
   std::mutex threads_mutex_;
-  std::vector<std::thread> workers_;       // guarded by threads_mutex_
-  std::vector<std::thread::id> finished_;  // of these; guarded by threads_mutex_
-  std::atomic<bool> lends_{false};         ///< there was a run that may go before others
+  std::vector<std::thread> workers_;  // guarded by threads_mutex_
+  std::atomic<bool> lends_{false};    ///< there was a run that may go before others
   std::atomic<int> lend_calls_{0};
   SpinLock places_lock_;
   std::vector<Lane*> free_places_;  // guarded by places_lock_
-  std::vector<Lane*> vacancies_;    // for borrowers, null: a worker's; guarded by places_lock_
+  std::vector<Lane*> vacancies_;    // for borrowers; guarded by places_lock_
   std::atomic<int> vacant_{0};      ///< how many of these
   std::atomic<int> coming_{0};      ///< borrowers that have not looked for nodes yet
   std::atomic<int> borrowers_{0};   ///< threads that wait for vacancies, or come to

@@ -10,16 +10,19 @@ namespace engine {
 
 namespace {
 
-/// The calling thread has the lowest weight, and the system does not give it back.
-thread_local bool has_lost_weight = false;
+/// What a run waits for a lane without harm: that part of the time that it has left.
+constexpr std::int64_t affordable_parts = 4;
+
+/// Whether `first` may wait for `other`, which computes for so long yet. What comes late anyway
+/// only takes a place of another priority.
+bool can_afford(const RunOrder& first, const RunOrder& other, std::int64_t wait_ns,
+                std::int64_t now) noexcept {
+  if (first.due_ns == RunOrder::never) return false;
+  if (now >= first.due_ns) return first.is_of_class(other);
+  return wait_ns < (first.due_ns - now) / affordable_parts;
+}
 
 }  // namespace
-
-bool CpuDevice::may_lend(const Run& run) const noexcept {
-  // relaxed: a flag that is set once
-  return lends_.load(std::memory_order_relaxed) &&
-         run.plan().critical_path_ns() >= worth_lending_ns;
-}
 
 bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexcept {
   return node.service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
@@ -30,7 +33,7 @@ bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexce
 /// which looks again: nobody waits.
 void CpuDevice::lend() {
   // relaxed: a flag that is set once
-  if (!lends_.load(std::memory_order_relaxed) || has_lost_weight || !queue_.maybe_ready()) return;
+  if (!lends_.load(std::memory_order_relaxed) || !queue_.maybe_ready()) return;
   // acq_rel: what the others pushed before they left it to us
   if (lend_calls_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   for (int calls = 1; calls != 0;) {
@@ -81,13 +84,17 @@ void CpuDevice::arrived(Lane& place) {
   coming_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: before we look what there is
 }
 
-/// The lane whose computation goes last, and after `first`; null: there is none, or it ends soon.
+/// The lane whose computation goes last, and after `first`; null: there is none, or one ends so
+/// soon that `first` can wait for it.
 CpuDevice::Lane* CpuDevice::least_urgent(const RunOrder& first, Loan::Offer& offer) {
   const std::int64_t now = now_ns();
   Lane* found = nullptr;
   for (const auto& lane : by_id_) {
     std::optional<Loan::Offer> other = lane->loan.offer();
-    if (!other || other->end_ns - now < worth_lending_ns / 2) continue;
+    if (!other) continue;
+    const std::int64_t wait_ns = other->end_ns - now;
+    if (wait_ns < worth_lending_ns / 2) continue;
+    if (can_afford(first, other->order, wait_ns, now)) return nullptr;
     if (other->order.may_be_late() && now > other->order.due_ns) other->order = other->order.late();
     if (!first.preempts(other->order) || (found != nullptr && other->order < offer.order)) continue;
     found = lane.get();
@@ -96,8 +103,7 @@ CpuDevice::Lane* CpuDevice::least_urgent(const RunOrder& first, Loan::Offer& off
   return found;
 }
 
-/// A borrower takes that place; null: becomes a worker, whose thread would beget slow ones: a
-/// borrower that is busy now comes for it.
+/// A borrower takes that place.
 void CpuDevice::offer_vacancy(Lane* place) {
   {
     const std::lock_guard lock(places_lock_);
@@ -111,17 +117,8 @@ void CpuDevice::offer_vacancy(Lane* place) {
 bool CpuDevice::begin_borrower() {
   const std::lock_guard lock(threads_mutex_);
   if (stopping_.load(std::memory_order_seq_cst)) return false;  // seq_cst: see stop()
-  std::erase_if(workers_, [this](std::thread& thread) {
-    const auto ended = std::ranges::find(finished_, thread.get_id());
-    if (ended == finished_.end()) return false;
-    finished_.erase(ended);
-    thread.join();
-    return true;
-  });
   try {
-    finished_.reserve(workers_.size() + 1);
     workers_.emplace_back([this] {
-      static_cast<void>(restore_weight(this_thread(), nice_));  // whoever began it may have another
       ask_for_short_slices();
       borrow();
     });
@@ -132,26 +129,12 @@ bool CpuDevice::begin_borrower() {
   return true;
 }
 
-/// What a worker's thread does until it ends.
-void CpuDevice::work() {
-  while (!is_over(nullptr) && !has_lost_weight) serve(nullptr);
-  if (is_over(nullptr)) return;
-  // It has the lowest weight for good.
-  offer_vacancy(nullptr);
-  const std::lock_guard lock(threads_mutex_);
-  finished_.push_back(std::this_thread::get_id());
-}
-
 /// What a borrower's thread does until it ends.
 void CpuDevice::borrow() {
   for (Lane* place = nullptr; await_vacancy(place);) {
-    if (place == nullptr) return work();
-    if (!serve_loan(place)) break;
+    serve_loan(place);
     borrowers_.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: as in offer_vacancy()
   }
-  if (is_over(nullptr)) return;
-  const std::lock_guard lock(threads_mutex_);
-  finished_.push_back(std::this_thread::get_id());
 }
 
 /// False: the device stops.
@@ -177,28 +160,20 @@ bool CpuDevice::await_vacancy(Lane*& place) {
 }
 
 /// Runs what goes before the run that computes in the lender's lane, then gives the place back, or
-/// goes on as the lane's holder if that run has ended. False: the thread has lost its weight for
-/// good.
-bool CpuDevice::serve_loan(Lane* place) {
+/// goes on as the lane's holder if that run has ended.
+void CpuDevice::serve_loan(Lane* place) {
   machine_.budget().add_running(1);
   spread_.move_to(place->lender->loan.cpu());
   for (;;) {
-    if (drive(*place) == Left::gone) return !has_lost_weight;
+    if (drive(*place) == Left::gone) return;
     Lane* const lender = place->lender;
-    if (lender == nullptr) {
-      leave(*place);
-      return !has_lost_weight;
-    }
-    const bool given = lender->loan.give_back(nice_);
+    if (lender == nullptr) return leave(*place);
+    const bool given = lender->loan.give_back();
     return_place(*place);
     machine_.budget().remove_running(1);
-    if (given) {
-      wake(1);  // what came before we gave it back found it lent
-      return !has_lost_weight;
-    }
+    if (given) return wake(1);  // what came before we gave it back found it lent
     place = lender;
     place->taker.helps = nullptr;
-    place->loan.forget_lowered();
   }
 }
 
@@ -208,23 +183,16 @@ void CpuDevice::return_place(Lane& place) {
   free_places_.push_back(&place);
 }
 
-/// After a computation whose place was lent, or whose thread has the lowest weight. What the node
-/// made ready is queued before the lane may be another's.
+/// After a computation whose place was lent. What the node made ready is queued before the lane may
+/// be another's.
 CpuDevice::Left CpuDevice::hand_over(Lane& lane, Run& run, const PlanNode& node,
                                      std::int64_t end_ns) {
   complete(lane, run, node, end_ns);
   const bool queues = !lane.fresh.empty() || !lane.kept.empty();
   if (queues) flush(lane, run);
-  const bool is_callers = lane.taker.helps != nullptr;
-  if (lane.loan.leave()) {
-    has_lost_weight = !is_callers && !restore_weight(this_thread(), nice_);
-    if (queues && !has_lost_weight) wake(1);
-    return Left::gone;
-  }
-  if (!lane.loan.is_lowered()) return Left::nothing;
-  lane.loan.forget_lowered();
-  has_lost_weight = !restore_weight(this_thread(), nice_);
-  return has_lost_weight ? Left::by_itself : Left::nothing;
+  if (!lane.loan.leave()) return Left::nothing;
+  if (queues) wake(1);
+  return Left::gone;
 }
 
 }  // namespace engine

@@ -1,15 +1,14 @@
 #include "devices/cpu/loan.hpp"
 
-#include "devices/cpu/thread_weight.hpp"
+#include <sched.h>
 
 namespace engine {
 
-void Loan::begin(const RunOrder& order, std::int64_t end_ns, pid_t thread) noexcept {
+void Loan::begin(const RunOrder& order, std::int64_t end_ns) noexcept {
   // relaxed, all: see the members
   rank_.store(order.rank, std::memory_order_relaxed);
   due_ns_.store(order.due_ns, std::memory_order_relaxed);
   end_ns_.store(end_ns, std::memory_order_relaxed);
-  thread_.store(thread, std::memory_order_relaxed);
   cpu_.store(sched_getcpu(), std::memory_order_relaxed);
   const std::uint64_t last = word_.load(std::memory_order_relaxed);  // relaxed: ours while between
   // release: what we said, to who lends
@@ -17,24 +16,17 @@ void Loan::begin(const RunOrder& order, std::int64_t end_ns, pid_t thread) noexc
 }
 
 bool Loan::try_end() noexcept {
-  for (;;) {
-    const std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
-    if (stand(word) == lent) return false;
-    if (stand(word) == changing)
-      sched_yield();
-    else if (change(word, as(word, between)))
-      return true;
-  }
+  std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
+  while (stand(word) != lent)
+    if (change(word, as(word, between))) return true;
+  return false;
 }
 
 bool Loan::leave() noexcept {
-  for (;;) {
-    const std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
-    if (stand(word) == changing)
-      sched_yield();
-    else if (change(word, as(word, between)))
-      return stand(word) == lent;
+  std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
+  while (!change(word, as(word, between))) {
   }
+  return stand(word) == lent;
 }
 
 std::optional<Loan::Offer> Loan::offer() const noexcept {
@@ -49,24 +41,13 @@ std::optional<Loan::Offer> Loan::offer() const noexcept {
 }
 
 bool Loan::lend(const Offer& offer) noexcept {
-  if (!change(offer.word, as(offer.word, changing))) return false;
-  const pid_t thread = thread_.load(std::memory_order_relaxed);  // relaxed: as in offer()
-  if (thread != 0) {
-    lower_weight(thread);
-    lowered_.store(true, std::memory_order_relaxed);  // relaxed: ordered by the word
-  }
-  word_.store(as(offer.word, lent), std::memory_order_release);  // release: see change()
-  return true;
+  std::uint64_t word = offer.word;
+  return change(word, as(word, lent));
 }
 
-bool Loan::give_back(int nice) noexcept {
-  const std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
-  if (stand(word) != lent || !change(word, as(word, changing))) return false;
-  const pid_t thread = thread_.load(std::memory_order_relaxed);  // relaxed: as in offer()
-  if (thread != 0 && restore_weight(thread, nice))
-    lowered_.store(false, std::memory_order_relaxed);           // relaxed: ordered by the word
-  word_.store(as(word, computing), std::memory_order_release);  // release: see change()
-  return true;
+bool Loan::give_back() noexcept {
+  std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
+  return stand(word) == lent && change(word, as(word, computing));
 }
 
 }  // namespace engine

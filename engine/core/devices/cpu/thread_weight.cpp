@@ -26,29 +26,15 @@ struct SchedulingAttributes {
 
 }  // namespace
 
-pid_t this_thread() noexcept {
-  thread_local const auto number = static_cast<pid_t>(syscall(SYS_gettid));
-  return number;
-}
-
-int own_nice() noexcept { return getpriority(PRIO_PROCESS, 0); }  // of this thread, on Linux
-
 void run_when_idle() noexcept {
   const sched_param param{};
-  if (sched_setscheduler(0, SCHED_IDLE, &param) != 0) lower_weight(this_thread());
-}
-
-void lower_weight(pid_t thread) noexcept {
-  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(thread), lowest));
-}
-
-bool restore_weight(pid_t thread, int nice) noexcept {
-  return setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice) == 0;
+  if (sched_setscheduler(0, SCHED_IDLE, &param) != 0)
+    static_cast<void>(setpriority(PRIO_PROCESS, 0, lowest));  // of this thread, on Linux
 }
 
 void ask_for_short_slices() noexcept {
   SchedulingAttributes attributes;
-  attributes.nice = own_nice();
+  attributes.nice = getpriority(PRIO_PROCESS, 0);  // of this thread, on Linux
   attributes.runtime_ns = short_slice_ns;
   static_cast<void>(syscall(SYS_sched_setattr, 0, &attributes, 0U));
 }
