@@ -28,6 +28,7 @@ TABLES = (
     "co_run",
     "memory",
     "many_models",
+    "idle",
     "size",
     "not_tensors",
     "plan_judgement",

@@ -1,9 +1,10 @@
 """Judges a model's plan again while it serves: the runner-up is tried, and the better one kept.
 
 A plan is the best of those compared for the machine as it was then. So a few queries are looked at
-every second; where they take another time than when the plan was judged, where others take less
-of the machine now, or where the plan is provisional, its runners-up are tried one after the other
-(plan_trial.py), within a share of the queries' time. What is faster takes over between two queries.
+every second, or more rarely where there are few; where they take another time than when the plan
+was judged, where others take less of the machine now, or where the plan is provisional, its
+runners-up are tried one after the other (plan_trial.py), within a share of the queries' time. What
+is faster takes over between two queries.
 It is stored for the next start where the machine was quiet; a judgement of a disturbed one is only
 noted beside the plan, since it says nothing of the next start.
 """
@@ -45,7 +46,7 @@ class Judge:
     keep : callable
         Stores them anew.
     ended : callable
-        Called by any thread when a step is due before the next second.
+        Called by any thread when a step is due before the time that the last one said.
     now_s : callable
         Seconds since the epoch.
 
@@ -87,6 +88,7 @@ class Judge:
         self._trial_began_ns = 0
         self._density = 1.0
         self._looked_ns = clock()
+        self._look_every_ns = self._params.look_every_ns
         self._patience_ns = self._params.patience_ns
         self._rests_until_ns = 0
         self._changed = False
@@ -95,8 +97,25 @@ class Judge:
         """As of ``PlanJudge``."""
         WATCHER.watch(model)
 
-    def step(self, model: Judged) -> None:
-        """Do what is due: about once a second, and when ``ended`` was called."""
+    def step(self, model: Judged) -> int | None:
+        """Do what is due: when the last step said, and when ``ended`` was called.
+
+        Returns
+        -------
+        int or None
+            Nanoseconds until the next step; None while queries are waited for, of which the one
+            that ends the wait calls ``ended``.
+        """
+        self._do(model)
+        if self._trial is None:
+            rest_ns = max(0, self._looked_ns + self._look_every_ns - self._clock())
+            waits = self._queue or self._resting is not None
+            return min(rest_ns, self._params.look_every_ns) if waits else rest_ns
+        if self._trial.runner_up is None:
+            return None
+        return max(0, self._trial_began_ns + self._params.longest_ns + 1 - self._clock())
+
+    def _do(self, model: Judged) -> None:
         trial = self._trial
         if trial is None:
             self._begin(model)
@@ -127,7 +146,7 @@ class Judge:
                 self._trial_began_ns, self._watch = self._clock(), self._new_watch()
                 self._trial = self._began(model, runner_up, _ALL)
             return
-        if self._clock() - self._looked_ns >= self._params.look_every_ns:
+        if self._clock() - self._looked_ns >= self._look_every_ns:
             self._trial_began_ns = self._clock()
             self._trial = self._began(model, None, self._params.look)
 
@@ -180,6 +199,9 @@ class Judge:
         To count each of them would take a third of one of 30 µs.
         """
         density = min(1.0, look.queries_ns / max(1, now_ns - self._trial_began_ns))
+        is_sparse = density < self._params.sparse
+        times = self._params.times_rarer if is_sparse else 1
+        self._look_every_ns = times * self._params.look_every_ns
         between_ns = max(0, self._trial_began_ns - self._looked_ns)
         self.share.earn(round(min(density, self._density) * between_ns))
         self._density = density

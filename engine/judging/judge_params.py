@@ -23,6 +23,11 @@ class JudgeParams:
         Queries are looked at, so many at a time.
     look_every_ns : int
         From one look to the next.
+    sparse : float
+        Where queries take less of the time than that, looks are ``times_rarer``: to wake a thread
+        for each would cost more than a hundredth of what such queries cost.
+    times_rarer : int
+        By how much.
     longest_ns : int
         A trial that is not decided by then, for want of queries, is given up.
     """
@@ -34,4 +39,6 @@ class JudgeParams:
     most_patience_ns: int = 600_000_000_000
     look: int = 8
     look_every_ns: int = 1_000_000_000
+    sparse: float = 0.02
+    times_rarer: int = 10
     longest_ns: int = 600_000_000_000

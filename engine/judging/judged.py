@@ -15,8 +15,8 @@ from surplus.engine.segmentation.plan import Plan
 class Judged(Protocol):
     """What a judge asks of a model (model.py)."""
 
-    def judge(self) -> None:
-        """Have its judge do what is due."""
+    def judge(self) -> int | None:
+        """Have its judge do what is due, and say when that is next (watcher.py)."""
 
     @property
     def plan(self) -> Plan:

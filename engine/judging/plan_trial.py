@@ -81,7 +81,7 @@ class PlanTrial:
         """Begin a query."""
         came_ns = self._clock()
         with self._lock:
-            self._collect()
+            ends = self._collect() and (self.is_over or self.is_resting)
             overlapping = None if self._switch is None else self._switch.now()
             for other in self._open:
                 other.is_alone = False
@@ -91,7 +91,9 @@ class PlanTrial:
             ask = Ask(chosen, of_runner_up, is_alone, self._clock())
             self._open.append(ask)
             self._take(ask.began_ns - came_ns)
-            return ask
+        if ends:
+            self._ended()
+        return ask
 
     @contextmanager
     def query(self) -> Iterator[Ask]:
@@ -181,12 +183,15 @@ class PlanTrial:
             return False
         return self._turns.wants_runner_up(_median(self._own), self._share.affords)
 
-    def _collect(self) -> None:
-        for ask in [a for a in self._open if a.run is not None and a.run.done]:
+    def _collect(self) -> bool:
+        """Whether there was something to note."""
+        done = [a for a in self._open if a.run is not None and a.run.done]
+        for ask in done:
             self._open.remove(ask)
             assert ask.run is not None
             if ask.run.status == "ok":
                 self._note(ask, took_ns(ask.run))
+        return bool(done)
 
     def _note(self, ask: Ask, took_ns: int) -> None:
         self.queries_ns += took_ns

@@ -1,7 +1,7 @@
 """The one thread of a process that has its models judged while they serve (judge.py).
 
-It holds no model, sleeps for a second at a time, and ends with the last model, and before the
-interpreter does.
+It holds no model and sleeps until one is to be stepped: while none is asked, for good. It ends when
+it finds no model left, and before the interpreter does.
 """
 
 from __future__ import annotations
@@ -9,34 +9,54 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 from surplus.engine.devices import after_fork
 
 _log = logging.getLogger(__name__)
 
-_PERIOD_S = 1.0
+_FIRST_NS = 1_000_000_000
 
 
 class Watched(Protocol):
     """A model with a judge."""
 
-    def judge(self) -> None:
-        """Do what is due; quick, but where sessions are opened."""
+    def judge(self) -> int | None:
+        """Do what is due; quick, but where sessions are opened.
+
+        Returns
+        -------
+        int or None
+            Nanoseconds until the next step is due; None if that is not before it is woken.
+        """
 
 
 class Watcher:
-    """Steps every model once a second, and when it is woken. Thread-safe."""
+    """Steps each model when it asked to be, and when it is woken. Thread-safe.
 
-    def __init__(self, period_s: float = _PERIOD_S) -> None:
-        self._period_s = period_s
+    Parameters
+    ----------
+    first_ns : int
+        From when a model is watched to its first step.
+    clock : callable
+        In nanoseconds.
+    """
+
+    def __init__(
+        self, first_ns: int = _FIRST_NS, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._first_ns = first_ns
+        self._clock = clock
         self._begin()
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._subjects: weakref.WeakSet[Watched] = weakref.WeakSet()
-        self._due = threading.Event()
+        self._due_ns: weakref.WeakKeyDictionary[Watched, int] = weakref.WeakKeyDictionary()
+        self._called = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -46,20 +66,25 @@ class Watcher:
             if self._is_closed:
                 return
             self._subjects.add(subject)
+            self._due_ns[subject] = self._clock() + self._first_ns
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="judge", daemon=True)
                 self._thread.start()
+        self._called.set()
 
-    def wake(self) -> None:
-        """Step soon."""
-        self._due.set()
+    def wake(self, subject: Watched | None = None) -> None:
+        """Step one soon; None: all of them."""
+        with self._lock:
+            for woken in [subject] if subject is not None else list(self._subjects):
+                self._due_ns[woken] = self._clock()
+        self._called.set()
 
     def close(self) -> None:
         """End, after the step that is under way."""
         with self._lock:
             self._is_closed = True
             thread = self._thread
-        self._due.set()
+        self._called.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -69,22 +94,41 @@ class Watcher:
 
     def _work(self) -> None:
         while True:
-            self._due.wait(self._period_s)
-            self._due.clear()
+            self._called.wait(self._rest_s())
+            self._called.clear()
             with self._lock:
-                subjects = list(self._subjects)
-                if self._is_closed or not subjects:
+                if self._is_closed or not self._subjects:
                     self._thread = None
                     return
+                subjects = self._taken()
             while subjects:  # no reference stays behind while it sleeps
-                _step(subjects.pop())
+                self._step(subjects.pop())
 
+    def _rest_s(self) -> float | None:
+        """Until the next step is due; None if there is none."""
+        with self._lock:
+            due_ns = min(self._due_ns.values(), default=None)
+        return None if due_ns is None else max(0, due_ns - self._clock()) / 1e9
 
-def _step(subject: Watched) -> None:
-    try:
-        subject.judge()
-    except Exception:
-        _log.exception("a plan is not judged")
+    def _taken(self) -> list[Watched]:
+        """Those that are due now, who are not any more."""
+        now_ns = self._clock()
+        due = [subject for subject, due_ns in self._due_ns.items() if due_ns <= now_ns]
+        for subject in due:
+            del self._due_ns[subject]
+        return due
+
+    def _step(self, subject: Watched) -> None:
+        after_ns: int | None = self._first_ns
+        try:
+            after_ns = subject.judge()
+        except Exception:
+            _log.exception("a plan is not judged")
+        if after_ns is None:
+            return
+        with self._lock:  # it may have been woken meanwhile
+            due_ns = self._clock() + after_ns
+            self._due_ns[subject] = min(due_ns, self._due_ns.get(subject, due_ns))
 
 
 WATCHER = Watcher()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ def judge_in_service(model: Model, job: PlanJob, stored: StoredPlan) -> None:
         from surplus.engine.judging.watcher import WATCHER
 
         keeper = _Keeper(job.stored_at, job.question, stored)
-        model.be_judged(Judge(model.plan, judgement, keeper, WATCHER.wake))
+        there = weakref.ref(model)  # another may answer in its place by then
+        wake = lambda: WATCHER.wake(there())  # noqa: E731
+        model.be_judged(Judge(model.plan, judgement, keeper, wake))
 
 
 class _Keeper:

@@ -330,10 +330,9 @@ class Model:
         self._judge = judge
         judge.watch(self)
 
-    def judge(self) -> None:
-        """A step of that, for one thread."""
-        if self._judge is not None:
-            self._judge.step(self)
+    def judge(self) -> int | None:
+        """A step of that, for one thread; in how many nanoseconds the next is due, if ever."""
+        return None if self._judge is None else self._judge.step(self)
 
     @property
     def is_answering(self) -> bool:

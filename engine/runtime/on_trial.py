@@ -70,8 +70,8 @@ class PlanJudge(Protocol):
     judgement: Judgement
     share: Share
 
-    def step(self, model: Any) -> None:
-        """Do what is due, for one thread."""
+    def step(self, model: Any) -> int | None:
+        """Do what is due, for one thread; in how many nanoseconds the next step is due, if ever."""
 
     def watch(self, model: Any) -> None:
         """Have the model's ``judge`` called from now on, until nobody else holds it."""

@@ -63,7 +63,7 @@ class World:
         self.trial = trial_of(own, None)
         return self.trial
 
-    def judge(self) -> None:
+    def judge(self) -> int | None:
         """Nobody watches it: the tests step its judge."""
 
     def go_on(self, trial: PlanTrial) -> bool:
@@ -92,14 +92,20 @@ class World:
         self.clock.now_ns += times[ask.prepared.plan.name]
         self.trial.answered(ask)
 
-    def serve(self, judge: Judge, seconds: float) -> None:
+    def serve(self, judge: Judge, seconds: float, gap_ns: int = 0) -> int:
+        """Ask one query after the other, by default without a gap; how often the judge stepped."""
         end_ns = self.clock.now_ns + round(seconds * S)
-        stepped_ns = 0
+        due_ns: int | None = self.clock.now_ns
+        steps = 0
         while self.clock.now_ns < end_ns:
-            if self.is_due or self.clock.now_ns - stepped_ns >= S:
-                stepped_ns, self.is_due = self.clock.now_ns, False
-                judge.step(self)
+            if self.is_due or (due_ns is not None and self.clock.now_ns >= due_ns):
+                self.is_due = False
+                after_ns = judge.step(self)
+                due_ns = None if after_ns is None else self.clock.now_ns + after_ns
+                steps += 1
             self.query()
+            self.clock.now_ns += gap_ns
+        return steps
 
 
 class Costly(Clock):
@@ -275,6 +281,32 @@ def test_without_queries_there_is_nothing_to_judge(narrow: Plan, wide: Plan) -> 
         judge.step(world)
         world.clock.now_ns += S
     assert world.opened == []
+
+
+def test_while_no_query_comes_no_step_is_due(narrow: Plan, wide: Plan) -> None:
+    for taken in (0.0, 0.4):
+        world = World(narrow)
+        judge = _judge(world, _judgement(taken, 34 * MS, wide))
+        world.serve(judge, 60)
+        steps = 0
+        while (after_ns := judge.step(world)) is not None:
+            world.clock.now_ns += after_ns
+            steps += 1
+        assert steps <= 20
+        for _ in range(8):
+            world.is_due = False
+            world.query()
+        assert world.is_due, "whoever ends the look calls"
+
+
+def test_sparse_queries_are_looked_at_more_rarely(narrow: Plan, wide: Plan) -> None:
+    steps = {}
+    for gap_ns in (300 * MS, 4_000 * MS):
+        world = World(wide)
+        judge = _judge(world, _judgement(0.0, 18 * MS, narrow))
+        world.serve(judge, 100, gap_ns)
+        steps[gap_ns] = world.serve(judge, 10_000, gap_ns)
+    assert steps[300 * MS] > 2.5 * steps[4_000 * MS]
 
 
 def test_a_trial_that_gets_no_queries_is_given_up(narrow: Plan, wide: Plan) -> None:

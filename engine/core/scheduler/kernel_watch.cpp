@@ -8,6 +8,7 @@
 namespace engine {
 
 constinit thread_local KernelWatch::Seat* KernelWatch::mine_ = nullptr;
+alignas(64) constinit std::atomic<std::uint32_t> KernelWatch::state_{KernelWatch::entered};
 
 KernelWatch& KernelWatch::get() {
   static auto* const watch = new KernelWatch;
@@ -55,6 +56,7 @@ void KernelWatch::start() {
     for (Seat* seat = seats_.load(std::memory_order_acquire); known != 0 && seat != nullptr;
          seat = seat->next_)
       if (seat != mine_) seat->watched_.store(0, std::memory_order_relaxed);
+    state_.store(entered, std::memory_order_relaxed);  // the parent's thread may have slept
     std::thread([this] { watch(); }).detach();
     return;
   }
@@ -96,9 +98,26 @@ bool KernelWatch::look(std::int64_t now_ns) noexcept {
   return found;
 }
 
+void KernelWatch::note_entered() noexcept {
+  // relaxed: the thread reads nothing of ours that the seats do not order
+  if (state_.exchange(entered, std::memory_order_relaxed) == asleep) state_.notify_one();
+}
+
+/// After a look that found nobody. Who entered a kernel and still saw `entered` had its seat
+/// taken a whole tick before the look that lets the thread sleep, which finds it if it is there.
+void KernelWatch::rest() noexcept {
+  // relaxed, all: see note_entered()
+  std::uint32_t state = quiet;
+  if (state_.compare_exchange_strong(state, asleep, std::memory_order_relaxed))
+    state_.wait(asleep, std::memory_order_relaxed);
+  else
+    state_.compare_exchange_strong(state, quiet, std::memory_order_relaxed);
+}
+
 void KernelWatch::watch() noexcept {
   for (;;) {
     const bool busy = look(now_ns());
+    if (!busy) rest();
     std::this_thread::sleep_for(std::chrono::nanoseconds(busy ? busy_tick_ns : idle_tick_ns));
   }
 }

@@ -23,7 +23,8 @@ class Watched {
 };
 
 /// A lane says what it is in by a store and a compare-exchange on a cache line of its own, and
-/// reads no clock: how long that lasts is for the watch to find out, to within a tick. Thread-safe.
+/// reads no clock: how long that lasts is for the watch to find out, to within a tick. Where none
+/// is in anything, the watch's thread sleeps until one is again. Thread-safe.
 class KernelWatch {
  public:
   /// How late a limit may be noticed: while kernels run, and where none ran at the last look.
@@ -71,6 +72,9 @@ class KernelWatch {
       seat_.part_ = part;
       // release: whoever looks at it sees it prepared
       seat_.watched_.store(address(), std::memory_order_release);
+      // relaxed: see rest(); a line that is seldom written
+      if (state_.load(std::memory_order_relaxed) != entered) [[unlikely]]
+        note_entered();
     }
     Stay(const Stay&) = delete;
     Stay& operator=(const Stay&) = delete;
@@ -100,16 +104,30 @@ class KernelWatch {
   void start();
   /// Looks at every lane once; returns whether one was in a kernel.
   bool look(std::int64_t now_ns) noexcept;
+  /// Whether the thread sleeps until a kernel is entered.
+  [[nodiscard]] static bool is_asleep() noexcept {
+    return state_.load(std::memory_order_relaxed) == asleep;  // relaxed: a hint
+  }
 
  private:
+  /// What those who enter kernels and the watch's thread tell each other.
+  enum State : std::uint32_t {
+    entered,  ///< a kernel was, since the thread last asked
+    quiet,    ///< none was
+    asleep    ///< nor for a tick, in which nobody was in one; who enters one wakes the thread
+  };
+
   [[nodiscard]] static Seat& mine() noexcept {
     Seat* const seat = mine_;
     return seat != nullptr ? *seat : take();
   }
   static Seat& take() noexcept;
+  static void note_entered() noexcept;
+  static void rest() noexcept;
   [[noreturn]] void watch() noexcept;
 
   static constinit thread_local Seat* mine_;
+  alignas(64) static constinit std::atomic<std::uint32_t> state_;
   std::atomic<Seat*> seats_{nullptr};
   std::atomic<int> process_{0};  ///< in which the thread was started
 };

@@ -15,6 +15,7 @@
 #include "scheduler/held_lanes.hpp"
 #include "scheduler/memory_meter.hpp"
 #include "scheduler/parker.hpp"
+#include "scheduler/spin_habit.hpp"
 #include "scheduler/thread_budget.hpp"
 
 namespace engine {
@@ -97,17 +98,22 @@ class Machine : public std::enable_shared_from_this<Machine> {
   void kick_timed() noexcept;
   void run_ended() noexcept;
 
-  /// Spins until `condition()` holds, as long as the budget allows; returns whether it held.
+  /// Spins until `condition()` holds, as long as the budget allows and for waits like this it pays;
+  /// returns whether it held. Who then parks says with waited() how long it waited.
   template <typename Condition>
-  bool spin_until(Condition&& condition) {
-    if (spin_ns_ == 0 || !budget_.try_spin()) return false;
+  bool spin_until(SpinHabit& habit, Condition&& condition) {
+    if (spin_ns_ == 0 || !habit.pays() || !budget_.try_spin()) return false;
     const std::int64_t end_ns = now_ns() + spin_ns_;
     bool held = false;
     do {
       for (int i = 0; i < 64 && !(held = condition()); ++i) cpu_relax();
     } while (!held && !budget_.exceeded() && now_ns() < end_ns);
     budget_.remove_running(1);
+    if (held) habit.note(0, spin_ns_);
     return held;
+  }
+  void waited(SpinHabit& habit, std::int64_t since_ns) const noexcept {
+    habit.note(now_ns() - since_ns, spin_ns_);
   }
   /// Whether threads may spin at all.
   [[nodiscard]] bool spins() const noexcept { return spin_ns_ != 0; }

@@ -15,6 +15,7 @@
 #include "devices/kernel.hpp"
 #include "scheduler/mpmc_ring.hpp"
 #include "scheduler/run_order.hpp"
+#include "scheduler/spin_habit.hpp"
 
 namespace engine {
 
@@ -53,8 +54,8 @@ inline constexpr std::int64_t long_run_ns = 100'000'000;
 /// Marks an optional input that is absent.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;
 
-/// Thread-safe; immutable but for its pool of runs and how long they last. Made by PlanBuilder.
-/// Holds the machine.
+/// Thread-safe; immutable but for its pool of runs and what it knows of how long they last. Made by
+/// PlanBuilder. Holds the machine.
 class Plan : public std::enable_shared_from_this<Plan> {
  public:
   ~Plan();
@@ -121,6 +122,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
     if (is_long != lasts_long()) lasts_long_.store(is_long, std::memory_order_relaxed);
   }
 
+  /// How long callers wait for its runs, other than by helping.
+  [[nodiscard]] SpinHabit& waits() const noexcept { return waits_; }
+
   /// How long the kernels of a run may take from the first to the last; 0: no limit.
   [[nodiscard]] std::int64_t time_limit_ns() const noexcept {
     return time_limit_ns_.load(std::memory_order_relaxed);  // relaxed: a run sees it a tick later
@@ -173,6 +177,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   bool has_wide_nodes_ = false;
 
   mutable std::atomic<bool> lasts_long_{false};
+  mutable SpinHabit waits_;
   mutable std::atomic<std::int64_t> time_limit_ns_{0};
   mutable std::atomic<std::int64_t> due_after_ns_{0};
   mutable std::atomic<int> priority_{0};

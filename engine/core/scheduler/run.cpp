@@ -141,7 +141,8 @@ bool Run::wait(std::int64_t deadline_ns, bool help) {
   if (done()) return true;
   // A limited wait must not begin a kernel that may last longer.
   if (help && deadline_ns == 0 && machine_.help(*this)) return true;
-  machine_.spin_until([this] { return done(); });
+  const std::int64_t since_ns = now_ns();
+  if (machine_.spin_until(plan_.waits(), [this] { return done(); })) return true;
   while (!done()) {
     if (deadline_ns != 0 && now_ns() >= deadline_ns) return done();
     const EventCount::Key key = event_.prepare();
@@ -150,6 +151,7 @@ bool Run::wait(std::int64_t deadline_ns, bool help) {
     else
       event_.wait(key, deadline_ns);
   }
+  machine_.waited(plan_.waits(), since_ns);
   return true;
 }
 

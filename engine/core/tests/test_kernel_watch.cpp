@@ -140,6 +140,23 @@ TEST(the_watch_looks_at_the_innermost_stay_while_it_lasts) {
   CHECK(outer.looks == looks);
 }
 
+TEST(the_watch_sleeps_where_no_kernel_runs_and_wakes_for_one_that_does) {
+  const auto await_sleep = [] {
+    while (!KernelWatch::is_asleep()) std::this_thread::yield();
+  };
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const PlanPtr plan = plan_of(machine, std::make_shared<EndlessKernel>());
+  await_sleep();
+  // Ended by nobody else.
+  CHECK(machine->run(*plan, {}, {.deadline_ns = now_ns() + 1}, 0)->outcome() == Outcome::deadline);
+  await_sleep();
+  Counted inside;
+  const KernelWatch::Stay stay(inside);
+  CHECK(!KernelWatch::is_asleep());
+  while (inside.looks < 3) std::this_thread::yield();
+  CHECK(!KernelWatch::is_asleep());
+}
+
 TEST(an_operator_that_outlives_its_query_holds_its_lane) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   const auto kernel = std::make_shared<DeafKernel>();

@@ -118,12 +118,19 @@ void CpuDevice::serve(Run* mine) {
 }
 
 void CpuDevice::idle(Run* mine) {
+  std::int64_t since_ns = machine_.spins() ? now_ns() : 0;
+  // relaxed: advice
+  if (mine == nullptr) idle_since_ns_.store(since_ns, std::memory_order_relaxed);
   if (spin(mine)) return;
   if (mine != nullptr) wake(1);  // what was pushed while we spun may be for others
   EventCount& event = mine != nullptr ? mine->helpers() : workers_parked_;
   const EventCount::Key key = event.prepare();
   if (is_wanted(mine)) return event.cancel();
   event.wait(key);
+  // Which of the workers is woken is chance: as long would a spinning one have waited. relaxed:
+  // advice
+  if (mine == nullptr) since_ns = idle_since_ns_.load(std::memory_order_relaxed);
+  machine_.waited(habit(mine), since_ns);
   if (mine != nullptr) helper_wakes_.fetch_add(1, std::memory_order_relaxed);  // a statistic
 }
 
@@ -134,7 +141,7 @@ bool CpuDevice::spin(Run* mine) {
   std::atomic<int>& spinners = mine != nullptr ? spinning_helpers_ : spinning_workers_;
   // seq_cst, both: a pusher that counts on us is seen by our next test of the queue
   spinners.fetch_add(1, std::memory_order_seq_cst);
-  const bool wanted = machine_.spin_until([&] { return is_wanted(mine); });
+  const bool wanted = machine_.spin_until(habit(mine), [&] { return is_wanted(mine); });
   spinners.fetch_sub(1, std::memory_order_seq_cst);
   return wanted;
 }

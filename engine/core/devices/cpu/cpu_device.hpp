@@ -102,6 +102,9 @@ class CpuDevice final : public Device {
 
   void serve(Run* mine);
   void idle(Run* mine);
+  [[nodiscard]] SpinHabit& habit(const Run* mine) noexcept {
+    return mine != nullptr ? helpers_waits_ : workers_waits_;
+  }
   bool spin(Run* mine);
   [[nodiscard]] bool is_over(const Run* mine) const noexcept;
   [[nodiscard]] bool is_wanted(const Run* mine);
@@ -163,6 +166,8 @@ class CpuDevice final : public Device {
   EventCount workers_parked_;
   alignas(64) std::atomic<int> spinning_workers_{0};
   std::atomic<int> spinning_helpers_{0};
+  SpinHabit workers_waits_, helpers_waits_;
+  std::atomic<std::int64_t> idle_since_ns_{0};  ///< when a worker last ran out of nodes
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> helper_wakes_{0};
   std::mutex threads_mutex_;

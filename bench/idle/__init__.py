@@ -1,0 +1,1 @@
+"""What loaded models cost that are seldom asked, or never."""
