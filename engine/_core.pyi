@@ -1,7 +1,7 @@
 """The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
@@ -877,4 +877,47 @@ def limit_calls(deadline_ns: int) -> int:
     End what this thread runs, here or in plans, when that moment has passed.
 
     It is on time.monotonic_ns()'s clock; 0 is no limit. Returns what held before.
+    """
+
+def taken_first(
+    lanes: int,
+    taken: Sequence[int],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+) -> list[int]:
+    """
+    For tests: in which order one lane takes the nodes of each state from the core's queue.
+
+    Parameters
+    ----------
+    lanes : int
+        Of the device, of which one is free for the taker; others that are not taken are free, too.
+    taken : list of int
+        In how many and a half minutes each of the taken lanes is predicted to come free.
+    rows : array of int64, shape (nodes, 8)
+        State, ascending; priority; best effort; whether it is due; in how many and a half minutes;
+        minutes that each of its two nodes takes; width; whether the first one has run. In a state
+        earlier rows came earlier.
+
+    Returns
+    -------
+    list of int
+        For each state the rows' places in it as they are taken, then -1.
+    """
+
+def lent_lanes(
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    now_ns: int,
+) -> list[int]:
+    """
+    For tests: which of each state's computing lanes the core would lend, -1 for none.
+
+    Parameters
+    ----------
+    rows : array of int64, shape (runs, 7)
+        State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted end_ns.
+        The first row of a state is of the run that waits, the others of what the lanes compute.
     """

@@ -10,6 +10,7 @@ import surplus.colocation.policies.baselines.sjf
 import surplus.colocation.policies.baselines.slices
 import surplus.colocation.policies.baselines.temporal
 import surplus.colocation.policies.baselines.whole
+import surplus.colocation.policies.core_order.dispatcher
 import surplus.colocation.policies.dstack.dispatcher
 import surplus.colocation.policies.dstack.knee_shares
 import surplus.colocation.policies.dstack.max_min

@@ -29,7 +29,7 @@ class PolicySpec:
         return self.dispatcher in _RUN_PARTS
 
 
-_RUN_PARTS = ("abacus", "layer_blocks", "planaria", "prema")
+_RUN_PARTS = ("abacus", "core_order", "layer_blocks", "planaria", "prema")
 """Dispatchers."""
 
 _POLICIES: Registry[PolicySpec] = Registry("policy")
@@ -87,6 +87,7 @@ for _name in ("fcfs", "sjf", "edf"):
 add_policy(PolicySpec("fcfs_rounds", "rounds", {"expired": True}))
 add_policy(PolicySpec("sjf_rounds", "rounds", {"expired": True, "order": "time"}))
 add_policy(PolicySpec("clockwork", "clockwork"))
+add_policy(PolicySpec("core_order", "core_order"))
 add_policy(PolicySpec("nexus", "duty_cycle", planner="nexus"))
 for _name, _dispatcher, _options in (
     ("gslice", "temporal", {"static": True}),

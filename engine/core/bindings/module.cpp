@@ -19,4 +19,5 @@ NB_MODULE(_core, m) {
   engine::bind_run(m);
   engine::bind_query(m);
   engine::bind_limits(m);
+  engine::bind_decisions(m);
 }

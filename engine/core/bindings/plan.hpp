@@ -83,6 +83,7 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 [[nodiscard]] PyRun execute(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
                             double timeout_s, bool traced);
 
+void bind_decisions(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
 void bind_machine(nanobind::module_& m);
 void bind_builder(nanobind::module_& m);

@@ -8,7 +8,8 @@
 namespace engine {
 
 constinit thread_local KernelWatch::Seat* KernelWatch::mine_ = nullptr;
-alignas(64) constinit std::atomic<std::uint32_t> KernelWatch::state_{KernelWatch::entered};
+constinit EventCount KernelWatch::thread_;
+alignas(64) constinit std::atomic<KernelWatch::State> KernelWatch::state_{KernelWatch::entered};
 
 KernelWatch& KernelWatch::get() {
   static auto* const watch = new KernelWatch;
@@ -98,27 +99,35 @@ bool KernelWatch::look(std::int64_t now_ns) noexcept {
   return found;
 }
 
-void KernelWatch::note_entered() noexcept {
-  // relaxed: the thread reads nothing of ours that the seats do not order
-  if (state_.exchange(entered, std::memory_order_relaxed) == asleep) state_.notify_one();
+/// Wakes the thread if it would look too late.
+void KernelWatch::note_entered(State tells) noexcept {
+  State before = state_.load(std::memory_order_relaxed);  // relaxed: the exchange checks it
+  do {
+    if (before <= tells) return;
+    // seq_cst: before we look whether the thread waits (parker.hpp)
+  } while (!state_.compare_exchange_weak(before, tells, std::memory_order_seq_cst));
+  if (before == asleep || (tells == pressing && before != quiet)) thread_.notify(1);
 }
 
-/// After a look that found nobody. Who entered a kernel and still saw `entered` had its seat
+/// After a look that found nobody. Who entered a kernel and still saw an older state had its seat
 /// taken a whole tick before the look that lets the thread sleep, which finds it if it is there.
 void KernelWatch::rest() noexcept {
-  // relaxed, all: see note_entered()
-  std::uint32_t state = quiet;
-  if (state_.compare_exchange_strong(state, asleep, std::memory_order_relaxed))
-    state_.wait(asleep, std::memory_order_relaxed);
-  else
-    state_.compare_exchange_strong(state, quiet, std::memory_order_relaxed);
+  const EventCount::Key key = thread_.prepare();
+  State before = state_.load(std::memory_order_relaxed), after = asleep;  // relaxed: as above
+  do {
+    after = before == pressing ? quiet : before == entered ? slow : asleep;
+    // seq_cst: after prepare()
+  } while (!state_.compare_exchange_weak(before, after, std::memory_order_seq_cst));
+  const std::int64_t tick_ns = after == quiet ? idle_tick_ns : slow_tick_ns;
+  thread_.wait(key, after == asleep ? 0 : now_ns() + tick_ns);
 }
 
 void KernelWatch::watch() noexcept {
   for (;;) {
-    const bool busy = look(now_ns());
-    if (!busy) rest();
-    std::this_thread::sleep_for(std::chrono::nanoseconds(busy ? busy_tick_ns : idle_tick_ns));
+    if (look(now_ns()))
+      std::this_thread::sleep_for(std::chrono::nanoseconds(busy_tick_ns));
+    else
+      rest();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "scheduler/clock.hpp"
+#include "scheduler/parker.hpp"
 
 namespace engine {
 
@@ -27,9 +28,13 @@ class Watched {
 /// is in anything, the watch's thread sleeps until one is again. Thread-safe.
 class KernelWatch {
  public:
-  /// How late a limit may be noticed: while kernels run, and where none ran at the last look.
+  /// How late a limit may be noticed: while kernels run, where none ran at the last look, and then
+  /// of what is not pressing.
   static constexpr std::int64_t busy_tick_ns = 20'000'000;
   static constexpr std::int64_t idle_tick_ns = 250'000'000;
+  static constexpr std::int64_t slow_tick_ns = 1'000'000'000;
+  /// A limit that is as long or longer is not pressing.
+  static constexpr std::int64_t long_limit_ns = 10'000'000'000;
   /// How long a kernel that was stopped may take to return before its lane counts as held.
   static constexpr std::int64_t held_after_ns = 30'000'000'000;
 
@@ -63,7 +68,7 @@ class KernelWatch {
   /// which kernel it is, in words of its own. Stays may nest.
   class Stay {
    public:
-    explicit Stay(Watched& watched, std::uint32_t part = 0) noexcept
+    explicit Stay(Watched& watched, std::uint32_t part = 0, bool presses = true) noexcept
         : seat_(mine()),
           before_(seat_.watched_.load(std::memory_order_relaxed) & ~std::uintptr_t{1}),  // our own
           before_part_(seat_.part_),
@@ -73,8 +78,9 @@ class KernelWatch {
       // release: whoever looks at it sees it prepared
       seat_.watched_.store(address(), std::memory_order_release);
       // relaxed: see rest(); a line that is seldom written
-      if (state_.load(std::memory_order_relaxed) != entered) [[unlikely]]
-        note_entered();
+      const State tells = presses ? pressing : entered;
+      if (state_.load(std::memory_order_relaxed) > tells) [[unlikely]]
+        note_entered(tells);
     }
     Stay(const Stay&) = delete;
     Stay& operator=(const Stay&) = delete;
@@ -111,10 +117,12 @@ class KernelWatch {
 
  private:
   /// What those who enter kernels and the watch's thread tell each other.
-  enum State : std::uint32_t {
-    entered,  ///< a kernel was, since the thread last asked
-    quiet,    ///< none was
-    asleep    ///< nor for a tick, in which nobody was in one; who enters one wakes the thread
+  enum State : std::uint8_t {
+    pressing,  ///< a kernel was entered since the last look, whose limit is to be noticed soon
+    entered,   ///< one was
+    quiet,     ///< none was; the next look comes soon
+    slow,      ///< none was; the next look comes later
+    asleep     ///< nor for a tick, and nobody was in one: who enters one wakes the thread
   };
 
   [[nodiscard]] static Seat& mine() noexcept {
@@ -122,12 +130,13 @@ class KernelWatch {
     return seat != nullptr ? *seat : take();
   }
   static Seat& take() noexcept;
-  static void note_entered() noexcept;
+  static void note_entered(State tells) noexcept;
   static void rest() noexcept;
   [[noreturn]] void watch() noexcept;
 
   static constinit thread_local Seat* mine_;
-  alignas(64) static constinit std::atomic<std::uint32_t> state_;
+  static constinit EventCount thread_;
+  alignas(64) static constinit std::atomic<State> state_;
   std::atomic<Seat*> seats_{nullptr};
   std::atomic<int> process_{0};  ///< in which the thread was started
 };

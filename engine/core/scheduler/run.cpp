@@ -245,7 +245,7 @@ void Run::take_inputs(const PlanNode& node, NodeValues& values) {
 bool Run::compute(std::uint32_t index, const PlanNode& node, NodeValues& values) noexcept {
   try {
     values.outputs.resize(node.end_output - node.first_output);
-    const KernelWatch::Stay stay(*this, index);
+    const KernelWatch::Stay stay(*this, index, has_pressing_limit());
     if (node.kernel != nullptr) node.kernel->execute(values.inputs, values.outputs, token_.get());
     return true;
   } catch (const std::exception& error) {

@@ -224,6 +224,10 @@ class Run final : public Watched {
     if (plan_.sink_count() == 1 || sinks_left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       finish();
   }
+  [[nodiscard]] bool has_pressing_limit() const noexcept {
+    const std::int64_t limit_ns = plan_.time_limit_ns();
+    return options_.deadline_ns != 0 || (limit_ns != 0 && limit_ns < KernelWatch::long_limit_ns);
+  }
   bool stop(Outcome outcome) noexcept;
   bool check_limits() noexcept;
   void end_if_due(std::int64_t now_ns) noexcept;

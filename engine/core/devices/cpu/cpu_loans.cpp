@@ -8,22 +8,6 @@
 
 namespace engine {
 
-namespace {
-
-/// What a run waits for a lane without harm: that part of the time that it has left.
-constexpr std::int64_t affordable_parts = 4;
-
-/// Whether `first` may wait for `other`, which computes for so long yet. What comes late anyway
-/// only takes a place of another priority.
-bool can_afford(const RunOrder& first, const RunOrder& other, std::int64_t wait_ns,
-                std::int64_t now) noexcept {
-  if (first.due_ns == RunOrder::never) return false;
-  if (now >= first.due_ns) return first.is_of_class(other);
-  return wait_ns < (first.due_ns - now) / affordable_parts;
-}
-
-}  // namespace
-
 bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexcept {
   return node.service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
          lends_.load(std::memory_order_relaxed);  // relaxed: a flag that is set once
@@ -87,20 +71,14 @@ void CpuDevice::arrived(Lane& place) {
 /// The lane whose computation goes last, and after `first`; null: there is none, or one ends so
 /// soon that `first` can wait for it.
 CpuDevice::Lane* CpuDevice::least_urgent(const RunOrder& first, Loan::Offer& offer) {
-  const std::int64_t now = now_ns();
+  LeastUrgent last(first, now_ns(), worth_lending_ns / 2);
   Lane* found = nullptr;
   for (const auto& lane : by_id_) {
-    std::optional<Loan::Offer> other = lane->loan.offer();
-    if (!other) continue;
-    const std::int64_t wait_ns = other->end_ns - now;
-    if (wait_ns < worth_lending_ns / 2) continue;
-    if (can_afford(first, other->order, wait_ns, now)) return nullptr;
-    if (other->order.may_be_late() && now > other->order.due_ns) other->order = other->order.late();
-    if (!first.preempts(other->order) || (found != nullptr && other->order < offer.order)) continue;
-    found = lane.get();
-    offer = *other;
+    const std::optional<Loan::Offer> other = lane->loan.offer();
+    if (other && last.is_it(*other)) found = lane.get();
   }
-  return found;
+  offer = last.offer();
+  return last.waits() ? nullptr : found;
 }
 
 /// A borrower takes that place.

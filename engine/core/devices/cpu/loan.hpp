@@ -71,4 +71,42 @@ class Loan {
   std::atomic<int> cpu_{-1};
 };
 
+/// Which of several computations is lent: the one that goes last, and after `first`, of those that
+/// do not end within `least_ns`. None if `first` can afford to wait for one of these: for a part of
+/// the time that it has left; what comes late anyway waits for all but lower priorities.
+class LeastUrgent {
+ public:
+  LeastUrgent(const RunOrder& first, std::int64_t now_ns, std::int64_t least_ns) noexcept
+      : first_(first), now_ns_(now_ns), least_ns_(least_ns) {}
+
+  /// Whether this one is, of all so far.
+  [[nodiscard]] bool is_it(Loan::Offer offer) noexcept {
+    const std::int64_t wait_ns = offer.end_ns - now_ns_;
+    if (wait_ns < least_ns_) return false;
+    waits_ = waits_ || can_afford(offer.order, wait_ns);
+    if (offer.order.may_be_late() && now_ns_ > offer.order.due_ns) offer.order = offer.order.late();
+    if (!first_.preempts(offer.order) || (found_ && offer.order < offer_.order)) return false;
+    offer_ = offer;
+    return found_ = true;
+  }
+  /// Whether nothing is to be lent, since one of them ends soon enough.
+  [[nodiscard]] bool waits() const noexcept { return waits_; }
+  /// The last that was.
+  [[nodiscard]] const Loan::Offer& offer() const noexcept { return offer_; }
+
+ private:
+  static constexpr std::int64_t affordable_parts = 4;
+
+  [[nodiscard]] bool can_afford(const RunOrder& other, std::int64_t wait_ns) const noexcept {
+    if (first_.due_ns == RunOrder::never) return false;
+    if (now_ns_ >= first_.due_ns) return first_.is_of_class(other);
+    return wait_ns < (first_.due_ns - now_ns_) / affordable_parts;
+  }
+
+  const RunOrder first_;
+  const std::int64_t now_ns_, least_ns_;
+  Loan::Offer offer_;
+  bool found_ = false, waits_ = false;
+};
+
 }  // namespace engine

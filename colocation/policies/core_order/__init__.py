@@ -1,0 +1,1 @@
+"""The order of the engine's core, once more: its twin for simulations."""
