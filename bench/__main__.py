@@ -24,6 +24,7 @@ TABLES = (
     "kernels",
     "kernels_many",
     "neighbours",
+    "neighbours_simulated",
     "throughput",
     "co_run",
     "memory",

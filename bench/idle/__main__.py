@@ -1,7 +1,7 @@
 """Idle means idle: wake-ups of a thousand models without queries, and what a rare query costs.
 
 A query every 100 ms, contenders in processes of their own that take turns.
-``--models a,b`` and ``--rounds`` show some; without words all is stored.
+``--models a,b`` shows some; without words all is stored, ``queries`` or ``silent`` only that part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER
 
 MODELS = ("lenet", "mobilenet_v2", "resnet18")
-ROUNDS, QUERIES = 5, 10
+ROUNDS, QUERIES = 4, 8
 _CACHE = FOLDER / "cache"
 
 
@@ -81,23 +81,36 @@ def _row(
     }
 
 
+def measure_queries(rounds: int) -> None:
+    """Measure and store what rare queries cost."""
+    found = [row for model in MODELS for row in rows(model, rounds)]
+    result_file.show("A query every 100 ms", found)
+    config = {"rounds": rounds, "queries": QUERIES, "gap s": GAP_S}
+    result_file.write("idle", config, found)
+
+
+def measure_silent() -> None:
+    """Measure and store what models cost that nobody asks."""
+    found = [many.row()]
+    result_file.show("A thousand models without queries", found)
+    result_file.write("idle_models", {"settle s": many.SETTLE_S}, found)
+
+
 def main() -> None:
-    """Measure what the command line names, or all, which is stored."""
+    """Measure what the command line names, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", choices=("queries", "silent"))
     parser.add_argument("--models", help="of these, and nothing is stored")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args()
-    models = args.models.split(",") if args.models else MODELS
-    found = [row for model in models for row in rows(model, args.rounds)]
-    result_file.show("A query every 100 ms", found)
     if args.models:
-        return
-    result_file.write(
-        "idle", {"rounds": args.rounds, "queries": QUERIES, "gap s": GAP_S}, found
-    )
-    silent = [many.row()]
-    result_file.show("A thousand models without queries", silent)
-    result_file.write("idle_models", {"settle s": many.SETTLE_S}, silent)
+        found = [row for model in args.models.split(",") for row in rows(model, args.rounds)]
+        return result_file.show("A query every 100 ms", found)
+    if args.part != "silent":
+        measure_queries(args.rounds)
+    if args.part != "queries":
+        measure_silent()
+    return None
 
 
 if __name__ == "__main__":

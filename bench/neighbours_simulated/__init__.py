@@ -1,0 +1,1 @@
+"""The neighbours' mixes on machines of more cores than ours: simulated."""
