@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from bench.infrastructure import result_file
@@ -16,6 +17,7 @@ from bench.neighbours.clairvoyant import clairvoyant_work_ns
 from bench.neighbours.mixes import BACKGROUND, MIXES
 from bench.neighbours_simulated.contenders import CLAIRVOYANT, CONTENDERS, MISSES, SECONDS, Scene
 from bench.neighbours_simulated.service_times import stored
+from surplus.engine.devices.parsing import available_cores
 
 LIGHT, OVERLOADS = (1.0, 3.0), (6.0, 10.0)
 CURVE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0)
@@ -76,11 +78,16 @@ def main() -> None:
     parser.add_argument("--cores", type=int, choices=tuple(SECONDS), help="the same")
     args = parser.parse_args()
     machine, service_ns = stored()
-    table, lines = [], []
-    for mix in [args.mix] if args.mix else MIXES:
-        for cores in [args.cores] if args.cores else SECONDS:
-            table += rows(mix, cores, service_ns)
-            lines += curves(mix, cores, service_ns)
+    scenes = [
+        (mix, cores)
+        for mix in ([args.mix] if args.mix else MIXES)
+        for cores in ([args.cores] if args.cores else SECONDS)
+    ]
+    with ProcessPoolExecutor(available_cores()) as pool:
+        tables = [pool.submit(rows, *scene, service_ns) for scene in scenes]
+        drawn = [pool.submit(curves, *scene, service_ns) for scene in scenes]
+        table = [row for found in tables for row in found.result()]
+        lines = [row for found in drawn for row in found.result()]
     result_file.show("Neighbours, simulated", table)
     if args.mix or args.cores:
         return

@@ -14,7 +14,7 @@ from bench.neighbours_simulated.stream_load import StreamQuery, queries_of
 MISSES = 0.01
 """What every model may miss of its queries."""
 
-SECONDS: Mapping[int, float] = {2: 40.0, 16: 8.0, 64: 3.0}
+SECONDS: Mapping[int, float] = {2: 40.0, 16: 6.0, 64: 2.0}
 """Simulated, by cores: as many queries of each model, or more."""
 
 OURS = "our core's rules (simulated)"
