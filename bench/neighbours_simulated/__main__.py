@@ -15,7 +15,7 @@ from typing import Any
 from bench.infrastructure import result_file
 from bench.neighbours.clairvoyant import clairvoyant_work_ns
 from bench.neighbours.mixes import BACKGROUND, MIXES
-from bench.neighbours_simulated.contenders import CLAIRVOYANT, CONTENDERS, MISSES, SECONDS, Scene
+from bench.neighbours_simulated.contenders import CLAIRVOYANT, CONTENDERS, CORES, MISSES, QUERIES, Scene
 from bench.neighbours_simulated.service_times import stored
 from surplus.engine.devices.parsing import available_cores
 
@@ -75,13 +75,13 @@ def main() -> None:
     """Simulate what the command line names, or all, which is stored."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mix", choices=tuple(MIXES), help="one only; nothing is stored")
-    parser.add_argument("--cores", type=int, choices=tuple(SECONDS), help="the same")
+    parser.add_argument("--cores", type=int, choices=CORES, help="the same")
     args = parser.parse_args()
     machine, service_ns = stored()
     scenes = [
         (mix, cores)
         for mix in ([args.mix] if args.mix else MIXES)
-        for cores in ([args.cores] if args.cores else SECONDS)
+        for cores in ([args.cores] if args.cores else CORES)
     ]
     with ProcessPoolExecutor(available_cores()) as pool:
         tables = [pool.submit(rows, *scene, service_ns) for scene in scenes]
@@ -91,8 +91,7 @@ def main() -> None:
     result_file.show("Neighbours, simulated", table)
     if args.mix or args.cores:
         return
-    config = {"misses": MISSES, "seconds": {str(c): s for c, s in SECONDS.items()}}
-    config["service times of"] = machine
+    config = {"misses": MISSES, "queries at load 1": QUERIES, "service times of": machine}
     result_file.write("neighbours_simulated", config, table)
     result_file.write("neighbours_simulated_misses", config, lines)
 

@@ -9,13 +9,14 @@ from bench.neighbours.mixes import Stream
 from bench.neighbours_simulated.answers import Answers
 from bench.neighbours_simulated.core_machine import CoreMachine
 from bench.neighbours_simulated.shared_cores import NICE_19, shared
-from bench.neighbours_simulated.stream_load import StreamQuery, queries_of
+from bench.neighbours_simulated.stream_load import MEASURED_ON, StreamQuery, queries_of
 
 MISSES = 0.01
 """What every model may miss of its queries."""
 
-SECONDS: Mapping[int, float] = {2: 40.0, 16: 6.0, 64: 2.0}
-"""Simulated, by cores: as many queries of each model, or more."""
+CORES = (2, 16, 64)
+QUERIES = 4_000
+"""Of a mix that are simulated at load 1, on whatever number of cores."""
 
 OURS = "our core's rules (simulated)"
 OURS_REFUSING = "that, late ones refused (simulated)"
@@ -54,7 +55,8 @@ class Scene:
     ) -> None:
         self._mix, self._service_ns, self._seed = mix, service_ns, seed
         self.cores = cores
-        self.seconds = SECONDS[cores]
+        streams = [mix[index % len(mix)] for index in range(len(mix) * cores // MEASURED_ON)]
+        self.seconds = QUERIES / sum(stream.rate_per_s for stream in streams)
 
     def queries(self, load: float) -> list[StreamQuery]:
         """The same for all contenders."""

@@ -33,8 +33,7 @@ class _Computation:
     """What a lane does, or did before it was lent."""
 
     place: int
-    order: RunOrder
-    predicted_end_ns: int
+    offer: Computing
     left_ns: int
     since_ns: int
 
@@ -64,6 +63,7 @@ class CoreMachine:
         self._queries = queries
         self._callers = Callers(queries)
         self._lanes = [_Lane() for _ in range(lanes)]
+        self._free = list(range(lanes))
         self._ready: ReadyRuns[int] = ReadyRuns()
         self._ends: list[tuple[int, int, int]] = []
         self._ends_ns = [0] * len(queries)
@@ -73,8 +73,7 @@ class CoreMachine:
         """Serve all; background work has what lanes leave until that time."""
         left_ns = 0.0
         while (then_ns := self._next_ns()) is not None:
-            idle = sum(not lane.stack for lane in self._lanes)
-            left_ns += idle * max(0, min(then_ns, until_ns) - self._now_ns)
+            left_ns += len(self._free) * max(0, min(then_ns, until_ns) - self._now_ns)
             self._now_ns = then_ns
             self._end_what_ends()
             for place in self._callers.come(then_ns):
@@ -109,8 +108,9 @@ class CoreMachine:
         """After an end: what preempts the lane's lender, if it has one, or the lender itself."""
         lane = self._lanes[index]
         if not lane.stack:
+            self._free.append(index)
             return
-        node = self._ready.take(self._now_ns, before=lane.stack[-1].order)
+        node = self._ready.take(self._now_ns, before=lane.stack[-1].offer.order)
         if node is not None:
             self._begin(index, node)
             return
@@ -137,44 +137,33 @@ class CoreMachine:
         """Let free lanes take nodes, then lend others."""
         if self._refuses:
             self._refuse_late()
-        for index, lane in enumerate(self._lanes):
-            if not lane.stack and len(self._ready):
-                node = self._ready.take(self._now_ns)
-                if node is not None:
-                    self._begin(index, node)
+        while self._free and (node := self._ready.take(self._now_ns)) is not None:
+            self._begin(self._free.pop(), node)
         while len(self._ready) and self._lend():
             pass
 
     def _lend(self) -> bool:
         found = self._ready.first(self._now_ns)
-        if found is None or self._loans == PLACES_A_LANE * len(self._lanes):
+        if self._free or found is None or self._loans == PLACES_A_LANE * len(self._lanes):
             return False
-        index = least_urgent(found[0], [self._offer(lane) for lane in self._lanes], self._now_ns)
+        index = least_urgent(found[0], [lane.stack[-1].offer for lane in self._lanes], self._now_ns)
         if index is None:
             return False
         lender = self._lanes[index].stack[-1]
-        lender.order = lender.order.at(self._now_ns, 0)
-        node = self._ready.take(self._now_ns, before=lender.order)
+        lender.offer = lender.offer._replace(order=lender.offer.order.at(self._now_ns, 0))
+        node = self._ready.take(self._now_ns, before=lender.offer.order)
         assert node is not None, "it is first, and goes before the lender"
         lender.left_ns -= self._now_ns - lender.since_ns
         self._loans += 1
         self._begin(index, node)
         return True
 
-    def _offer(self, lane: _Lane) -> Computing:
-        if not lane.stack:
-            return _NEVER_LENT
-        own = lane.stack[-1]
-        if self._queries[own.place].predicted_ns < WORTH_LENDING_NS:
-            return _NEVER_LENT
-        return Computing(own.order, own.predicted_end_ns)
-
     def _begin(self, index: int, node: ReadyNode[int]) -> None:
         service_ns = self._queries[node.what].asked.service_ns
-        predicted_end_ns = self._now_ns + node.service_ns
-        self._lanes[index].stack.append(
-            _Computation(node.what, node.order, predicted_end_ns, service_ns, self._now_ns)
-        )
+        offer = Computing(node.order, self._now_ns + node.service_ns)
+        if node.service_ns < WORTH_LENDING_NS:
+            offer = _NEVER_LENT
+        self._lanes[index].stack.append(_Computation(node.what, offer, service_ns, self._now_ns))
         self._compute(index)
 
     def _compute(self, index: int) -> None:

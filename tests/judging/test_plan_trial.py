@@ -104,6 +104,23 @@ def test_a_slower_one_costs_a_hundredth_of_the_queries_time(times_slower: float)
     assert share.lost_ns <= share.queries_ns / 100
 
 
+def test_the_next_query_says_that_the_look_is_over_of_one_that_was_submitted() -> None:
+    """Nobody else would: the thread that judges sleeps until then."""
+    calls: list[None] = []
+    share = Share(1.0)
+    trial = PlanTrial(
+        PLAN, None, None, share, lambda: calls.append(None), look=1, clock=Clock()
+    )
+    run: Any = SimpleNamespace(done=False, status="ok", spans=lambda: np.array([[0, 0, 0, 0, MS]]))
+    trial.begin().run = run
+    trial.begin()
+    assert calls == []
+    run.done = True
+    trial.begin()
+    assert calls == [None]
+    assert share.queries_ns == MS
+
+
 def test_overlapping_queries_neither_count_nor_go_to_the_runner_up() -> None:
     world = World(10 * MS, 6 * MS)
     for _ in range(20):
