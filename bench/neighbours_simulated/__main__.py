@@ -15,7 +15,14 @@ from typing import Any
 from bench.infrastructure import result_file
 from bench.neighbours.clairvoyant import clairvoyant_work_ns
 from bench.neighbours.mixes import BACKGROUND, MIXES
-from bench.neighbours_simulated.contenders import CLAIRVOYANT, CONTENDERS, CORES, MISSES, QUERIES, Scene
+from bench.neighbours_simulated.contenders import (
+    CLAIRVOYANT,
+    CONTENDERS,
+    CORES,
+    MISSES,
+    QUERIES,
+    Scene,
+)
 from bench.neighbours_simulated.service_times import stored
 from surplus.engine.devices.parsing import available_cores
 

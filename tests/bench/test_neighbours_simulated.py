@@ -8,6 +8,7 @@ from bench.neighbours.clairvoyant import AskedQuery, clairvoyant_work_ns
 from bench.neighbours.mixes import MIXES
 from bench.neighbours_simulated.contenders import CONTENDERS, OURS, Scene
 from bench.neighbours_simulated.core_machine import CoreMachine
+from bench.neighbours_simulated.picture import MISSES, picture
 from bench.neighbours_simulated.service_times import stored
 from bench.neighbours_simulated.shared_cores import NICE_19, shared, speeds
 from bench.neighbours_simulated.stream_load import StreamQuery
@@ -84,3 +85,15 @@ def test_nobody_does_more_than_the_bound_or_than_the_cores_have(load: float) -> 
         assert 0 <= found.background_ns <= scene.cores * scene.seconds * 1e9
     if load == 1.0:
         assert scene.answers(CONTENDERS[OURS], load).worst_misses()[0] == 0
+
+
+def test_the_picture_has_a_curve_a_contender() -> None:
+    rows = [
+        {"mix": mix, "cores": 2, "contender": how, "load": load, MISSES: load / 10}
+        for mix in MIXES
+        for how in CONTENDERS
+        for load in (1.0, 3.0)
+    ]
+    drawn = picture(rows, "svg").decode()
+    assert all(how in drawn for how in CONTENDERS)
+    assert all(f"{mix}, 2 cores" in drawn for mix in MIXES)
