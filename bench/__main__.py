@@ -25,6 +25,7 @@ TABLES = (
     "kernels_many",
     "neighbours",
     "neighbours_simulated",
+    "promises",
     "throughput",
     "co_run",
     "memory",

@@ -723,6 +723,10 @@ class Run:
     @property
     def error_node(self) -> int: ...
     @property
+    def refused_by_ns(self) -> int:
+        """By how much a refused run would have been late, or have waited longer than it may."""
+
+    @property
     def tag(self) -> int: ...
     def wait(self, timeout_s: float = -1.0, help: bool = True) -> bool: ...
     def cancel(self) -> None: ...
@@ -733,6 +737,11 @@ class Run:
     @property
     def submitted_ns(self) -> int:
         """When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced."""
+
+class FairShare:
+    """What the plans of one model were given of the lanes."""
+
+    def __init__(self) -> None: ...
 
 class Plan:
     """Immutable; many runs at once."""
@@ -772,6 +781,48 @@ class Plan:
             The higher goes first.
         best_effort
             Behind all that is not.
+        """
+
+    def share_with(self, share: FairShare) -> None:
+        """Be of the model that this share is of; before the first run."""
+
+    def weigh(self, weight: float) -> None:
+        """
+        Its model's, of 0.01 to 100: twice the weight gets twice the lanes' time, among runs of
+        one priority that are not due.
+        """
+
+    def be_measured(self) -> None:
+        """Learn from now on how long its nodes take: those of 20 us, or of unknown length."""
+
+    @property
+    def work_ns(self) -> int:
+        """What a run is expected to take of all lanes; 0 if nothing is known."""
+
+    def admit_by(self, refuses_late: bool = False, max_wait_ns: int = 0) -> None:
+        """
+        Refuse runs from now on; their status is then "refused", before they were queued.
+
+        Parameters
+        ----------
+        refuses_late
+            Those that are due and cannot be in time, nor without making a promised one late.
+        max_wait_ns
+            Those that are not due and would wait for longer; 0: none.
+        """
+
+    def foresee(
+        self,
+        deadline_ns: int = 0,
+        priority: int | None = None,
+        due_ns: int = 0,
+        best_effort: bool | None = None,
+    ) -> tuple[int, str]:
+        """
+        Whether a run that was submitted now would be refused, as far as can be told.
+
+        By how much it would be late, or wait longer than it may, and the words for it; 0 where it would not.
+        One that would be refused counts as such: it must not be submitted.
         """
 
     @property

@@ -15,6 +15,7 @@
     ├── UnknownModelError     no model of that name or version is served
     ├── UnavailableError      the model or the server is not ready, or is shutting down
     ├── QueueFullError        a bounded queue turned the query away
+    ├── RefusedError          the query would be late, or wait for too long, as predicted
     ├── CancelledError        the caller cancelled the query
     ├── DeadlineError         the query's deadline passed before it finished
     ├── ConversionError       a torch module has no ONNX form, or one that answers otherwise
@@ -74,6 +75,22 @@ class UnavailableError(EngineError):
 
 class QueueFullError(EngineError):
     """A bounded queue is full and the query was turned away at once."""
+
+
+class RefusedError(EngineError):
+    """The query would be late, or wait for too long, as predicted, and was turned away at once.
+
+    One that was admitted, and then could not be in time any more, ends with it, too.
+
+    Attributes
+    ----------
+    by_ns : int
+        How late it would have been, or by how much it would have waited longer than it may.
+    """
+
+    def __init__(self, message: str, by_ns: int = 0) -> None:
+        super().__init__(message)
+        self.by_ns = by_ns
 
 
 class CancelledError(EngineError):

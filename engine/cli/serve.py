@@ -13,7 +13,7 @@ from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.serve_life import check_addresses, expect_trials, served, served_by_policy
 from surplus.engine.cli.serve_options import add_server, server_params
-from surplus.engine.cli.serve_urgency import add_best_effort, by_model
+from surplus.engine.cli.serve_urgency import add_urgency, by_model
 
 if TYPE_CHECKING:
     pass
@@ -45,7 +45,7 @@ def add_parser(verbs: Any) -> None:
     options.add_kernels(parser)
     options.add_limits(parser)
     options.add_any_bits(parser)
-    add_best_effort(parser)
+    add_urgency(parser)
     add_server(parser)
 
 

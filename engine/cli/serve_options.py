@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from surplus.engine.serving.server_params import MAX_IN_FLIGHT
+
 if TYPE_CHECKING:
     from surplus.engine.serving.server_params import ServerParams
 
@@ -41,9 +43,9 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-in-flight",
         type=int,
-        default=256,
+        default=MAX_IN_FLIGHT,
         metavar="N",
-        help="queries admitted per model before new ones are turned away (default %(default)s)",
+        help="queries of a model that are held at once, a bound of memory (default %(default)s)",
     )
     add(
         "--drain",

@@ -47,6 +47,8 @@ def asked(args: argparse.Namespace) -> ServedPolicy | None:
         raise ValueError(f"unknown policy {args.policy!r}; there are: {known}")
     if args.best_effort:
         raise ValueError(f"--best-effort: policy {args.policy!r} decides by targets: give --slo")
+    if args.weight:
+        raise ValueError(f"--weight: policy {args.policy!r} decides by targets: give --slo")
     _refuse(args)
     return ServedPolicy(policy_params(args), args.model_control)
 

@@ -1,4 +1,4 @@
-"""What ``engine serve`` is told of when its models' queries are due, where no policy arbitrates."""
+"""What ``engine serve`` is told of whose queries go first, and which are refused, without a policy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from surplus.engine.cli import options
 from surplus.engine.cli.durations import duration_ns
+from surplus.engine.serving.server_params import MAX_WAIT_MS
 
 if TYPE_CHECKING:
     from surplus.engine.planning.load_params import LoadParams
 
 
-def add_best_effort(parser: argparse.ArgumentParser) -> None:
-    """--best-effort; --slo is the policies', too."""
+def add_urgency(parser: argparse.ArgumentParser) -> None:
+    """--best-effort, --weight, --late and --max-wait-ms; --slo is the policies', too."""
     parser.add_argument(
         "--best-effort",
         action="append",
@@ -23,12 +24,35 @@ def add_best_effort(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="a model whose queries go behind those of all others; may be repeated",
     )
+    parser.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        metavar="MODEL=W",
+        help="its share of the lanes, 0.01 to 100, while queries without deadlines wait"
+        " (default 1); may be repeated",
+    )
+    parser.add_argument(
+        "--late",
+        choices=("serve", "refuse"),
+        default="refuse",
+        help="queries that cannot be in time, by --slo or their own timeout, as predicted: refuse"
+        " them at once, or serve them behind the others (default %(default)s)",
+    )
+    parser.add_argument(
+        "--max-wait-ms",
+        type=float,
+        default=MAX_WAIT_MS,
+        metavar="MS",
+        help="refuse queries without a deadline that would wait for longer, as predicted (default"
+        " %(default)g; 0: never)",
+    )
 
 
 def by_model(
     args: argparse.Namespace, loading: LoadParams, names: Iterable[str]
 ) -> Mapping[str, LoadParams]:
-    """How to load each model: its queries are due by --slo, or best effort.
+    """How to load each model: when its queries are due, its share, and what is refused.
 
     Raises
     ------
@@ -39,7 +63,9 @@ def by_model(
     """
     known = list(dict.fromkeys(names))
     due_ns = {name: duration_ns(text) for name, text in options.texts(args.slo).items()}
-    for option, named in (("--slo", due_ns), ("--best-effort", args.best_effort)):
+    weights = {name: _weight(name, text) for name, text in options.texts(args.weight).items()}
+    asked = (("--slo", due_ns), ("--best-effort", args.best_effort), ("--weight", weights))
+    for option, named in asked:
         for name in named:
             if name not in known:
                 raise ValueError(
@@ -50,6 +76,16 @@ def by_model(
             loading,
             deadline_ms=due_ns[name] / 1e6 if name in due_ns else None,
             best_effort=name in args.best_effort,
+            late=args.late,
+            max_wait_ms=args.max_wait_ms,
+            weight=weights.get(name, 1.0),
         )
         for name in known
     }
+
+
+def _weight(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--weight {name}: expected a number, got {text!r}") from None

@@ -58,6 +58,11 @@ class ServedLate:
         """As of the model, once it is loaded."""
         return "" if self._loaded is None else self._loaded.failure
 
+    def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
+        """As of the model, once it is loaded."""
+        if self._loaded is not None:
+            self._loaded.foresee(deadline_ns, priority)
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

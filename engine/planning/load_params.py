@@ -88,6 +88,14 @@ class LoadParams:
         When a query is due, from its submission on (``Urgency``).
     priority, best_effort : int, bool
         Of its queries: the higher goes first; behind those of all models that are not.
+    late : {"serve", "refuse"}
+        Whether queries that cannot be in time, as predicted from measured times, are answered late,
+        behind the others, or refused at once. Those that are admitted are in time, 99 of 100.
+    max_wait_ms : float
+        Queries that are not due are refused where they would wait for longer, as predicted; 0 is no
+        limit.
+    weight : float
+        Of the model's share of the lanes, among queries of one priority that are not due.
     kernels : str
         Whose kernels segments of a CPU may run with: ``auto`` chooses among those that are
         installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
@@ -127,6 +135,9 @@ class LoadParams:
     deadline_ms: float | None = None
     priority: int = 0
     best_effort: bool = False
+    late: str = "serve"
+    max_wait_ms: float = 0.0
+    weight: float = 1.0
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""
@@ -255,7 +266,8 @@ class LoadParams:
 
     def urgency(self) -> Urgency:
         """What its queries are, where they do not say it themselves."""
-        return Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
+        urgency = Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
+        return urgency.admitting(self.late, self.max_wait_ms, self.weight)
 
     def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
         """The time that a load may take, around what it does in the calling thread.

@@ -18,6 +18,7 @@ from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.devices.machines import loss_of
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.errors import RefusedError
 from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.closed import ClosedPlan
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
@@ -537,6 +538,22 @@ class Model:
         if look is not None and run.status == "ok":
             look(run)
         return self._ports.answer(run, outputs, prepared.query)
+
+    def foresee(self, deadline_ns: int | None = None, priority: int | None = None) -> None:
+        """Ask, before its inputs are at hand, whether a query would be refused now.
+
+        Parameters are those of ``infer``.
+
+        Raises
+        ------
+        RefusedError
+            If it cannot be in time, or would wait for too long; it counts as refused.
+        """
+        if not (self._ports.urgency.refuses_late or self._ports.urgency.max_wait_ns):
+            return
+        by_ns, why = self._prepared_now().native.foresee(deadline_ns or 0, priority)
+        if by_ns:
+            raise RefusedError(why, by_ns)
 
     def timeline(self) -> Timeline:
         """Spans of the last ``run(..., traced=True)``.

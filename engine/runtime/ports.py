@@ -10,7 +10,13 @@ import numpy as np
 from surplus.engine import _core
 from surplus.engine.dfg.graph import Dim, Graph, ValueKind
 from surplus.engine.element_type import ElementType
-from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError, InputError
+from surplus.engine.errors import (
+    CancelledError,
+    DeadlineError,
+    ExecutionError,
+    InputError,
+    RefusedError,
+)
 from surplus.engine.runtime.inputs import (
     Array,
     IoSpec,
@@ -47,6 +53,8 @@ class Ports:
         """How long the kernels of a query may take, in plans that are prepared from now on."""
         self.urgency = Urgency()
         """What queries are, in plans that are prepared from now on."""
+        self.share = _core.FairShare()
+        """What all plans of the model were given of the lanes."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
@@ -173,6 +181,8 @@ def raise_for(run: _core.Run) -> NoReturn:
         raise CancelledError(run.error or "query cancelled")
     if run.status == "deadline":
         raise DeadlineError(run.error or "the query's deadline passed")
+    if run.status == "refused":
+        raise RefusedError(run.error, run.refused_by_ns)
     raise ExecutionError(" ".join(run.error.split()))
 
 

@@ -45,6 +45,8 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
     """
     native = lower(graph, plan, machine)
     native.limit_time(ports.time_limit_ns)
+    native.share_with(ports.share)
+    native.be_measured()
     ports.urgency.of(native)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
     return Prepared(plan, machine, native, ports.query(native), lanes)

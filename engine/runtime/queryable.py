@@ -46,6 +46,16 @@ class Queryable(Protocol):
         """Why no query can be answered any more; empty as long as some can."""
         ...
 
+    def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
+        """Ask before a query's inputs are at hand whether it would be refused; as ``infer``.
+
+        Raises
+        ------
+        RefusedError
+            If it would be.
+        """
+        ...
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

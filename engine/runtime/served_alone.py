@@ -43,6 +43,10 @@ class ServedAlone:
         """As ``Model.failure``."""
         return self.model.failure
 
+    def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
+        """As ``Model.foresee``."""
+        self.model.foresee(deadline_ns, priority)
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, InputError
@@ -11,6 +11,10 @@ from surplus.engine.errors import ConfigError, InputError
 PRIORITIES = range(-(2**31), 2**31)
 _DEADLINES_NS = range(2**63)
 _LONGEST_MS = 1e9
+LATE = ("serve", "refuse")
+"""What becomes of a query that cannot be in time."""
+WEIGHTS = (0.01, 100.0)
+"""The least and the most that one model's share may weigh."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,21 @@ class Urgency:
         The higher goes first.
     best_effort : bool
         Behind all that is not, whatever its priority.
+    refuses_late : bool
+        Whether a query that cannot be in time, as predicted, is refused at once, and one that was
+        admitted is ended when it cannot any more.
+    max_wait_ns : int
+        Queries that are not due are refused where they would wait for longer; 0: never.
+    weight : float
+        Models share the lanes by weight, among queries of one priority that are not due.
     """
 
     due_after_ns: int = 0
     priority: int = 0
     best_effort: bool = False
+    refuses_late: bool = False
+    max_wait_ns: int = 0
+    weight: float = 1.0
 
     @property
     def may_make_way(self) -> bool:
@@ -62,6 +76,30 @@ class Urgency:
     def of(self, native: _core.Plan) -> None:
         """Let runs of a plan that begin from now on be so."""
         native.be_urgent(self.due_after_ns, self.priority, self.best_effort)
+        native.admit_by(self.refuses_late, self.max_wait_ns)
+        native.weigh(self.weight)
+
+    def admitting(self, late: str, max_wait_ms: float, weight: float) -> Urgency:
+        """The same, with what is refused, and the model's share, as a user says it.
+
+        Raises
+        ------
+        ConfigError
+            If one of them is out of range.
+        """
+        if late not in LATE:
+            raise ConfigError(f"late must be one of {', '.join(LATE)}, got {late!r}")
+        if not 0 <= max_wait_ms <= _LONGEST_MS:
+            raise ConfigError(f"max_wait_ms must be 0 to {_LONGEST_MS:g}, got {max_wait_ms}")
+        least, most = WEIGHTS
+        if not least <= weight <= most:
+            raise ConfigError(f"weight must be {least:g} to {most:g}, got {weight}")
+        return replace(
+            self,
+            refuses_late=late == "refuse",
+            max_wait_ns=round(max_wait_ms * 1e6),
+            weight=weight,
+        )
 
     def shortfall(self, takes_ns: int) -> str:
         """That a model which takes so long by itself cannot be in time, and by how much."""

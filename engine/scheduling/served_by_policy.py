@@ -56,6 +56,9 @@ class ServedByPolicy:
         """Which devices were lost or have no lane, and why, if none is left."""
         return self._service.failure
 
+    def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
+        """Nothing: the policy decides when it has the query."""
+
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -16,6 +16,7 @@ from surplus.engine.errors import (
     EngineError,
     ExecutionError,
     QueueFullError,
+    RefusedError,
     UnavailableError,
 )
 from surplus.engine.serving.in_flight import InFlight
@@ -23,6 +24,7 @@ from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.statistics import Moments
 
 A = TypeVar("A")
@@ -38,10 +40,11 @@ class DataPlaneParams:
     Parameters
     ----------
     max_in_flight : int
-        Queries of one model between admission and answer; the next is turned away at once.
+        Queries of one model between admission and answer, for the sake of memory; the next is
+        turned away at once.
     """
 
-    max_in_flight: int = 256
+    max_in_flight: int = MAX_IN_FLIGHT
 
     def __post_init__(self) -> None:
         if self.max_in_flight < 1:
@@ -130,6 +133,23 @@ class DataPlane:
         self._check_room(model)
         return model
 
+    def foresee(self, model: ServedModel, deadline_ns: int | None, priority: int) -> None:
+        """Turn away at once, before it is decoded, what would be refused.
+
+        Parameters are those of :class:`InferQuery`.
+
+        Raises
+        ------
+        RefusedError
+            If it cannot be in time, or would wait for too long.
+        """
+        try:
+            model.executor.foresee(deadline_ns, priority)
+        except RefusedError:
+            model.statistics.fail.add(0)
+            model.statistics.refused.add(0)
+            raise
+
     async def infer(
         self, model: ServedModel, query: InferQuery, encode: Callable[[dict[str, Array]], A]
     ) -> A:
@@ -145,7 +165,7 @@ class DataPlane:
         ------
         InputError
             If inputs or outputs do not fit the model; the message names them.
-        QueueFullError, DeadlineError, CancelledError, ExecutionError
+        QueueFullError, RefusedError, DeadlineError, CancelledError, ExecutionError
             As the executor does.
         UnavailableError
             If the server shut down before the query finished.
@@ -153,8 +173,11 @@ class DataPlane:
         self._check_room(model)
         try:
             return await self._run(model, query, encode)
-        except BaseException:
-            model.statistics.fail.add(self.clock_ns() - query.received_ns)
+        except BaseException as error:
+            duration_ns = self.clock_ns() - query.received_ns
+            model.statistics.fail.add(duration_ns)
+            if isinstance(error, RefusedError):
+                model.statistics.refused.add(duration_ns)
             raise
 
     def load(self, name: str) -> None:

@@ -111,6 +111,7 @@ def _statistics(model: ServedModel) -> Document:
             "compute_input": _duration(counters.compute_input),
             "compute_infer": _duration(counters.compute_infer),
             "compute_output": _duration(counters.compute_output),
+            "refused": _duration(counters.refused),
         },
     }
 

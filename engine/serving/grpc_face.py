@@ -14,7 +14,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.grpc_infer import decode_query, encode_answer
+from surplus.engine.serving.grpc_infer import decode_query, decode_urgency, encode_answer
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
@@ -67,7 +67,9 @@ class GrpcFace:
         received_ns = self._plane.clock_ns()
         request, raw_inputs = split_infer_request(data)
         model = self._plane.admit(request.model_name, request.model_version)
-        query = decode_query(request, raw_inputs, received_ns, context.time_remaining())
+        remaining_s = context.time_remaining()
+        self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))
+        query = decode_query(request, raw_inputs, received_ns, remaining_s)
         return await self._plane.infer(
             model, query, lambda outputs: encode_answer(model, request.id, outputs)
         )

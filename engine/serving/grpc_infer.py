@@ -39,18 +39,26 @@ def decode_query(
     InputError
         If contents do not fit datatype and shape, or a parameter is wrong or not supported.
     """
+    deadline_ns, priority = decode_urgency(request, received_ns, remaining_s)
+    return InferQuery(
+        inputs=list(_decode_inputs(request, raw_inputs)),
+        outputs=[_output_name(output) for output in request.outputs],
+        received_ns=received_ns,
+        deadline_ns=deadline_ns,
+        priority=priority,
+    )
+
+
+def decode_urgency(
+    request: Any, received_ns: int, remaining_s: float | None
+) -> tuple[int | None, int]:
+    """Deadline and priority of a request, as :func:`decode_query` has them; raises the same."""
     parameters = request.parameters
     timeouts_ns = [] if remaining_s is None else [int(remaining_s * 1e9)]
     timeout_us = _integer(parameters, "timeout")
     if timeout_us:  # 0 is Triton's "no timeout"
         timeouts_ns.append(timeout_us * 1000)
-    return InferQuery(
-        inputs=list(_decode_inputs(request, raw_inputs)),
-        outputs=[_output_name(output) for output in request.outputs],
-        received_ns=received_ns,
-        deadline_ns=deadline_after(received_ns, timeouts_ns),
-        priority=_integer(parameters, "priority"),
-    )
+    return deadline_after(received_ns, timeouts_ns), _integer(parameters, "priority")
 
 
 def encode_answer(model: ServedModel, request_id: str, outputs: Mapping[str, Array]) -> bytes:

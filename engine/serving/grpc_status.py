@@ -18,6 +18,7 @@ _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (errors.UnknownModelError, grpc.StatusCode.NOT_FOUND),
     (errors.UnavailableError, grpc.StatusCode.UNAVAILABLE),
     (errors.QueueFullError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (errors.RefusedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (errors.DeadlineError, grpc.StatusCode.DEADLINE_EXCEEDED),
     (errors.CancelledError, grpc.StatusCode.CANCELLED),
     (errors.EngineError, grpc.StatusCode.INTERNAL),

@@ -16,6 +16,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.UnknownModelError, 404),
     (errors.UnavailableError, 503),
     (errors.QueueFullError, 429),
+    (errors.RefusedError, 429),
     (errors.DeadlineError, 504),
     (errors.CancelledError, _CLIENT_CLOSED_REQUEST),
     (errors.EngineError, 500),

@@ -19,7 +19,7 @@ from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
 
 
 class Server:
@@ -37,7 +37,8 @@ class Server:
     Parameters
     ----------
     models : mapping of str to path, Model or LazyModel
-        By the name that clients ask for. A path is loaded when the server starts.
+        By the name that clients ask for. A path is loaded when the server starts, and what cannot
+        be in time, or would wait for more than a second, is refused then, as ``engine serve`` does.
     params : ServerParams, optional
         All settings at once; single ones by keyword, as ``host`` or ``max_in_flight``.
     port, http_port : int
@@ -166,7 +167,10 @@ class Server:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+_SERVED: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS}
+
+
 def _executor(model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model))
-    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model)))
+    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model, **_SERVED)))

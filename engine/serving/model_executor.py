@@ -15,6 +15,20 @@ from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.values import dtype_of
 
 
+LEVELS = 9
+USUAL_LEVEL = 5
+
+
+def priority_of(level: int) -> int | None:
+    """What the core takes for the protocol's ``priority``: the higher goes first.
+
+    The protocol counts levels from 1, the most urgent; 0, the default, is what the model's queries
+    are. Ours are nine, of which the fifth is what queries are of which nobody says anything, so
+    that some may be made more urgent and some less; larger ones count as the ninth.
+    """
+    return None if level == 0 else USUAL_LEVEL - min(level, LEVELS)
+
+
 class ModelExecutor:
     """An ``surplus.engine.serving.servable.Servable``: the same whether or not a policy runs it.
 
@@ -61,6 +75,10 @@ class ModelExecutor:
         """For which lost devices every query fails, and why."""
         return self._model.failure
 
+    def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:
+        """As of the model."""
+        self._model.foresee(deadline_ns, priority_of(priority))
+
     async def infer(
         self,
         inputs: Mapping[str, Array],
@@ -68,13 +86,8 @@ class ModelExecutor:
         deadline_ns: int | None,
         priority: int = 0,
     ) -> dict[str, Array]:
-        """Run one query; cancelling the awaiting task cancels the run.
-
-        The protocol counts levels from 1, the most urgent, 0 being the default, which is what the
-        model's queries are; whatever runs it takes a larger priority for more urgent.
-        """
-        level = None if priority == 0 else min(0, 1 - priority)
-        return await self._model.infer(inputs, outputs, deadline_ns, level)
+        """Run one query; cancelling the awaiting task cancels the run."""
+        return await self._model.infer(inputs, outputs, deadline_ns, priority_of(priority))
 
     def close(self) -> None:
         """Let the model go: lanes are shared, sessions go with it."""

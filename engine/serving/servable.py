@@ -75,6 +75,16 @@ class Servable(Protocol):
         """Why no query can be answered any more; empty as long as some can."""
         ...
 
+    def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:
+        """Ask before a query's inputs are decoded whether it would be refused; as ``infer``.
+
+        Raises
+        ------
+        RefusedError
+            If it cannot be in time, or would wait for too long.
+        """
+        ...
+
     async def infer(
         self,
         inputs: Mapping[str, Array],
@@ -94,7 +104,7 @@ class Servable(Protocol):
         deadline_ns : int or None
             On the clock of ``time.monotonic_ns``.
         priority : int
-            0 is the model's default, 1 the most urgent, larger numbers are less so (Triton's).
+            0 is the model's default; 1 is the most urgent, larger numbers are less so.
 
         Returns
         -------
@@ -103,7 +113,7 @@ class Servable(Protocol):
 
         Raises
         ------
-        InputError, QueueFullError, DeadlineError, CancelledError, ExecutionError
+        InputError, QueueFullError, RefusedError, DeadlineError, CancelledError, ExecutionError
         """
         ...
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
+MAX_WAIT_MS = 1000.0
+"""How long a query that is not due may wait, by default, before it is refused."""
+MAX_IN_FLIGHT = 1024
+"""By default: what waits is bounded by time, and this bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class ServerParams:
     http_port : int or None
         The same for HTTP; None serves gRPC only.
     max_in_flight : int
-        Queries of one model between admission and answer.
+        Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
         How long a stopping server lets queries in flight finish.
     max_message_bytes : int
@@ -35,7 +39,7 @@ class ServerParams:
     host: str = "127.0.0.1"
     grpc_port: int = 8001
     http_port: int | None = None
-    max_in_flight: int = 256
+    max_in_flight: int = MAX_IN_FLIGHT
     drain_timeout_s: float = 30.0
     max_message_bytes: int = 1 << 30
     max_connections: int = 4096

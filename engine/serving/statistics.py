@@ -48,6 +48,8 @@ class ModelStatistics:
         Queries answered, from receipt to the encoded answer.
     fail : Duration
         Queries that ended with an error, were turned away or cancelled.
+    refused : Duration
+        Of those that failed, queries that could not be in time or would have waited for too long.
     compute_input : Duration
         From receipt to the executor: decoding and checks. Successful queries only, as below.
     queue : Duration
@@ -58,6 +60,7 @@ class ModelStatistics:
 
     success: Duration = field(default_factory=Duration)
     fail: Duration = field(default_factory=Duration)
+    refused: Duration = field(default_factory=Duration)
     compute_input: Duration = field(default_factory=Duration)
     queue: Duration = field(default_factory=Duration)
     compute_output: Duration = field(default_factory=Duration)

@@ -12,8 +12,16 @@ from surplus.engine.planning.load_params import LoadParams
 from tests.cli.calls import Command
 
 
-def _asked(*slo: str, best_effort: tuple[str, ...] = ()) -> argparse.Namespace:
-    return argparse.Namespace(slo=list(slo), best_effort=list(best_effort))
+def _asked(
+    *slo: str, best_effort: tuple[str, ...] = (), weight: tuple[str, ...] = ()
+) -> argparse.Namespace:
+    return argparse.Namespace(
+        slo=list(slo),
+        best_effort=list(best_effort),
+        weight=list(weight),
+        late="refuse",
+        max_wait_ms=250.0,
+    )
 
 
 def test_each_model_is_as_urgent_as_was_said() -> None:
@@ -26,7 +34,17 @@ def test_each_model_is_as_urgent_as_was_said() -> None:
     assert all(params.devices == "cpu:1" for params in found.values())
 
 
+def test_each_model_has_its_weight_and_all_refuse_alike() -> None:
+    found = by_model(_asked(weight=("a=2.5",)), LoadParams(devices="cpu:1"), ["a", "b"])
+    assert {name: params.weight for name, params in found.items()} == {"a": 2.5, "b": 1.0}
+    assert {(params.late, params.max_wait_ms) for params in found.values()} == {("refuse", 250.0)}
+
+
 def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ConfigError, match="weight must be 0.01 to 100"):
+        by_model(_asked(weight=("a=0",)), LoadParams(), ["a"])
+    with pytest.raises(ValueError, match="--weight a: expected a number, got 'much'"):
+        by_model(_asked(weight=("a=much",)), LoadParams(), ["a"])
     with pytest.raises(ConfigError, match="give deadline_ms or best_effort"):
         by_model(_asked("a=1s", best_effort=("a",)), LoadParams(), ["a"])
     with pytest.raises(ValueError, match="expected a duration such as 50ms, got '0s'"):
@@ -38,6 +56,9 @@ def test_what_cannot_be_is_refused() -> None:
     [
         (("--slo", "nobody=1s"), "--slo nobody: there is no such model, only lenet"),
         (("--best-effort", "nobody"), "--best-effort nobody: there is no such model"),
+        (("--weight", "nobody=2"), "--weight nobody: there is no such model"),
+        (("--max-wait-ms", "-1"), "max_wait_ms must be 0 to"),
+        (("--policy", "edf", "--weight", "lenet=2"), "decides by targets: give --slo"),
         (("--policy", "edf", "--best-effort", "lenet"), "decides by targets: give --slo"),
     ],
 )

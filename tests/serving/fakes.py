@@ -32,6 +32,12 @@ class Function:
         self.held = ""
         self.facts = {"kernels": "of a test"}
         self.failure = ""
+        self.refusal: Exception | None = None
+        """What its queries are refused for before they are decoded."""
+
+    def foresee(self, deadline_ns, priority=0):
+        if self.refusal is not None:
+            raise self.refusal
 
     async def infer(self, inputs, outputs, deadline_ns, priority=0):
         self.calls.append((outputs, deadline_ns, priority))

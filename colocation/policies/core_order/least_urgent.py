@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from surplus.colocation.policies.core_order.run_order import NEVER, RunOrder
+from surplus.colocation.policies.core_order.run_order import NOT_DUE, RunOrder
 
 WORTH_LENDING_NS = 300_000
 """What takes less is waited for (CpuDevice::worth_lending_ns)."""
@@ -45,6 +45,6 @@ def least_urgent(waits: RunOrder, lanes: Sequence[Computing], now_ns: int) -> in
 def _can_afford(waits: RunOrder, other: RunOrder, wait_ns: int, now_ns: int) -> bool:
     """What comes late anyway waits for all but lower priorities."""
     left_ns = waits.due_ns - now_ns
-    if waits.due_ns == NEVER:
+    if waits.stands == NOT_DUE:
         return False
     return waits.is_of_class(other) if left_ns <= 0 else wait_ns < left_ns // AFFORDABLE_PARTS

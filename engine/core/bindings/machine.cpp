@@ -50,6 +50,12 @@ nb::dict stats(const PyMachine& self) {
   result["live_values"] = stats.live_values;
   result["live_bytes"] = stats.live_bytes;
   result["runs_in_flight"] = stats.runs_in_flight;
+  nb::dict admission;
+  admission["promised"] = stats.admission.promised;
+  admission["kept"] = stats.admission.kept;
+  admission["broken"] = stats.admission.broken;
+  admission["refused"] = stats.admission.refused;
+  result["admission"] = admission;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -28,6 +29,10 @@ using namespace nb::literals;
 namespace engine {
 
 namespace {
+
+struct PyShare {
+  std::shared_ptr<FairShare> share;
+};
 
 struct PyCompletionQueue {
   std::shared_ptr<CompletionQueue> queue;
@@ -68,6 +73,20 @@ nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
   return to_list(done.run->outputs());
 }
 
+std::pair<std::int64_t, std::string> foresee(const PyPlan& self, std::int64_t deadline_ns,
+                                      std::optional<int> priority, std::int64_t due_ns,
+                                      std::optional<bool> best_effort) {
+  const RunOptions options{.deadline_ns = deadline_ns,
+                           .due_ns = due_ns,
+                           .priority = priority,
+                           .best_effort = best_effort};
+  const Plan& plan = *self.plan;
+  if (!plan.admission().any()) return {};
+  const RunOrder order = Run::order_of(plan, options, UINT64_MAX);
+  const Admission::Verdict verdict = plan.machine().admission().foresee(plan, order, now_ns());
+  return {verdict.by_ns, verdict.refuses() ? verdict.text() : std::string()};
+}
+
 SpanRows spans(const PyRun& self) {
   if (!self.run->done()) throw std::runtime_error("spans are there once the run is done");
   return span_rows(self.run->spans(), self.run->submitted_ns());
@@ -94,6 +113,9 @@ void bind_run(nb::module_& m) {
       .def_prop_ro("status", [](const PyRun& self) { return to_string(self.run->outcome()); })
       .def_prop_ro("error", [](const PyRun& self) { return self.run->error(); })
       .def_prop_ro("error_node", [](const PyRun& self) { return self.run->error_node(); })
+      .def_prop_ro(
+          "refused_by_ns", [](const PyRun& self) { return self.run->refused_by_ns(); },
+          "By how much a refused run would have been late, or have waited longer than it may.")
       .def_prop_ro("tag", [](const PyRun& self) { return self.run->tag(); })
       .def(
           "wait",
@@ -107,6 +129,8 @@ void bind_run(nb::module_& m) {
       .def_prop_ro(
           "submitted_ns", [](const PyRun& self) { return self.run->submitted_ns(); },
           "When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced.");
+  nb::class_<PyShare>(m, "FairShare", "What the plans of one model were given of the lanes.")
+      .def("__init__", [](PyShare* self) { new (self) PyShare{std::make_shared<FairShare>()}; });
   nb::class_<PyPlan>(m, "Plan", "Immutable; many runs at once.")
       .def_prop_ro("node_names", [](const PyPlan& self) { return self.plan->node_names(); })
       .def_prop_ro(
@@ -153,6 +177,46 @@ priority
     The higher goes first.
 best_effort
     Behind all that is not.)")
+      .def(
+          "share_with",
+          [](const PyPlan& self, const PyShare& share) { self.plan->share_with(share.share); },
+          "share"_a, "Be of the model that this share is of; before the first run.")
+      .def(
+          "weigh",
+          [](const PyPlan& self, double weight) {
+            if (!(weight >= FairShare::least_weight && weight <= FairShare::most_weight))
+              throw std::invalid_argument("a weight is 0.01 to 100, got " + std::to_string(weight));
+            self.plan->share().weigh(weight);
+          },
+          "weight"_a,
+          "Its model's, of 0.01 to 100: twice the weight gets twice the lanes' time, among runs of\n"
+          "one priority that are not due.")
+      .def(
+          "be_measured", [](const PyPlan& self) { self.plan->be_measured(); },
+          "Learn from now on how long its nodes take: those of 20 us, or of unknown length.")
+      .def_prop_ro(
+          "work_ns", [](const PyPlan& self) { return self.plan->times().work_ns(); },
+          "What a run is expected to take of all lanes; 0 if nothing is known.")
+      .def(
+          "admit_by",
+          [](const PyPlan& self, bool refuses_late, std::int64_t max_wait_ns) {
+            self.plan->admit_by({refuses_late, max_wait_ns});
+          },
+          "refuses_late"_a = false, "max_wait_ns"_a = 0,
+          R"(Refuse runs from now on; their status is then "refused", before they were queued.
+
+Parameters
+----------
+refuses_late
+    Those that are due and cannot be in time, nor without making a promised one late.
+max_wait_ns
+    Those that are not due and would wait for longer; 0: none.)")
+      .def("foresee", &foresee, "deadline_ns"_a = 0, "priority"_a.none() = nb::none(),
+           "due_ns"_a = 0, "best_effort"_a.none() = nb::none(),
+           R"(Whether a run that was submitted now would be refused, as far as can be told.
+
+By how much it would be late, or wait longer than it may, and the words for it; 0 where it would not.
+One that would be refused counts as such: it must not be submitted.)")
       .def_prop_ro(
           "urgency",
           [](const PyPlan& self) {

@@ -43,6 +43,7 @@ Machine::Machine(const MachineParams& params)
       budget_(*budget_holder_) {
   for (std::uint32_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
+  admission_ = std::make_unique<Admission>(executors_);
   meters_.push_back(std::make_unique<MemoryMeter>());
 }
 
@@ -59,13 +60,14 @@ void Machine::add_device(const MachineParams& machine, std::uint32_t place) {
 
 RunPtr Machine::submit(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
   RunPtr run = start(plan, inputs, std::move(options));
-  push_roots(*run, plan, nullptr);
+  if (is_admitted(*run)) push_roots(*run, plan, nullptr);
   return run;
 }
 
 RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
                     std::int64_t wait_until_ns) {
   RunPtr run = start(plan, inputs, std::move(options));
+  if (!is_admitted(*run)) return run;
   const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
   // A limited wait must not begin a kernel that may last longer.
   const bool here =
@@ -94,6 +96,14 @@ RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOpt
     run_ended();
     throw;
   }
+}
+
+/// False: the run has ended.
+bool Machine::is_admitted(Run& run) {
+  if (!admission_->counts_runs()) return true;
+  const Admission::Verdict verdict = admission_->admit(run, now_ns());
+  if (verdict.refuses()) run.refuse(verdict);
+  return !verdict.refuses();
 }
 
 void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {
@@ -158,6 +168,7 @@ Machine::Stats Machine::stats() const {
     stats.live_bytes += meter->bytes();
   }
   stats.runs_in_flight = runs_in_flight();
+  stats.admission = admission_->counts();
   return stats;
 }
 

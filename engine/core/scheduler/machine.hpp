@@ -11,7 +11,9 @@
 
 #include "devices/device.hpp"
 #include "devices/params.hpp"
+#include "scheduler/admission.hpp"
 #include "scheduler/clock.hpp"
+#include "scheduler/fair_share.hpp"
 #include "scheduler/held_lanes.hpp"
 #include "scheduler/memory_meter.hpp"
 #include "scheduler/parker.hpp"
@@ -45,13 +47,15 @@ class Machine : public std::enable_shared_from_this<Machine> {
     std::int64_t live_values = 0;      ///< held by runs, outputs included until released
     std::size_t live_bytes = 0;
     std::uint64_t runs_in_flight = 0;
+    Admission::Counts admission;
   };
 
   /// Starts the threads. Throws std::invalid_argument naming the device and the bad field.
   [[nodiscard]] static std::shared_ptr<Machine> create(const MachineParams& params);
   ~Machine();
 
-  /// Starts a run and returns; never waits for lanes. Throws std::runtime_error once closed,
+  /// Starts a run and returns; never waits for lanes. A run that is not admitted (Admission) has
+  /// ended when it returns. Throws std::runtime_error once closed,
   /// std::invalid_argument for a wrong number of inputs.
   [[nodiscard]] RunPtr submit(const Plan& plan, std::span<const ValuePtr> inputs,
                               RunOptions options);
@@ -121,6 +125,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] std::uint64_t runs_in_flight() const noexcept {
     return in_flight_.load(std::memory_order_relaxed);  // relaxed: a hint
   }
+  [[nodiscard]] Admission& admission() noexcept { return *admission_; }
+  [[nodiscard]] VirtualTime& virtual_time() noexcept { return virtual_time_; }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
   [[nodiscard]] HeldLanes& held_lanes() noexcept { return held_lanes_; }
 
@@ -129,6 +135,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   void add_device(const MachineParams& machine, std::uint32_t place);
   [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
                              RunOptions options);
+  [[nodiscard]] bool is_admitted(Run& run);
   /// Whether the run's caller may execute its nodes.
   [[nodiscard]] bool may_help(const Run& run) const noexcept;
   void push_roots(Run& run, const Plan& plan, const Device* except);
@@ -142,12 +149,14 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::vector<Device*> timed_;
   CpuDevice* helper_device_ = nullptr;
   HeldLanes held_lanes_;
+  std::unique_ptr<Admission> admission_;
 
   // Read once a node, seldom written.
   alignas(64) std::atomic<bool> closing_{false};
   std::atomic<int> wide_plans_{0};
   alignas(64) std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> next_arrival_{0};
+  alignas(64) VirtualTime virtual_time_;
   EventCount drained_;
   std::mutex plans_mutex_;
   std::vector<std::weak_ptr<const Plan>> plans_;

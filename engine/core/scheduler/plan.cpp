@@ -25,6 +25,12 @@ void Plan::make_pool() {
   pool_.emplace(std::clamp(pool_bytes / Run::bytes_of(*this), least_pooled, most_pooled));
 }
 
+void Plan::admit_by(const AdmissionRules& rules) const noexcept {
+  refuses_late_.store(rules.refuses_late, std::memory_order_relaxed);  // relaxed: see urgency()
+  max_wait_ns_.store(rules.max_wait_ns, std::memory_order_relaxed);    // relaxed: see urgency()
+  if (rules.any()) machine_->admission().begin();
+}
+
 Run* Plan::take_run() const {
   Run* run = nullptr;
   if (pool_->try_pop(run)) return run;

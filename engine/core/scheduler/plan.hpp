@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "devices/kernel.hpp"
+#include "scheduler/admission_rules.hpp"
+#include "scheduler/fair_share.hpp"
 #include "scheduler/mpmc_ring.hpp"
 #include "scheduler/run_order.hpp"
+#include "scheduler/service_times.hpp"
 #include "scheduler/spin_habit.hpp"
 
 namespace engine {
@@ -148,6 +151,40 @@ class Plan : public std::enable_shared_from_this<Plan> {
     best_effort_.store(urgency.best_effort, std::memory_order_relaxed);    // relaxed: see above
   }
 
+  /// What its runs are refused for.
+  [[nodiscard]] AdmissionRules admission() const noexcept {
+    // relaxed, both: as urgency()
+    return {refuses_late_.load(std::memory_order_relaxed),
+            max_wait_ns_.load(std::memory_order_relaxed)};
+  }
+  /// For runs that begin from now on.
+  void admit_by(const AdmissionRules& rules) const noexcept;
+  /// What its nodes take, as planned, or as measured from be_measured() on.
+  [[nodiscard]] ServiceTimes& times() const noexcept { return times_; }
+  void be_measured() const noexcept {
+    is_measured_.store(true, std::memory_order_relaxed);  // relaxed: nodes from now on, or soon
+  }
+  [[nodiscard]] bool measures(const PlanNode& node) const noexcept {
+    // relaxed: as above
+    return is_measured_.load(std::memory_order_relaxed) && node.kernel != nullptr &&
+           (node.service_ns == 0 || node.service_ns >= ServiceTimes::worth_measuring_ns);
+  }
+  /// Its model's share of the lanes, its own unless it was given one.
+  [[nodiscard]] FairShare& share() const noexcept { return *share_; }
+  /// Before its first run.
+  void share_with(std::shared_ptr<FairShare> share) const { share_ = std::move(share); }
+  /// How long a run takes by itself, as measured; and at least, nearly always.
+  [[nodiscard]] std::int64_t expected_ns() const noexcept {
+    return longest_path_ns_ != 0 ? times_.as_measured(longest_path_ns_)
+                                 : times_.work_ns() / parallelism_;
+  }
+  [[nodiscard]] std::int64_t least_ns() const noexcept {
+    return static_cast<std::int64_t>(times_.least_part() * static_cast<double>(expected_ns()));
+  }
+  /// Lanes that a run takes at once, on the mean, and its longest chain of planned times.
+  [[nodiscard]] int parallelism() const noexcept { return parallelism_; }
+  [[nodiscard]] std::int64_t longest_path_ns() const noexcept { return longest_path_ns_; }
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   /// Keeps it for the next, or frees it: a pool of some megabytes outlasts a burst of runs.
@@ -173,7 +210,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<std::uint32_t> order_;  ///< nodes by position
   std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
   std::uint32_t sink_count_ = 0;
-  std::int64_t critical_path_ns_ = 0;
+  std::int64_t critical_path_ns_ = 0, longest_path_ns_ = 0;
+  int parallelism_ = 1;
   bool has_wide_nodes_ = false;
 
   mutable std::atomic<bool> lasts_long_{false};
@@ -182,6 +220,11 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable std::atomic<std::int64_t> due_after_ns_{0};
   mutable std::atomic<int> priority_{0};
   mutable std::atomic<bool> best_effort_{false};
+  mutable std::atomic<bool> is_measured_{false};
+  mutable std::atomic<bool> refuses_late_{false};
+  mutable std::atomic<std::int64_t> max_wait_ns_{0};
+  mutable ServiceTimes times_;
+  mutable std::shared_ptr<FairShare> share_ = std::make_shared<FairShare>();
   mutable std::optional<MpmcRing<Run*>> pool_;
   mutable std::mutex runs_mutex_;  // guards runs_
   mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;

@@ -23,6 +23,7 @@ class PassKernel final : public Kernel {
 
 /// An hour: longer ones count as that, so that no sum overflows.
 constexpr std::int64_t longest_node_ns = 3'600'000'000'000;
+constexpr std::int64_t most_parallel = 1024;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
@@ -179,8 +180,9 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   order_nodes(*plan);
   link_nodes(*plan, before);
   // Nobody helps others while he waits for a single node of a CPU: he computes it himself.
-  if (specs_.size() > 1 || has_timed_node())
-    plan->critical_path_ns_ = critical_path_ns(order, before);
+  plan->longest_path_ns_ = critical_path_ns(order, before);
+  if (specs_.size() > 1 || has_timed_node()) plan->critical_path_ns_ = plan->longest_path_ns_;
+  plan_times(*plan);
   plan->make_pool();
   plan->has_wide_nodes_ = has_wide_node();
   *this = PlanBuilder(machine_);
@@ -285,6 +287,20 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
   plan.note_duration(std::transform_reduce(
       specs_.begin(), specs_.end(), std::int64_t{0}, std::plus<>(),
       [](const NodeSpec& spec) { return std::min(spec.service_ns, long_run_ns); }));
+}
+
+void PlanBuilder::plan_times(Plan& plan) const {
+  int widest = 1;
+  for (const PlanNode& node : plan.nodes_) {
+    plan.times_.plan_node(node.executor, node.width, std::min(node.service_ns, longest_node_ns));
+    widest = std::max<int>(widest, node.width);
+  }
+  const std::int64_t path_ns = plan.longest_path_ns_;
+  plan.parallelism_ = path_ns == 0
+                          ? widest
+                          : static_cast<int>(std::min<std::int64_t>(
+                                (plan.times_.work_ns() + path_ns / 2) / path_ns, most_parallel));
+  plan.parallelism_ = std::max(plan.parallelism_, 1);
 }
 
 void PlanBuilder::order_nodes(Plan& plan) const {

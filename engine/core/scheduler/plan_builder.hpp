@@ -76,6 +76,7 @@ class PlanBuilder {
   [[nodiscard]] bool has_wide_node() const;
   [[nodiscard]] bool has_timed_node() const;
   void fill_nodes(Plan& plan) const;
+  void plan_times(Plan& plan) const;
   void order_nodes(Plan& plan) const;
   [[nodiscard]] std::int64_t critical_path_ns(
       const std::vector<std::uint32_t>& order,

@@ -146,6 +146,7 @@ bool ReadyQueue::take_with_care(Place& place, Taker& taker) {
 /// Those that come first; the others are looked at when they do.
 void ReadyQueue::let_late_ones_give_way() {
   for (int looks = late_looks; looks > 0 && front_.order.may_be_late() && comes_late(); --looks) {
+    if (front_.run->is_promised()) return front_.run->drop(now_ns() - front_.order.due_ns);
     front_.order = front_.order.late();
     // The heap holds the same run where it has more nodes than the front.
     if (!runs_.empty() && runs_.front().run == front_.run) {
@@ -160,12 +161,15 @@ void ReadyQueue::let_late_ones_give_way() {
   }
 }
 
-/// As predicted where it has not begun; where it has, only if it is late already.
+/// As predicted where it has not begun; where it has, only if it is late already. One that was
+/// promised ends then, so it must be as good as certain.
 bool ReadyQueue::comes_late() const noexcept {
   const Run& run = *front_.run;
   const PlanNode& node = node_at(run, first_.first());
-  const std::int64_t takes_ns =
-      node.dependencies == 0 ? std::max(run.plan().critical_path_ns(), node.service_ns) : 0;
+  const std::int64_t takes_ns = node.dependencies != 0 ? 0
+                                : run.is_promised()
+                                    ? run.plan().least_ns()
+                                    : std::max(run.plan().critical_path_ns(), node.service_ns);
   return now_ns() + takes_ns > front_.order.due_ns;
 }
 

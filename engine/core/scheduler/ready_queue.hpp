@@ -29,7 +29,7 @@ struct PlanNode;
 /// system", 1995; without its second rule, for lanes that the wide node will leave over).
 ///
 /// A run that is due is looked at when it is first of all: where it cannot be in time any more, it
-/// gives way to those that may be (RunOrder).
+/// gives way to those that may be (RunOrder), or, if it was promised to be (Admission), ends.
 ///
 /// Thread-safe. Every call locks once, for 5-40 ns and O(log runs + nodes moved), while a wide node
 /// waits O(lanes + backfill_looks) more; the heap's growth is the only allocation.

@@ -20,6 +20,8 @@ const char* to_string(Outcome outcome) noexcept {
       return "cancelled";
     case Outcome::deadline:
       return "deadline";
+    case Outcome::refused:
+      return "refused";
   }
   return "unknown";
 }
@@ -37,16 +39,6 @@ Run::Run(const Plan& plan, std::unique_ptr<CancelToken> token)
     waiting_[i].store(plan.node(i).dependencies, std::memory_order_relaxed);
   for (std::size_t i = 0; i < plan.slots().size(); ++i)
     slots_[i].uses.store(plan.slots()[i].uses, std::memory_order_relaxed);
-}
-
-/// The earlier of when it is due and when it is ended counts.
-RunOrder Run::order_of(const RunOptions& options, const Urgency& usual, std::uint64_t arrival) {
-  std::int64_t due_ns = options.due_ns;
-  if (due_ns == 0 && usual.due_after_ns != 0) due_ns = now_ns() + usual.due_after_ns;
-  if (due_ns == 0 || (options.deadline_ns != 0 && options.deadline_ns < due_ns))
-    due_ns = options.deadline_ns;
-  return RunOrder::of(options.priority.value_or(usual.priority),
-                      options.best_effort.value_or(usual.best_effort), due_ns, arrival);
 }
 
 Run::~Run() = default;
@@ -67,7 +59,10 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   begun_ns_ = options_.traced || plan_.critical_path_ns() != 0 ? now_ns() : 0;
   spans_.assign(options_.traced ? plan_.node_count() : 0,
                 NodeSpan{.ready_ns = begun_ns_, .start_ns = 0, .end_ns = 0});
-  order_ = order_of(options_, plan_.urgency(), arrival);
+  order_ = take_order(arrival);
+  counted_ns_ = 0;
+  is_promised_ = false;
+  refused_by_ns_ = 0;
   error_.clear();
   error_node_ = -1;
   if (token_) token_->reset();
@@ -93,6 +88,8 @@ void Run::finish() noexcept {
   Outcome expected = Outcome::pending;
   // acq_rel: see the failing lane's error text, publish with done_
   outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
+  if (share_length_ != 0) machine_.virtual_time().advance(share_class_, order_.due_ns);
+  if (counted_ns_ != 0) machine_.admission().leave(*this, now_ns());
   const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
   if (completions) add_reference();  // before done_, see drop_reference()
   done_.store(true,

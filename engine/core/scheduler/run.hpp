@@ -1,4 +1,5 @@
 // One execution of a plan: counters, values, outcome. Pooled by its plan.
+// Long because callers, lanes, devices, the watch and the admission see the same run.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +25,9 @@ namespace engine {
 
 class Run;
 
-enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline };
+enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline, refused };
 
-/// "pending", "ok", "failed", "cancelled" or "deadline".
+/// "pending", "ok", "failed", "cancelled", "deadline" or "refused".
 [[nodiscard]] const char* to_string(Outcome outcome) noexcept;
 
 /// When and where a node ran, on the monotonic clock; lane -1: skipped.
@@ -79,6 +80,8 @@ class Run final : public Watched {
   [[nodiscard]] Outcome outcome() const noexcept;
   /// The first failure; names the node. Empty unless done.
   [[nodiscard]] std::string error() const { return done() ? error_ : std::string(); }
+  /// Of one that was refused: by how much it would have been late, or have waited too long.
+  [[nodiscard]] std::int64_t refused_by_ns() const noexcept { return done() ? refused_by_ns_ : 0; }
   /// Node of the first failure, or -1.
   [[nodiscard]] int error_node() const noexcept { return done() ? error_node_ : -1; }
   [[nodiscard]] std::int64_t tag() const noexcept { return options_.tag; }
@@ -97,6 +100,30 @@ class Run final : public Watched {
   // --- for the machine and devices ---
   /// Prepares a pooled run; returns with two references: the caller's and the flight's.
   void begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint64_t arrival);
+  /// Where it would go among the runs of its machine if it was begun now.
+  [[nodiscard]] static RunOrder order_of(const Plan& plan, const RunOptions& options,
+                                         std::uint64_t arrival);
+  /// Ends a run that was begun and not shared.
+  void refuse(const Admission::Verdict& verdict) noexcept;
+  /// It goes behind those that may be in time; before it is shared.
+  void come_late() noexcept { order_ = order_.late(); }
+  /// It counts for the admission of others, as so much work; before it is shared.
+  void count(std::int64_t work_ns, bool is_promised) noexcept {
+    counted_ns_ = work_ns;
+    is_promised_ = is_promised;
+  }
+  [[nodiscard]] std::int64_t counted_ns() const noexcept { return counted_ns_; }
+  [[nodiscard]] bool is_promised() const noexcept { return is_promised_; }
+  [[nodiscard]] bool ended_well() const noexcept {
+    return outcome_.load(std::memory_order_relaxed) == Outcome::ok;  // relaxed: it is ending
+  }
+  /// For who computes a node that is measured; returns the lanes' time that it is expected to take.
+  [[nodiscard]] std::int64_t begin_node(std::uint32_t index, const PlanNode& node,
+                                        std::int64_t now_ns) noexcept;
+  void end_node(const PlanNode& node, std::int64_t expected_ns, std::int64_t began_ns) noexcept;
+  /// Ends a promised run that cannot be in time any more, by who holds its ready nodes in a queue:
+  /// they are skipped.
+  void drop(std::int64_t late_by_ns) noexcept;
   /// Ends a run without nodes left; called by the last sink, or by submit for an empty plan.
   void finish() noexcept;
   void add_reference() noexcept {
@@ -200,8 +227,7 @@ class Run final : public Watched {
  private:
   static constexpr std::uint32_t handle = 1U << 16;
 
-  [[nodiscard]] static RunOrder order_of(const RunOptions& options, const Urgency& usual,
-                                         std::uint64_t arrival);
+  [[nodiscard]] RunOrder take_order(std::uint64_t arrival);
 
   struct Slot {
     ValuePtr value;
@@ -245,6 +271,11 @@ class Run final : public Watched {
   RunOptions options_;
   std::int64_t begun_ns_ = 0;  ///< if it is traced or predicted
   RunOrder order_;
+  std::size_t share_class_ = 0;
+  std::int64_t share_length_ = 0;  ///< in virtual time; 0: it is due
+  std::int64_t counted_ns_ = 0;    ///< for the admission of others; 0: it does not
+  bool is_promised_ = false;
+  std::int64_t refused_by_ns_ = 0;
   std::string error_;
   int error_node_ = -1;
   std::atomic<bool> hears_signals_{false};

@@ -335,10 +335,15 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + node.service_ns : 0;
   if (is_forecast) forecast(lane, predicted_ns);
   if (lends) lane.loan.begin(run.order(), predicted_ns);
+  const bool is_measured = run.plan().measures(node);
+  const std::int64_t began_ns = is_measured ? now_ns() : 0;
+  const std::int64_t expected_ns = is_measured ? run.begin_node(task.node, node, began_ns) : 0;
   const std::int64_t end_ns = execute(lane, task, node);
+  if (is_measured) run.end_node(node, expected_ns, began_ns);
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
   if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
+  if (is_measured) note_time(run, task.node, began_ns);
   complete(lane, run, node, end_ns);
   return Left::nothing;
 }
@@ -361,6 +366,11 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
   const std::int64_t end_ns = now_ns();
   run.trace(task.node, skip ? -1 : lane.shown_id, start_ns, end_ns);
   return end_ns;
+}
+
+/// Not of what made way for others: it took their time.
+void CpuDevice::note_time(Run& run, std::uint32_t node, std::int64_t began_ns) const {
+  if (!is_idle_ && !run.stopped()) run.plan().times().note(node, now_ns() - began_ns);
 }
 
 void CpuDevice::forecast(const Lane& lane, std::int64_t end_ns) {

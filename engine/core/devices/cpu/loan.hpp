@@ -98,7 +98,7 @@ class LeastUrgent {
   static constexpr std::int64_t affordable_parts = 4;
 
   [[nodiscard]] bool can_afford(const RunOrder& other, std::int64_t wait_ns) const noexcept {
-    if (first_.due_ns == RunOrder::never) return false;
+    if (!first_.is_due()) return false;
     if (now_ns_ >= first_.due_ns) return first_.is_of_class(other);
     return wait_ns < (first_.due_ns - now_ns_) / affordable_parts;
   }

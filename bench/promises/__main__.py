@@ -1,0 +1,145 @@
+"""Queries that are due, up to 20 times what the cores hold: who answers them in time, at what cost.
+
+Contenders are processes of their own and take turns of seconds. ``python -m bench promises --loads
+1.5,3 --rounds 1`` shows; without words all is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.infrastructure import result_file
+from bench.infrastructure.bystanders import Bystanders
+from bench.promises.contender import CORES, HOW
+
+LOADS = (0.7, 1.0, 1.5, 3.0, 20.0)
+"""Queries that come, of what all cores can answer with a query each."""
+
+ROUNDS, TURN_S, DUE = 3, 6.0, 10
+"""A query is due after so many times what one takes."""
+
+FLOODED = ("surplus",)
+"""Of the others, a query beside a flood waits for all of it."""
+
+
+class Child:
+    """A process that answers (contender.py)."""
+
+    def __init__(self, how: str, cache: Path) -> None:
+        words = [sys.executable, "-m", "bench.promises.contender", how, str(cache)]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        )
+        self._answer()
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """What it says."""
+        assert self._child.stdin, "it is a pipe"
+        self._child.stdin.write(json.dumps(request) + "\n")
+        self._child.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._child.stdout, "it is a pipe"
+        found: dict[str, Any] = json.loads(self._child.stdout.readline())
+        return found
+
+    def end(self) -> None:
+        """It ends when nobody asks any more."""
+        self._child.communicate()
+
+
+def measured(loads: Sequence[float], rounds: int, turn_s: float) -> list[dict[str, Any]]:
+    """A row for each contender and load, and one for each flood."""
+    with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
+        there = {how: Child(how, Path(folder)) for how in HOW}
+        try:
+            alone_ns = there["onnxruntime x1"].ask(do="alone")["ns"]
+            own_ns = {how: child.ask(do="alone")["ns"] for how, child in there.items()}
+            due_ms = DUE * alone_ns / 1e6
+            turns: dict[tuple[str, float], list[dict[str, Any]]] = {}
+            taken: list[float] = []
+            for seed in range(rounds):
+                order = list(there)
+                for load in loads:
+                    rate = load * CORES / (alone_ns / 1e9)
+                    asked = {"rate": rate, "s": turn_s, "seed": seed, "due_ms": due_ms}
+                    for place in range(len(order)):
+                        how = order[(place + seed) % len(order)]
+                        bystanders = Bystanders()
+                        with bystanders.watched():
+                            turns.setdefault((how, load), []).append(
+                                there[how].ask(do="turn", **asked)
+                            )
+                        taken.append(bystanders.share)
+            rows = _rows(turns, turn_s, due_ms, own_ns)
+            flooded = {how: there[how].ask(do="flood")["ns"] for how in FLOODED}
+            for how, ns in flooded.items():
+                segments = float(np.percentile(ns, 99)) / own_ns[how]
+                print(f"{how}: p99 of a light model beside a flood, in its segments: {segments:.2f}")
+            return rows
+        finally:
+            for process in there.values():
+                process.end()
+
+
+def _rows(
+    turns: Mapping[tuple[str, float], Sequence[Mapping[str, Any]]],
+    turn_s: float,
+    due_ms: float,
+    own_ns: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    rows = []
+    good = {key: _in_time(found, due_ms) / (len(found) * turn_s) for key, found in turns.items()}
+    for (how, load), found in turns.items():
+        peak = max(rate for (other, _), rate in good.items() if other == how)
+        answered = np.array([ns for one in found for ns in one["answered_ns"]] or [0])
+        refused = [ns for one in found for ns in one["refused_ns"]]
+        late = int((answered > due_ms * 1e6).sum())
+        dropped = sum(one["dropped"] for one in found)
+        rows.append(
+            {
+                "contender": how,
+                "load": load,
+                "in time /s": good[how, load],
+                "of its peak": good[how, load] / peak,
+                "admitted in time": _in_time(found, due_ms) / max(1, len(answered) + dropped),
+                "p99 of answers / due": float(np.percentile(answered, 99)) / due_ms / 1e6,
+                "refused p99 ms": float(np.percentile(refused, 99)) / 1e6 if refused else 0.0,
+                "CPU on late": late * own_ns[how] / 1e9 / sum(one["cpu s"] for one in found),
+            }
+        )
+    return rows
+
+
+def _in_time(found: Sequence[Mapping[str, Any]], due_ms: float) -> int:
+    return sum(ns <= due_ms * 1e6 for one in found for ns in one["answered_ns"])
+
+
+def main() -> None:
+    """Measure what the command line names, or all, which is stored."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--loads", default=None)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--turn-s", type=float, default=TURN_S)
+    args = parser.parse_args()
+    loads = LOADS if args.loads is None else [float(text) for text in args.loads.split(",")]
+    rows = measured(loads, args.rounds, args.turn_s)
+    result_file.show("promises", rows)
+    if args.loads is None:
+        config = {"loads": loads, "rounds": args.rounds, "turn s": args.turn_s}
+        result_file.write("promises", config, rows, result_file.machine())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+#include "scheduler/admission.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "scheduler/plan.hpp"
+#include "scheduler/run.hpp"
+
+namespace engine {
+
+namespace {
+
+constexpr double may_be_broken = 0.01;
+constexpr double first_deviations = 2.5, least_deviations = 1, most_deviations = 12;
+/// How far a promised run that ended later than predicted moves the deviations.
+constexpr double learning_step = 0.5;
+
+LaneOutlook::Work work_of(const Plan& plan, const RunOrder& order, std::uint32_t executor) {
+  const TimeSpent time = plan.times().of_executor(executor);
+  LaneOutlook::Work work;
+  work.order = order;
+  work.left_ns = time.mean_ns;
+  work.spread_ns = time.spread_ns;
+  work.width = plan.parallelism();
+  return work;
+}
+
+}  // namespace
+
+std::string Admission::Verdict::text() const {
+  const std::int64_t tenths = (by_ns + 99'999) / 100'000;
+  const std::string ms = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+  return is_late ? "the query, or one that was promised, would have been " + ms + " late"
+                 : "the query would have waited " + ms + " longer than it may";
+}
+
+Admission::Admission(const std::vector<std::unique_ptr<Device>>& devices)
+    : deviations_(first_deviations) {
+  for (const auto& device : devices) outlooks_.emplace_back(device->lanes());
+}
+
+/// It begins when the last of its devices has lanes for it, and ends when that has done its part
+/// and its longest path is over.
+Admission::Prediction Admission::predict(const Plan& plan, const RunOrder& order,
+                                         std::int64_t now_ns) {
+  Prediction found;
+  int parts = 0;
+  for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
+    const LaneOutlook::Work work = work_of(plan, order, i);
+    if (work.left_ns == 0) continue;
+    ++parts;
+    const LaneOutlook::Forecast part = outlooks_[i].forecast(work, now_ns, deviations_);
+    Outlook& whole = found.outlook;
+    whole.start_ns = std::max(whole.start_ns, part.outlook.start_ns);
+    whole.end_ns = std::max(whole.end_ns, part.outlook.end_ns);
+    whole.deviation_ns = std::max(whole.deviation_ns, part.outlook.deviation_ns);
+    found.harms_ns = std::max(found.harms_ns, part.harms_ns);
+    if (!order.is_due()) continue;
+    const int lanes = outlooks_[i].lanes();
+    found.kept_ns =
+        std::max(found.kept_ns,
+                 demand_.kept_ns(&plan.share(), order.due_ns - now_ns, lanes, now_ns) / lanes);
+  }
+  if (parts > 1)
+    found.outlook.end_ns =
+        std::max(found.outlook.end_ns, found.outlook.start_ns + plan.expected_ns());
+  return found;
+}
+
+Admission::Verdict Admission::judge(const Plan& plan, const RunOrder& order,
+                                    const Prediction& found, std::int64_t now_ns) const {
+  const AdmissionRules rules = plan.admission();
+  if (order.is_due()) {
+    const double deviations = rules.refuses_late ? deviations_ : 0;
+    const std::int64_t late_ns = found.outlook.surely_ns(deviations) + found.kept_ns - order.due_ns;
+    return {std::max({late_ns, found.harms_ns, std::int64_t{0}}), true};
+  }
+  if (rules.max_wait_ns == 0) return {};
+  return {std::max<std::int64_t>(found.outlook.start_ns - now_ns - rules.max_wait_ns, 0), false};
+}
+
+Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
+  const Plan& plan = run.plan();
+  const std::int64_t work_ns = plan.times().work_ns();
+  if (work_ns == 0) return {};  // nothing is known of it yet
+  const std::lock_guard lock(lock_);
+  const bool is_due = run.order().may_be_late();
+  if (is_due)
+    demand_.ask(&plan.share(), plan.share().weight(), run.order().due_ns - now_ns, work_ns, now_ns);
+  const Verdict verdict = judge(plan, run.order(), predict(plan, run.order(), now_ns), now_ns);
+  const AdmissionRules rules = plan.admission();
+  if (verdict.refuses() && (!is_due || rules.refuses_late)) {
+    ++counts_.refused;
+    return verdict;
+  }
+  if (verdict.refuses()) {
+    run.come_late();
+    static_cast<void>(predict(plan, run.order(), now_ns));  // its place is another one
+  }
+  const bool is_promised = is_due && !verdict.refuses() && rules.refuses_late;
+  add(plan, run.order(), is_promised);
+  run.count(work_ns, is_promised);
+  if (is_due) demand_.queue(&plan.share(), work_ns, now_ns);
+  counts_.promised += is_promised ? 1U : 0U;
+  return {};
+}
+
+Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
+                                      std::int64_t now_ns) {
+  const std::int64_t work_ns = plan.times().work_ns();
+  if (work_ns == 0 || !plan.admission().any()) return {};
+  const std::lock_guard lock(lock_);
+  const Verdict verdict = judge(plan, order, predict(plan, order, now_ns), now_ns);
+  if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
+  ++counts_.refused;
+  if (order.is_due())
+    demand_.ask(&plan.share(), plan.share().weight(), order.due_ns - now_ns, work_ns, now_ns);
+  return verdict;
+}
+
+/// Behind predict() of the same run.
+void Admission::add(const Plan& plan, const RunOrder& order, bool is_promised) {
+  for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
+    LaneOutlook::Work work = work_of(plan, order, i);
+    if (work.left_ns == 0) continue;
+    if (is_promised) work.due_ns = order.due_ns;
+    outlooks_[i].add(work);
+  }
+}
+
+void Admission::leave(const Run& run, std::int64_t now_ns) noexcept {
+  const std::lock_guard lock(lock_);
+  LaneOutlook::Work last;
+  for (LaneOutlook& outlook : outlooks_) {
+    const LaneOutlook::Work work = outlook.remove(run.order());
+    if (work.outlook.end_ns >= last.outlook.end_ns) last = work;
+  }
+  if (run.order().is_due()) demand_.queue(&run.plan().share(), -run.counted_ns(), now_ns);
+  if (!run.is_promised()) return;
+  const bool is_kept = run.ended_well() && now_ns <= run.order().due_ns;
+  ++(is_kept ? counts_.kept : counts_.broken);
+  if (run.ended_well()) learn(last, now_ns);
+}
+
+void Admission::learn(const LaneOutlook::Work& work, std::int64_t now_ns) {
+  const bool is_later = now_ns > work.outlook.surely_ns(deviations_);
+  const double step = is_later ? 1 - may_be_broken : -may_be_broken;
+  deviations_ = std::clamp(deviations_ + learning_step * step, least_deviations, most_deviations);
+}
+
+void Admission::begin_node(const Run& run, std::uint32_t executor, int lanes,
+                           std::int64_t expected_ns, std::int64_t now_ns) noexcept {
+  const std::lock_guard lock(lock_);
+  outlooks_[executor].begin(run.order(), lanes, expected_ns, now_ns);
+}
+
+void Admission::end_node(const Run& run, std::uint32_t executor, int lanes,
+                         std::int64_t expected_ns, std::int64_t began_ns) noexcept {
+  const std::lock_guard lock(lock_);
+  outlooks_[executor].end(run.order(), lanes, expected_ns, began_ns);
+}
+
+Admission::Counts Admission::counts() const noexcept {
+  const std::lock_guard lock(lock_);
+  return counts_;
+}
+
+}  // namespace engine

@@ -1,0 +1,136 @@
+#include "scheduler/lane_outlook.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace engine {
+
+namespace {
+
+/// Of the time until something ends: by so much all runs may be slower.
+constexpr double common_error = 0.03;
+/// Standard deviations in a mean deviation, of a normal distribution.
+constexpr double deviations_in_spread = 1.25;
+
+std::int64_t in_hand_left_ns(const LaneOutlook::Work& work, std::int64_t now_ns) {
+  const std::int64_t done_ns = work.computing * now_ns - work.since_ns;
+  return std::clamp<std::int64_t>(work.in_hand_ns - done_ns, 0, work.left_ns);
+}
+
+bool keeps_lanes(const LaneOutlook::Work& work, const RunOrder& newcomer) {
+  return work.computing > 0 && (work.width > 1 || !newcomer.preempts(work.order));
+}
+
+}  // namespace
+
+std::size_t LaneOutlook::place_of(const RunOrder& order) const {
+  const auto found = std::ranges::lower_bound(runs_, order, {}, &Work::order);
+  return static_cast<std::size_t>(found - runs_.begin());
+}
+
+LaneOutlook::Work* LaneOutlook::find(const RunOrder& order) {
+  const std::size_t place = place_of(order);
+  return place < runs_.size() && runs_[place].order == order ? &runs_[place] : nullptr;
+}
+
+/// Takes the lanes that are first free, as many as it is wide.
+Outlook LaneOutlook::take(Lanes& lanes, int width, std::int64_t work_ns, double deviation_ns,
+                          std::int64_t now_ns) const {
+  const auto count = static_cast<std::ptrdiff_t>(std::clamp(width, 1, lanes_));
+  Lane until = lanes.front();
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    std::pop_heap(lanes.begin(), lanes.end() - i);
+    const Lane& lane = *(lanes.end() - i - 1);
+    until = {std::max(until.free_ns, lane.free_ns), std::max(until.variance, lane.variance)};
+  }
+  Outlook outlook{.start_ns = until.free_ns, .end_ns = until.free_ns + work_ns / count};
+  const double own = deviation_ns / static_cast<double>(count);
+  const double common = common_error * static_cast<double>(outlook.end_ns - now_ns);
+  until = {outlook.end_ns, until.variance + own * own};
+  outlook.deviation_ns = std::sqrt(until.variance + common * common);
+  for (std::ptrdiff_t i = count - 1; i >= 0; --i) {
+    *(lanes.end() - i - 1) = until;
+    std::push_heap(lanes.begin(), lanes.end() - i);
+  }
+  return outlook;
+}
+
+Outlook LaneOutlook::take_run(Lanes& lanes, const Work& work, bool holds_lanes,
+                              std::int64_t now_ns) const {
+  const std::int64_t in_hand_ns = in_hand_left_ns(work, now_ns);
+  const std::int64_t begun_ns = work.in_hand_ns - in_hand_ns;
+  std::int64_t left_ns = std::max<std::int64_t>(work.left_ns - begun_ns, 0);
+  if (holds_lanes) left_ns = std::max<std::int64_t>(left_ns - in_hand_ns, 0);
+  const double deviation_ns = deviations_in_spread * static_cast<double>(work.spread_ns);
+  return take(lanes, work.width, left_ns, deviation_ns, now_ns);
+}
+
+/// All lanes as they are: with what does not make way for the newcomer.
+void LaneOutlook::occupy(const Work& newcomer, std::int64_t now_ns) {
+  with_.assign(static_cast<std::size_t>(lanes_), Lane{now_ns, 0});
+  for (const Work& work : runs_)
+    if (keeps_lanes(work, newcomer.order))
+      static_cast<void>(take(with_, work.computing, in_hand_left_ns(work, now_ns), 0, now_ns));
+}
+
+LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_ns,
+                                            double deviations) {
+  occupy(work, now_ns);
+  const std::size_t place = newcomers_place_ = place_of(work.order);
+  const auto hold = [&](const Work& other) { return keeps_lanes(other, work.order); };
+  for (std::size_t i = 0; i < place; ++i)
+    static_cast<void>(take_run(with_, runs_[i], hold(runs_[i]), now_ns));
+  without_ = with_;
+  Forecast found{.outlook = take_run(with_, work, false, now_ns)};
+  newcomers_ = found.outlook;
+  outlooks_.clear();
+  if (promised_ == 0) return found;
+  for (std::size_t i = place; i < runs_.size(); ++i) {
+    const Work& other = runs_[i];
+    const Outlook before = take_run(without_, other, hold(other), now_ns);
+    const Outlook after = take_run(with_, other, hold(other), now_ns);
+    outlooks_.push_back(after);
+    // What would be late in any case is nobody's fault.
+    if (other.due_ns == nothing_promised || before.surely_ns(deviations) > other.due_ns) continue;
+    found.harms_ns = std::max(found.harms_ns, after.surely_ns(deviations) - other.due_ns);
+  }
+  return found;
+}
+
+void LaneOutlook::add(const Work& work) {
+  const auto place = static_cast<std::ptrdiff_t>(newcomers_place_);
+  for (std::size_t i = 0; i < outlooks_.size(); ++i)
+    runs_[newcomers_place_ + i].outlook = outlooks_[i];
+  runs_.insert(runs_.begin() + place, work)->outlook = newcomers_;
+  promised_ += work.due_ns != nothing_promised ? 1U : 0U;
+}
+
+LaneOutlook::Work LaneOutlook::remove(const RunOrder& order) {
+  const std::size_t place = place_of(order);
+  if (place == runs_.size() || runs_[place].order != order) return {};
+  const Work work = runs_[place];
+  promised_ -= work.due_ns != nothing_promised ? 1U : 0U;
+  runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(place));
+  return work;
+}
+
+void LaneOutlook::begin(const RunOrder& order, int lanes, std::int64_t expected_ns,
+                        std::int64_t now_ns) {
+  Work* const work = find(order);
+  if (work == nullptr) return;
+  work->computing += lanes;
+  work->since_ns += lanes * now_ns;
+  work->in_hand_ns += expected_ns;
+}
+
+void LaneOutlook::end(const RunOrder& order, int lanes, std::int64_t expected_ns,
+                      std::int64_t began_ns) {
+  Work* const work = find(order);
+  if (work == nullptr) return;
+  work->computing -= lanes;
+  work->since_ns -= lanes * began_ns;
+  work->in_hand_ns -= expected_ns;
+  work->left_ns = std::max<std::int64_t>(work->left_ns - expected_ns, 0);
+}
+
+}  // namespace engine

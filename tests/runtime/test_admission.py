@@ -1,0 +1,143 @@
+"""What is refused at once: queries that cannot be in time, or would wait for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surplus
+from surplus import models
+from surplus.engine import _core
+from surplus.engine.errors import ConfigError, RefusedError
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.runtime.model import Model
+
+INPUTS = models.example_inputs("lenet")
+HOLD_NS = 80_000_000
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return models.save(models.build("lenet"), tmp_path_factory.mktemp("admission") / "lenet.onnx")
+
+
+def _loaded(path: Path, **more: Any) -> Model:
+    return surplus.load(path, "cpu:1", cache=path.parent / "cache", tune="now", **more)
+
+
+@contextmanager
+def _held(model: Model) -> Iterator[None]:
+    """Its lane, for as long as it takes to submit."""
+    builder = _core.PlanBuilder(model._machine)
+    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
+    builder.set_inputs([])
+    builder.set_outputs([])
+    held = builder.build().submit([], priority=1_000)
+    time.sleep(HOLD_NS / 8e9)
+    yield
+    assert held.wait()
+
+
+def test_what_cannot_be_in_time_is_refused_whichever_way_it_is_asked(path: Path) -> None:
+    model = _loaded(path, deadline_ms=1e-5, late="refuse")
+    asked = [
+        lambda: model.run(INPUTS),
+        lambda: model.run(INPUTS, timeout=60),
+        lambda: model.submit(INPUTS).result(),
+        lambda: asyncio.run(model.infer(INPUTS)),
+        lambda: model.foresee(),
+    ]
+    for ask in asked:
+        with pytest.raises(RefusedError, match=r"would have been [\d.]+ ms late") as refused:
+            ask()
+        assert refused.value.by_ns > 0
+    right = _loaded(path).run(INPUTS)
+    later = model.submit(INPUTS, due_ns=time.monotonic_ns() + 60 * 10**9).result()
+    np.testing.assert_array_equal(later["logits"], right["logits"])
+
+
+def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
+    model = _loaded(path, late="refuse")
+    with pytest.raises(RefusedError):
+        asyncio.run(model.infer(INPUTS, deadline_ns=time.monotonic_ns() + 100))
+    with pytest.raises(RefusedError):
+        model.foresee(time.monotonic_ns() + 100)
+    model.foresee(time.monotonic_ns() + 60 * 10**9)
+    model.foresee()
+    model.run(INPUTS)
+
+
+def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
+    model = _loaded(path)
+    wait_ms = 10.5 * model.native.work_ns / 1e6
+    model.be_urgent(LoadParams(max_wait_ms=wait_ms).urgency())
+    admitted = []
+    with _held(model), pytest.raises(RefusedError, match="longer than it may"):
+        for _ in range(1_000):
+            future = model.submit(INPUTS)
+            if future.done():
+                future.result()
+            admitted.append(future)
+    assert 5 <= len(admitted) <= 40  # while it learns how long they take
+    for future in admitted:
+        future.result()
+    model.run(INPUTS)
+
+
+def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
+    flooded, light = _loaded(path), _loaded(path)
+    with _held(flooded):
+        flood = [flooded.submit(INPUTS, traced=True) for _ in range(50)]
+        asked = light.submit(INPUTS, traced=True)
+    asked.result()
+    began = asked._run.submitted_ns + asked.timeline().spans[0].start_ns
+    before = 0
+    for future in flood:
+        future.result()
+        before += future._run.submitted_ns + future.timeline().spans[0].start_ns < began
+    assert before <= 1
+
+
+def test_weights_and_rules_go_along_to_another_plan(path: Path) -> None:
+    model = _loaded(path, deadline_ms=1e-5, late="refuse", weight=2.0)
+    assert model.take_over(model.prepare(model.plan))
+    with pytest.raises(RefusedError):
+        model.run(INPUTS)
+
+
+def test_what_happens_is_counted(path: Path) -> None:
+    model = _loaded(path, deadline_ms=60_000, late="refuse")
+    before = model._machine.stats()["admission"]
+    model.run(INPUTS)
+    with pytest.raises(RefusedError):
+        model.submit(INPUTS, due_ns=1).result()
+    after = model._machine.stats()["admission"]
+    grown = {name: after[name] - before[name] for name in after}
+    assert grown == {"promised": 1, "kept": 1, "broken": 0, "refused": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"late": "drop"}, "late must be one of serve, refuse, got 'drop'"),
+        ({"max_wait_ms": -1.0}, "max_wait_ms must be 0 to"),
+        ({"max_wait_ms": float("nan")}, "max_wait_ms must be 0 to"),
+        ({"weight": 0.0}, "weight must be 0.01 to 100, got 0.0"),
+        ({"weight": float("inf")}, "weight must be 0.01 to 100"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        LoadParams(**options)
+
+
+def test_the_core_refuses_weights_that_are_none(path: Path) -> None:
+    with pytest.raises(ValueError, match=r"a weight is 0.01 to 100, got -1"):
+        _loaded(path).native.weigh(-1.0)
