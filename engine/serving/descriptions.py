@@ -83,6 +83,14 @@ def model_statistics(models: Iterable[ServedModel]) -> Document:
     return {"model_stats": [_statistics(model) for model in models]}
 
 
+def more_statistics(models: Iterable[ServedModel]) -> Document:
+    """The same, with what the protocol's messages have no field for."""
+    rows = [(model, _statistics(model)) for model in models]
+    for model, row in rows:
+        row["inference_stats"]["refused"] = _duration(model.statistics.refused)
+    return {"model_stats": [row for _, row in rows]}
+
+
 def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list[Document]:
     """State of every version of every model."""
     return [
@@ -111,7 +119,6 @@ def _statistics(model: ServedModel) -> Document:
             "compute_input": _duration(counters.compute_input),
             "compute_infer": _duration(counters.compute_infer),
             "compute_output": _duration(counters.compute_output),
-            "refused": _duration(counters.refused),
         },
     }
 

@@ -115,7 +115,7 @@ class HttpFace:
     async def model_statistics(self, request: web.Request) -> web.StreamResponse:
         """Counters of one model, of all its versions, or of all models."""
         models = self._plane.models.select(*_names(request))
-        return web.json_response(descriptions.model_statistics(models))
+        return web.json_response(descriptions.more_statistics(models))
 
     async def repository_index(self, request: web.Request) -> web.StreamResponse:
         """State of every version of every model; a body may ask for those that are ready."""

@@ -75,20 +75,17 @@ def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
 
 
 def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
-    model = _loaded(path)
-    wait_ms = 10.5 * model.native.work_ns / 1e6
-    model.be_urgent(LoadParams(max_wait_ms=wait_ms).urgency())
-    admitted = []
-    with _held(model), pytest.raises(RefusedError, match="longer than it may"):
-        for _ in range(1_000):
-            future = model.submit(INPUTS)
-            if future.done():
-                future.result()
-            admitted.append(future)
-    assert 5 <= len(admitted) <= 40  # while it learns how long they take
-    for future in admitted:
-        future.result()
-    model.run(INPUTS)
+    model = _loaded(path, late="refuse")  # what holds the lane counts
+    with _held(model):
+        model.be_urgent(LoadParams(max_wait_ms=HOLD_NS / 8e6).urgency())
+        with pytest.raises(RefusedError, match="longer than it may") as refused:
+            model.submit(INPUTS).result()
+        assert 0 < refused.value.by_ns < HOLD_NS
+        with pytest.raises(RefusedError, match="longer than it may"):
+            model.foresee()
+        model.be_urgent(LoadParams(max_wait_ms=60_000).urgency())
+        admitted = model.submit(INPUTS)
+    assert "logits" in admitted.result()
 
 
 def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
