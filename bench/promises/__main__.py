@@ -37,9 +37,7 @@ class Child:
     def __init__(self, how: str, cache: Path) -> None:
         words = [sys.executable, "-m", "bench.promises.contender", how, str(cache)]
         pipe = subprocess.PIPE
-        self._child = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-        )
+        self._child = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
         self._answer()
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -59,10 +57,12 @@ class Child:
         self._child.communicate()
 
 
-def measured(loads: Sequence[float], rounds: int, turn_s: float) -> list[dict[str, Any]]:
-    """A row for each contender and load, and one for each flood."""
+def measured(
+    loads: Sequence[float], rounds: int, turn_s: float, cache: Path | None
+) -> list[dict[str, Any]]:
+    """A row for each contender and load."""
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
-        there = {how: Child(how, Path(folder)) for how in HOW}
+        there = {how: Child(how, cache or Path(folder)) for how in HOW}
         try:
             alone_ns = there["onnxruntime x1"].ask(do="alone")["ns"]
             own_ns = {how: child.ask(do="alone")["ns"] for how, child in there.items()}
@@ -83,10 +83,10 @@ def measured(loads: Sequence[float], rounds: int, turn_s: float) -> list[dict[st
                             )
                         taken.append(bystanders.share)
             rows = _rows(turns, turn_s, due_ms, own_ns)
-            flooded = {how: there[how].ask(do="flood")["ns"] for how in FLOODED}
-            for how, ns in flooded.items():
+            for how in FLOODED:
+                ns = there[how].ask(do="flood")["ns"]
                 segments = float(np.percentile(ns, 99)) / own_ns[how]
-                print(f"{how}: p99 of a light model beside a flood, in its segments: {segments:.2f}")
+                print(f"{how}: beside a flood, p99 of a light model in its queries: {segments:.2f}")
             return rows
         finally:
             for process in there.values():
@@ -106,14 +106,14 @@ def _rows(
         answered = np.array([ns for one in found for ns in one["answered_ns"]] or [0])
         refused = [ns for one in found for ns in one["refused_ns"]]
         late = int((answered > due_ms * 1e6).sum())
-        dropped = sum(one["dropped"] for one in found)
+        vain = sum(one["dropped"] + one["unanswered"] for one in found)
         rows.append(
             {
                 "contender": how,
                 "load": load,
                 "in time /s": good[how, load],
                 "of its peak": good[how, load] / peak,
-                "admitted in time": _in_time(found, due_ms) / max(1, len(answered) + dropped),
+                "admitted in time": _in_time(found, due_ms) / max(1, len(answered) + vain),
                 "p99 of answers / due": float(np.percentile(answered, 99)) / due_ms / 1e6,
                 "refused p99 ms": float(np.percentile(refused, 99)) / 1e6 if refused else 0.0,
                 "CPU on late": late * own_ns[how] / 1e9 / sum(one["cpu s"] for one in found),
@@ -132,9 +132,10 @@ def main() -> None:
     parser.add_argument("--loads", default=None)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--turn-s", type=float, default=TURN_S)
+    parser.add_argument("--cache", type=Path, help="plans of an earlier run")
     args = parser.parse_args()
     loads = LOADS if args.loads is None else [float(text) for text in args.loads.split(",")]
-    rows = measured(loads, args.rounds, args.turn_s)
+    rows = measured(loads, args.rounds, args.turn_s, args.cache)
     result_file.show("promises", rows)
     if args.loads is None:
         config = {"loads": loads, "rounds": args.rounds, "turn s": args.turn_s}

@@ -1,7 +1,7 @@
 """One way to answer queries that are due, in a process of its own, in turns.
 
-``python -m bench.promises.contender HOW CACHE``; a request in JSON a line of the input, its answer a
-line of the output: ``{"do": "alone"}`` says what a query takes by itself on one lane, ``{"do":
+``python -m bench.promises.contender HOW CACHE``; a request in JSON a line of the input, its answer
+a line of the output: ``{"do": "alone"}`` says what a query takes by itself on one lane, ``{"do":
 "turn", "rate": 30, "s": 6, "seed": 1, "due_ms": 1000}`` serves an open loop (Poisson) and says what
 became of its queries, ``{"do": "flood"}`` what another model's queries wait beside a flood of 250.
 """
@@ -15,7 +15,7 @@ import statistics
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,10 +139,11 @@ class Found:
     answered_ns: list[int] = field(default_factory=list)
     refused_ns: list[int] = field(default_factory=list)
     dropped: int = 0
+    unanswered: int = 0  # when the last one was due
 
 
 async def turn(answering: Answering, asked: Any) -> Found:
-    """An open loop; ends when all of its queries have."""
+    """An open loop; ends when all of its queries have, or the last one is late."""
     random = np.random.default_rng(asked["seed"])
     count = int(asked["rate"] * asked["s"] * 2 + 20)
     times = np.cumsum(random.exponential(1 / asked["rate"], count))
@@ -161,12 +162,21 @@ async def turn(answering: Answering, asked: Any) -> Found:
             else:
                 found.refused_ns.append(took_ns)
 
-    async with asyncio.TaskGroup() as group:
-        for at_s in times[times < asked["s"]]:
-            meant_ns = begin_ns + round(at_s * 1e9)
-            await asyncio.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
-            group.create_task(query(meant_ns))
+    queries = set()
+    for at_s in times[times < asked["s"]]:
+        meant_ns = begin_ns + round(at_s * 1e9)
+        await asyncio.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
+        queries.add(asyncio.create_task(query(meant_ns)))
+    _, late = await asyncio.wait(queries, timeout=asked["due_ms"] / 1e3)
+    found.unanswered = len(late)
+    await _cancelled(late)
     return found
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def flood(answering: Answering) -> list[int]:
@@ -185,7 +195,7 @@ async def flood(answering: Answering) -> list[int]:
         await answering.ask_light()
         taken_ns.append(time.monotonic_ns() - began_ns)
         await asyncio.sleep(ASKED_EVERY_S)
-    await asyncio.gather(*floods)
+    await _cancelled(floods)
     return taken_ns
 
 

@@ -1,4 +1,4 @@
-"""What ``engine serve`` is told of whose queries go first, and which are refused, without a policy."""
+"""What ``engine serve`` is told, without a policy, of whose queries go first and are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How to load a model."""
+"""How to load a model.
+
+Long because all settings are one object, each with what it means and what it may be.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.values import dtype_of
 
-
 LEVELS = 9
 USUAL_LEVEL = 5
 

@@ -41,7 +41,7 @@ def test_each_model_has_its_weight_and_all_refuse_alike() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ConfigError, match="weight must be 0.01 to 100"):
+    with pytest.raises(ConfigError, match=r"weight must be 0\.01 to 100"):
         by_model(_asked(weight=("a=0",)), LoadParams(), ["a"])
     with pytest.raises(ValueError, match="--weight a: expected a number, got 'much'"):
         by_model(_asked(weight=("a=much",)), LoadParams(), ["a"])

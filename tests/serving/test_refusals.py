@@ -1,4 +1,4 @@
-"""Queries that are refused for what is predicted of them: on both faces, before and after decoding."""
+"""Queries that are refused for what is predicted of them, on both faces."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def test_refusals_are_counted_among_the_failures() -> None:
     with pytest.raises(RefusedError):
         plane.foresee(plane.admit("m"), None, 0)
     executor._function = _refusing
+    query = InferQuery([("x", X)], (), received_ns=plane.clock_ns())
+    asked = plane.infer(plane.admit("m"), query, lambda outputs: outputs)
     with pytest.raises(RefusedError, match=r"12\.5 ms late"):
-        query = InferQuery([("x", X)], (), received_ns=plane.clock_ns())
-        asyncio.run(plane.infer(plane.admit("m"), query, lambda outputs: outputs))
+        asyncio.run(asked)
     assert (served.statistics.refused.count, served.statistics.fail.count) == (2, 2)
     assert served.statistics.refused.total_ns > 0
 

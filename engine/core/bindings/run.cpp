@@ -215,7 +215,7 @@ max_wait_ns
            "due_ns"_a = 0, "best_effort"_a.none() = nb::none(),
            R"(Whether a run that was submitted now would be refused, as far as can be told.
 
-By how much it would be late, or wait longer than it may, and the words for it; 0 where it would not.
+By how much it would be late, or wait longer than it may, and words for it; 0 if it would not.
 One that would be refused counts as such: it must not be submitted.)")
       .def_prop_ro(
           "urgency",
