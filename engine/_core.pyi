@@ -821,7 +821,7 @@ class Plan:
         """
         Whether a run that was submitted now would be refused, as far as can be told.
 
-        By how much it would be late, or wait longer than it may, and the words for it; 0 where it would not.
+        By how much it would be late, or wait for too long, and words for it; 0 where it would not.
         One that would be refused counts as such: it must not be submitted.
         """
 

@@ -137,6 +137,7 @@ class Found:
     """What became of the queries of a turn, in nanoseconds from when each was meant to be sent."""
 
     answered_ns: list[int] = field(default_factory=list)
+    ended_ns: list[int] = field(default_factory=list)  # of these, from the turn's beginning
     refused_ns: list[int] = field(default_factory=list)
     dropped: int = 0
     unanswered: int = 0  # when the last one was due
@@ -153,7 +154,9 @@ async def turn(answering: Answering, asked: Any) -> Found:
     async def query(meant_ns: int) -> None:
         try:
             await answering.ask(meant_ns + due_after_ns)
-            found.answered_ns.append(time.monotonic_ns() - meant_ns)
+            now_ns = time.monotonic_ns()
+            found.answered_ns.append(now_ns - meant_ns)
+            found.ended_ns.append(now_ns - begin_ns)
         except Refused:
             took_ns = time.monotonic_ns() - meant_ns
             # What was admitted, and dropped when it was late, was no refusal.

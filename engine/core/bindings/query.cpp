@@ -115,8 +115,7 @@ PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double ti
     started.run = plan.machine().submit(plan, inputs, options);
     wait_or_cancel(*started.run, limit_ns);
   }
-  if (started.run->outcome() != Outcome::refused)
-    plan.note_duration(coarse_now_ns() - start_ns);
+  if (started.run->outcome() != Outcome::refused) plan.note_duration(coarse_now_ns() - start_ns);
   return started;
 }
 

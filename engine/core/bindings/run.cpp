@@ -74,8 +74,8 @@ nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
 }
 
 std::pair<std::int64_t, std::string> foresee(const PyPlan& self, std::int64_t deadline_ns,
-                                      std::optional<int> priority, std::int64_t due_ns,
-                                      std::optional<bool> best_effort) {
+                                             std::optional<int> priority, std::int64_t due_ns,
+                                             std::optional<bool> best_effort) {
   const RunOptions options{.deadline_ns = deadline_ns,
                            .due_ns = due_ns,
                            .priority = priority,
@@ -189,7 +189,8 @@ best_effort
             self.plan->share().weigh(weight);
           },
           "weight"_a,
-          "Its model's, of 0.01 to 100: twice the weight gets twice the lanes' time, among runs of\n"
+          "Its model's, of 0.01 to 100: twice the weight gets twice the lanes' time, among runs "
+          "of\n"
           "one priority that are not due.")
       .def(
           "be_measured", [](const PyPlan& self) { self.plan->be_measured(); },
@@ -215,7 +216,7 @@ max_wait_ns
            "due_ns"_a = 0, "best_effort"_a.none() = nb::none(),
            R"(Whether a run that was submitted now would be refused, as far as can be told.
 
-By how much it would be late, or wait longer than it may, and words for it; 0 if it would not.
+By how much it would be late, or wait for too long, and words for it; 0 where it would not.
 One that would be refused counts as such: it must not be submitted.)")
       .def_prop_ro(
           "urgency",

@@ -87,7 +87,7 @@ class LaneOutlook {
   const int lanes_;
   std::vector<Work> runs_;  ///< sorted
   std::size_t promised_ = 0;
-  Lanes with_, without_;    ///< of a forecast; heaps
+  Lanes with_, without_;  ///< of a forecast; heaps
   // Of the last forecast.
   std::size_t newcomers_place_ = 0;
   Outlook newcomers_;
