@@ -497,6 +497,27 @@ class Machine:
     def __init__(
         self, devices: Sequence[DeviceOptions], spin_ns: int = 200000, thread_budget: int = 0
     ) -> None: ...
+    def record_until(self, until_ns: int) -> None:
+        """
+        Record what runs and how queries end, until then on time.monotonic_ns()'s clock.
+
+        It is recorded anyway while a plan is loaded whose queries are due.
+        """
+
+    def flights(self, since_ns: int = 0) -> dict[str, Any]:
+        """
+        What was recorded of nodes and runs that ended since then.
+
+        `nodes` int64 (n, 8): device, kind of ring, arrival, plan, node, lane, start, end. `rings` int64
+        (n, 4): device, kind (0 lane, 1 lent to what is more urgent, 2 best effort), records so far, and
+        since when all are there, 0 where none was lost. `plans`: number, label, `recorded` runs and of
+        these `late` ones in all, what its runs are, and `runs` int64 (n, 5): arrival, begun, due (0: not),
+        end, outcome (1 ok, 2 failed, 3 cancelled, 4 deadline). `gone`: labels of plans that are no more.
+        """
+
+    def nodes_of(self, plan: int) -> list[dict[str, Any]]:
+        """Name, is_copy, executor, width, service_ns and after (indices) of a plan's nodes; none where it is no more."""
+
     def close(self, drains: bool = False, limit_ns: int = 0) -> bool:
         """
         Cancels the runs in flight, or first lets them end, and joins all threads.
@@ -766,6 +787,13 @@ class Plan:
 
         Their status is then "deadline". An operator that does not end by itself cannot be ended.
         """
+
+    @property
+    def number(self) -> int:
+        """Unique in the process; `Machine.flights` names plans by it."""
+
+    def be_called(self, label: str) -> None:
+        """What people know its model by."""
 
     def be_urgent(
         self, due_after_ns: int = 0, priority: int = 0, best_effort: bool = False

@@ -70,7 +70,10 @@ void give_backend(DeviceParams& device) {
 
 void bind_machine(nb::module_& m) {
   m.attr("has_cuda_sessions") = true;
-  nb::class_<PyMachine>(m, "Machine", "Queues, lanes and threads of the devices of a process.")
+  nb::class_<PyMachine> machine(m, "Machine",
+                                "Queues, lanes and threads of the devices of a process.");
+  bind_flights(machine);
+  machine
       .def(
           "__init__",
           [](PyMachine* self, std::vector<DeviceParams> devices, std::int64_t spin_ns,

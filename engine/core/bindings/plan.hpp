@@ -90,6 +90,8 @@ void bind_builder(nanobind::module_& m);
 void bind_run(nanobind::module_& m);
 void bind_query(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
+/// Methods of the machine.
+void bind_flights(nanobind::class_<PyMachine>& machine);
 /// Methods of the builder.
 void bind_compiled(nanobind::class_<PyPlanBuilder>& builder);
 

@@ -161,6 +161,13 @@ void bind_run(nb::module_& m) {
           R"(End runs whose kernels take longer, between the first and the last; 0 is no limit.
 
 Their status is then "deadline". An operator that does not end by itself cannot be ended.)")
+      .def_prop_ro(
+          "number", [](const PyPlan& self) { return self.plan->number(); },
+          "Unique in the process; `Machine.flights` names plans by it.")
+      .def(
+          "be_called",
+          [](const PyPlan& self, std::string label) { self.plan->be_called(std::move(label)); },
+          "label"_a, "What people know its model by.")
       .def(
           "be_urgent",
           [](const PyPlan& self, std::int64_t due_after_ns, int priority, bool best_effort) {

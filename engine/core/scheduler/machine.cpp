@@ -50,6 +50,7 @@ Machine::Machine(const MachineParams& params)
 Machine::~Machine() { close(); }
 
 void Machine::add_device(const MachineParams& machine, std::uint32_t place) {
+  recorder_.add_executor();
   const Opening opening{machine.devices, place, executors_, *this};
   std::unique_ptr<Device> device = kind_of(opening.params()).open(opening);
   meters_.push_back(std::make_unique<MemoryMeter>(device->metered_bytes()));
@@ -204,6 +205,14 @@ void Machine::adopt(const std::shared_ptr<const Plan>& plan) {
   const std::lock_guard lock(plans_mutex_);
   std::erase_if(plans_, [](const auto& weak) { return weak.expired(); });
   plans_.push_back(plan);
+}
+
+std::vector<std::shared_ptr<const Plan>> Machine::plans() const {
+  std::vector<std::shared_ptr<const Plan>> found;
+  const std::lock_guard lock(plans_mutex_);
+  for (const auto& weak : plans_)
+    if (auto plan = weak.lock()) found.push_back(std::move(plan));
+  return found;
 }
 
 std::string Machine::memory_name(std::uint32_t meter) const {

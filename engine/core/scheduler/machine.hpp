@@ -14,6 +14,7 @@
 #include "scheduler/admission.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/fair_share.hpp"
+#include "scheduler/flight_recorder.hpp"
 #include "scheduler/held_lanes.hpp"
 #include "scheduler/memory_meter.hpp"
 #include "scheduler/parker.hpp"
@@ -79,6 +80,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   // --- for plans, runs and devices ---
   [[nodiscard]] CopyRoute copy_route(int source_device, int target_device) const;
   void adopt(const std::shared_ptr<const Plan>& plan);
+  /// Those that are there, in the order in which they were built.
+  [[nodiscard]] std::vector<std::shared_ptr<const Plan>> plans() const;
   /// By an adopted plan with wide nodes that goes.
   void forget_wide_plan() noexcept {
     wide_plans_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: see forecasts_lanes()
@@ -129,6 +132,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] VirtualTime& virtual_time() noexcept { return virtual_time_; }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
   [[nodiscard]] HeldLanes& held_lanes() noexcept { return held_lanes_; }
+  [[nodiscard]] FlightRecorder& recorder() noexcept { return recorder_; }
 
  private:
   explicit Machine(const MachineParams& params);
@@ -144,7 +148,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   const std::shared_ptr<ThreadBudget> budget_holder_;
   ThreadBudget& budget_;
   int device_count_ = 0;
-  std::vector<std::unique_ptr<Device>> executors_;    ///< the devices
+  FlightRecorder recorder_;                         ///< before the devices, whose lanes write to it
+  std::vector<std::unique_ptr<Device>> executors_;  ///< the devices
   std::vector<std::unique_ptr<MemoryMeter>> meters_;  ///< per device, then the callers' inputs
   std::vector<Device*> timed_;
   CpuDevice* helper_device_ = nullptr;
@@ -158,7 +163,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::atomic<std::uint64_t> next_arrival_{0};
   alignas(64) VirtualTime virtual_time_;
   EventCount drained_;
-  std::mutex plans_mutex_;
+  mutable std::mutex plans_mutex_;
   std::vector<std::weak_ptr<const Plan>> plans_;
   std::mutex close_mutex_;
   bool closed_ = false;

@@ -1,6 +1,7 @@
 #include "scheduler/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/machine.hpp"
 #include "scheduler/run.hpp"
@@ -13,12 +14,39 @@ namespace {
 constexpr std::size_t pool_bytes = 4U << 20;
 constexpr std::size_t least_pooled = 4, most_pooled = 256;
 
+std::uint32_t next_number() noexcept {
+  static std::atomic<std::uint32_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);  // relaxed: a number
+}
+
 }  // namespace
 
-Plan::Plan() = default;
+Plan::Plan() : number_(next_number()) {}
 
 Plan::~Plan() {
   if (has_wide_nodes_) machine_->forget_wide_plan();
+  if (urgency().due_after_ns != 0) machine_->recorder().let_go();
+  machine_->recorder().forget(number_, std::move(label_));
+}
+
+void Plan::be_urgent(const Urgency& urgency) const noexcept {
+  // relaxed, all: see urgency()
+  const std::int64_t before_ns =
+      due_after_ns_.exchange(urgency.due_after_ns, std::memory_order_relaxed);
+  priority_.store(urgency.priority, std::memory_order_relaxed);
+  best_effort_.store(urgency.best_effort, std::memory_order_relaxed);
+  if (before_ns == 0 && urgency.due_after_ns != 0) machine_->recorder().hold();
+  if (before_ns != 0 && urgency.due_after_ns == 0) machine_->recorder().let_go();
+}
+
+void Plan::be_called(std::string label) const {
+  const std::lock_guard lock(label_mutex_);
+  label_ = std::move(label);
+}
+
+std::string Plan::label() const {
+  const std::lock_guard lock(label_mutex_);
+  return label_;
 }
 
 void Plan::make_pool() {

@@ -56,13 +56,17 @@ Outcome Run::outcome() const noexcept {
 void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint64_t arrival) {
   keeps_plan_ = plan_.shared_from_this();
   options_ = std::move(options);
-  begun_ns_ = options_.traced || plan_.critical_path_ns() != 0 ? now_ns() : 0;
+  is_recorded_ = machine_.recorder().is_on();
+  is_timed_ = is_recorded_ || options_.traced;
+  begun_ns_ = is_timed_ || plan_.critical_path_ns() != 0 ? now_ns() : 0;
   spans_.assign(options_.traced ? plan_.node_count() : 0,
                 NodeSpan{.ready_ns = begun_ns_, .start_ns = 0, .end_ns = 0});
   order_ = take_order(arrival);
   counted_ns_ = 0;
   is_promised_ = false;
   refused_by_ns_ = 0;
+  if (order_.is_due()) [[unlikely]]
+    machine_.recorder().note_due(begun_ns_);
   error_.clear();
   error_node_ = -1;
   if (token_) token_->reset();
@@ -90,6 +94,7 @@ void Run::finish() noexcept {
   outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
   if (share_length_ != 0) machine_.virtual_time().advance(share_class_, order_.due_ns);
   if (counted_ns_ != 0) machine_.admission().leave(*this, now_ns());
+  if (is_recorded_) record_end();
   const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
   if (completions) add_reference();  // before done_, see drop_reference()
   done_.store(true,
@@ -100,6 +105,28 @@ void Run::finish() noexcept {
   Machine& machine = machine_;
   unpin();
   machine.run_ended();
+}
+
+void Run::record_end() const noexcept {
+  const std::int64_t end_ns = now_ns();
+  const Outcome outcome = outcome_.load(std::memory_order_relaxed);  // relaxed: ours since finish()
+  const std::int64_t due_ns = order_.is_due() ? order_.due_ns : 0;
+  plan_.flights().write({static_cast<std::int64_t>(order_.arrival), begun_ns_, due_ns, end_ns,
+                         static_cast<std::int64_t>(outcome)});
+  if (due_ns != 0 && end_ns > due_ns) plan_.count_late();
+}
+
+void Run::trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns,
+                NodeRing* ring) noexcept {
+  if (options_.traced) {
+    spans_[node].lane = lane;
+    spans_[node].start_ns = start_ns;
+    spans_[node].end_ns = end_ns;
+  }
+  if (!is_recorded_ || lane < 0) return;
+  if (ring == nullptr) ring = &machine_.recorder().ring_of(plan_.node(node).executor);
+  ring->write(
+      {static_cast<std::int64_t>(order_.arrival), plan_.number(), node, lane, start_ns, end_ns});
 }
 
 void Run::unpin() noexcept {

@@ -177,11 +177,12 @@ class Run final : public Watched {
   void trace_ready(std::uint32_t node, std::int64_t ready_ns) noexcept {
     spans_[node].ready_ns = ready_ns;
   }
-  void trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns) noexcept {
-    spans_[node].lane = lane;
-    spans_[node].start_ns = start_ns;
-    spans_[node].end_ns = end_ns;
-  }
+  /// Whether somebody wants to know when its nodes run: who traces it, or the machine's recorder.
+  [[nodiscard]] bool is_timed() const noexcept { return is_timed_; }
+  /// Tells them when and where a node did; lane -1: it was skipped. Before the node is completed.
+  /// `ring` is the lane's, if it has one of its own.
+  void trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns,
+             NodeRing* ring = nullptr) noexcept;
   /// Where callers park who execute nodes of it meanwhile; notified when it is done.
   [[nodiscard]] EventCount& helpers() noexcept { return helpers_; }
   /// Whether it is predicted to take longer than `duration_ns` from now.
@@ -255,6 +256,7 @@ class Run final : public Watched {
     return options_.deadline_ns != 0 || (limit_ns != 0 && limit_ns < KernelWatch::long_limit_ns);
   }
   bool stop(Outcome outcome) noexcept;
+  void record_end() const noexcept;
   bool check_limits() noexcept;
   void end_if_due(std::int64_t now_ns) noexcept;
   void release_outputs() noexcept;
@@ -269,7 +271,9 @@ class Run final : public Watched {
   std::shared_ptr<const Plan> keeps_plan_;
   std::vector<NodeSpan> spans_;
   RunOptions options_;
-  std::int64_t begun_ns_ = 0;  ///< if it is traced or predicted
+  std::int64_t begun_ns_ = 0;  ///< if it is timed or predicted
+  bool is_timed_ = false;
+  bool is_recorded_ = false;
   RunOrder order_;
   std::size_t share_class_ = 0;
   std::int64_t share_length_ = 0;  ///< in virtual time; 0: it is due

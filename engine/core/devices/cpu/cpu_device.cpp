@@ -33,6 +33,9 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
   for (int id = 0; id < lanes + places; ++id) {
     by_id_.push_back(std::make_unique<Lane>());
     by_id_.back()->id = by_id_.back()->shown_id = id;
+    const RingKind kind =
+        is_idle ? RingKind::best_effort : (id < lanes ? RingKind::lane : RingKind::borrowed);
+    by_id_.back()->flights = &machine.recorder().add_ring(executor, kind);
     if (id >= lanes) free_places_.push_back(by_id_.back().get());
   }
   vacancies_.reserve(by_id_.size() + static_cast<std::size_t>(lanes));
@@ -348,11 +351,11 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   return Left::nothing;
 }
 
-/// Returns when the node ended, or 0 if the run is not traced.
+/// Returns when the node ended, or 0 if nobody wants to know.
 std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const bool skip = run.should_skip();
-  const std::int64_t start_ns = run.traced() ? now_ns() : 0;
+  const std::int64_t start_ns = run.is_timed() ? now_ns() : 0;
   if (node.first_input != node.end_input) run.take_inputs(node, lane.values);
   if (!skip) {
     if (node.kernel != nullptr) run.compute(task.node, node, lane.values);
@@ -362,9 +365,9 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
   }
   if (!lane.values.inputs.empty() || !lane.values.outputs.empty())
     run.publish(task.node, node, lane.values);
-  if (!run.traced()) return 0;
+  if (!run.is_timed()) return 0;
   const std::int64_t end_ns = now_ns();
-  run.trace(task.node, skip ? -1 : lane.shown_id, start_ns, end_ns);
+  run.trace(task.node, skip ? -1 : lane.shown_id, start_ns, end_ns, lane.flights);
   return end_ns;
 }
 

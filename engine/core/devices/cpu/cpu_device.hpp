@@ -85,9 +85,10 @@ class CpuDevice final : public Device {
     std::vector<std::uint32_t> fresh;  ///< positions made ready by the last node, not yet shared
     ReadySet kept;  ///< of the run in hand, on a device of one lane, which need not share
     Loan loan;
-    Lane* lender = nullptr;  ///< whose place its holder takes; null: it has a seat
-    RunOrder lenders_order;  ///< of what computes there
-    bool is_coming = false;  ///< who borrows it has not looked for nodes yet
+    Lane* lender = nullptr;       ///< whose place its holder takes; null: it has a seat
+    RunOrder lenders_order;       ///< of what computes there
+    bool is_coming = false;       ///< who borrows it has not looked for nodes yet
+    NodeRing* flights = nullptr;  ///< what it ran lately
     NodeValues values;
     ReadyNodes elsewhere;  ///< made ready for other executors
     std::atomic<std::uint64_t> executed{0};

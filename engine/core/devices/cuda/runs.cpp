@@ -169,7 +169,7 @@ void CudaDevice::end(Submitted& entry) {
   partition.executed.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   std::int64_t& busy_until_ns = busy_until_ns_[entry.stamp.stream];
   const std::int64_t now = now_ns();
-  if (run.traced()) {
+  if (run.is_timed()) {
     const bool is_lane = entry.stamp.stream < gpu_.in_stream;
     run.trace(task.node, is_lane ? static_cast<int>(entry.stamp.stream - partition.first_lane) : 0,
               std::max(entry.start_ns, busy_until_ns), now);
@@ -231,7 +231,7 @@ void CudaDevice::skip(const Task& task) {
 void CudaDevice::complete_skipped(const Task& task) {
   Run& run = *task.run;
   const std::int64_t now = now_ns();
-  if (run.traced()) run.trace(task.node, -1, now, now);
+  if (run.is_timed()) run.trace(task.node, -1, now, now);
   made_ready_.complete(run, run.plan().node(task.node), now);
   hand_over();
 }

@@ -99,7 +99,7 @@ void TimedDevice::end(TimedWork& work, int lane) {
   const PlanNode& node = run.plan().node(index);
   const std::int64_t end_ns = work.end_ns;
   run.publish(index, node, work.values);
-  if (run.traced()) run.trace(index, lane, work.start_ns, end_ns);
+  if (run.is_timed()) run.trace(index, lane, work.start_ns, end_ns);
   made_ready_.complete(run, node, end_ns);
   made_ready_.hand_on(machine_, [this](std::uint32_t executor, const Task& task) {
     if (executor != executor_) return false;

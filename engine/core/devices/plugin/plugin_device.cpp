@@ -59,7 +59,7 @@ void PluginDevice::execute_next() {
 std::int64_t PluginDevice::execute(const Task& task, const PlanNode& node) {
   Run& run = *task.run;
   const bool skip = run.should_skip();
-  const std::int64_t start_ns = run.traced() ? now_ns() : 0;
+  const std::int64_t start_ns = run.is_timed() ? now_ns() : 0;
   run.take_inputs(node, values_);
   if (!skip) {
     run.compute(task.node, node, values_);
@@ -67,7 +67,7 @@ std::int64_t PluginDevice::execute(const Task& task, const PlanNode& node) {
   }
   run.publish(task.node, node, values_);
   const std::int64_t end_ns = now_ns();
-  if (run.traced()) run.trace(task.node, skip ? -1 : 0, start_ns, end_ns);
+  if (run.is_timed()) run.trace(task.node, skip ? -1 : 0, start_ns, end_ns);
   return end_ns;
 }
 
