@@ -508,15 +508,18 @@ class Machine:
         """
         What was recorded of nodes and runs that ended since then.
 
-        `nodes` int64 (n, 8): device, kind of ring, arrival, plan, node, lane, start, end. `rings` int64
-        (n, 4): device, kind (0 lane, 1 lent to what is more urgent, 2 best effort), records so far, and
-        since when all are there, 0 where none was lost. `plans`: number, label, `recorded` runs and of
-        these `late` ones in all, what its runs are, and `runs` int64 (n, 5): arrival, begun, due (0: not),
-        end, outcome (1 ok, 2 failed, 3 cancelled, 4 deadline). `gone`: labels of plans that are no more.
+        `nodes` int64 (n, 8): device, kind of lane (0 a lane, 1 a place that is lent to what is
+        more urgent, 2 best effort), arrival, plan, node, lane, start, end.
+        `rings` int64 (n, 4): device, kind, records so far, and since when all of a lane's are
+        there, 0 where none was lost.
+        `plans`, and the last ones that are gone: number, label, is_gone, `recorded` runs and of
+        these `late` ones in all, lost_before_ns (0: none was), what its runs are, and `runs`
+        int64 (n, 5): arrival, begun, due (0: not), end, outcome (1 ok, 2 failed, 3 cancelled,
+        4 deadline.
         """
 
     def nodes_of(self, plan: int) -> list[dict[str, Any]]:
-        """Name, is_copy, executor, width, service_ns and after (indices) of a plan's nodes; none where it is no more."""
+        """Name, is_copy, executor, width, service_ns and after (indices) of its nodes, if known."""
 
     def close(self, drains: bool = False, limit_ns: int = 0) -> bool:
         """

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from surplus.engine.pipeline.lazy import LazyModel
     from surplus.engine.pipeline.load import load
     from surplus.engine.pipeline.session import InferenceSession
+    from surplus.engine.runtime.flight_log import late, top
     from surplus.engine.runtime.model import Future, Model
     from surplus.engine.serving.in_process import Server
 
     __version__: str
 
-__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "Server", "load"]
+__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "Server", "late", "load", "top"]
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -50,6 +51,10 @@ def __getattr__(name: str) -> Any:
         from surplus.engine.runtime import model
 
         return getattr(model, name)
+    if name in ("late", "top"):
+        from surplus.engine.runtime import flight_log
+
+        return getattr(flight_log, name)
     if name == "__version__":
         from surplus.engine.version import version
 

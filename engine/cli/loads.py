@@ -61,7 +61,7 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
 
 
 def _checked(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
-    return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache))
+    return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache, entry.name))
 
 
 def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
@@ -71,7 +71,7 @@ def _loaded(entry: RepositoryEntry, params: LoadParams) -> ModelExecutor:
     say(f"{entry.name}: {plan_text(model.plan)}")
     if model.throughput_plan is not None:
         say(f"{entry.name}: while queries overlap, {model.throughput_plan.text}")
-    return ModelExecutor(ServedAlone(model))
+    return ModelExecutor(ServedAlone(model, entry.name))
 
 
 def plan_text(plan: Plan) -> str:

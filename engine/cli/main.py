@@ -22,6 +22,7 @@ VERBS = (
     "optimum",
     "run",
     "serve",
+    "top",
     "models",
     "convert",
     "tune",

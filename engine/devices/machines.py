@@ -101,6 +101,12 @@ def machine_for(
         return known
 
 
+def open_machines() -> list[_core.Machine]:
+    """Those of the process that models share, in the order in which they were opened."""
+    with _MACHINES.lock:
+        return list(_MACHINES.by_key.values())
+
+
 def loss_of(machine: _core.Machine, names: Collection[str] | None = None) -> str:
     """Which of its devices, or of those named, are lost and why; empty if none is."""
     rows = machine.stats()["devices"]

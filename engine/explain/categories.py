@@ -13,6 +13,11 @@ class Category(StrEnum):
 
     SERVICE = "service"
     """A segment of the critical path runs on a device."""
+    SLOWER = "slower"
+    """It runs for longer than it usually does: something beside it takes the cores, the memory or
+    the clock rate. Told of recorded queries only (late_query.py), as the next one."""
+    PREEMPTED = "preempted"
+    """It was begun, and its place is lent to a more urgent query."""
     COPY = "copy"
     """A tensor of the critical path is on a link, its latency included."""
     QUEUEING = "queueing"

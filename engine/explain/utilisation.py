@@ -57,11 +57,11 @@ def utilisation(
             held.setdefault((span.resource, lane), []).append(window)
     total_ns = end_ns - start_ns
     rows = [*held.items(), *sorted(links.items())]
-    used = [(*key, _covered_ns(windows)) for key, windows in rows]
+    used = [(*key, covered_ns(windows)) for key, windows in rows]
     return tuple(LaneUse(name, lane, busy, total_ns - busy) for name, lane, busy in used)
 
 
-def _covered_ns(windows: Iterable[tuple[int, int]]) -> int:
+def covered_ns(windows: Iterable[tuple[int, int]]) -> int:
     """Time in at least one window: copies in their latency overlap."""
     covered, reached = 0, None
     for start, end in sorted(windows):

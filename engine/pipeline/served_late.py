@@ -17,19 +17,25 @@ class ServedLate:
 
     Knows the signature from the start: the file is read and checked, but no session is made.
 
+    Parameters
+    ----------
+    name : str
+        As of ``ServedAlone``.
+
     Raises
     ------
     EngineError
         If the file is no model that can be served.
     """
 
-    def __init__(self, model: LazyModel, cache: Path | None = None) -> None:
+    def __init__(self, model: LazyModel, cache: Path | None = None, name: str = "") -> None:
         from surplus.engine.planning.stages import read_tried  # all of ONNX
 
         graph = read_tried(model.path, cache)
         self.inputs = input_specs(graph)
         self.outputs = output_specs(graph)
         self._lazy = model
+        self._name = name
         self._loaded: ServedAlone | None = None
         self._earlier_ns = 0
 
@@ -78,7 +84,7 @@ class ServedLate:
         waited_ns = time.monotonic_ns() - came_ns
         loaded = self._loaded
         if loaded is None:  # else a query that came with this one was faster
-            loaded = ServedAlone(model)
+            loaded = ServedAlone(model, self._name)
             if self._lazy.holds(
                 model
             ):  # else it was unloaded meanwhile, and this is its last query

@@ -43,6 +43,7 @@ from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
     from surplus.engine.explain.breakdown import Breakdown
+    from surplus.engine.explain.late_query import LateQuery
     from surplus.engine.segmentation.judgement import Judgement
 
 
@@ -140,6 +141,22 @@ class Model:
         """Other models are there whose queries are due: prepare to make way for them."""
         if self._switch is not None:
             self._switch.be_ready()
+
+    def be_called(self, label: str) -> None:
+        """What it is called from now on where its queries are explained (flight_log.py)."""
+        self._ports.label = label
+        for prepared in self._opened():
+            prepared.native.be_called(label)
+
+    def be_recorded(self) -> None:
+        """Have what its machine runs recorded from now on, whether or not queries are due."""
+        self._machine.record_until(2**62)
+
+    def late_queries(self, window_s: float = 60.0) -> list[LateQuery]:
+        """Those of the last seconds that came late, each explained; raises as ``surplus.late``."""
+        from surplus.engine.runtime import flight_log  # with all that reads traces
+
+        return flight_log.late_queries_on(self._machine, self._ports.label, window_s)
 
     @property
     def has_slow_first_runs(self) -> bool:
@@ -288,6 +305,7 @@ class Model:
             return False
         other.limit_queries(self._ports.time_limit_ns)
         other.be_urgent(self._ports.urgency)
+        other.be_called(self._ports.label)
         with self._swap:
             if other._machine is not self._machine or self._is_closed:
                 return False

@@ -55,6 +55,8 @@ class Ports:
         """What queries are, in plans that are prepared from now on."""
         self.share = _core.FairShare()
         """What all plans of the model were given of the lanes."""
+        self.label = graph.name
+        """What plans that are prepared from now on are called in recordings."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None

@@ -10,10 +10,19 @@ from surplus.engine.runtime.queue_sample import QueueSample, rate_for
 
 
 class ServedAlone:
-    """A ``Queryable`` over a ``Model``, which tells how long its queries wait for a lane."""
+    """A ``Queryable`` over a ``Model``, which tells how long its queries wait for a lane.
 
-    def __init__(self, model: Model) -> None:
+    Parameters
+    ----------
+    name : str
+        What it is served as, so that recordings call it so; empty leaves its own.
+    """
+
+    def __init__(self, model: Model, name: str = "") -> None:
         self.model = model
+        model.be_recorded()
+        if name:
+            model.be_called(name)
         self.inputs = model.inputs
         self.outputs = model.outputs
         self._waits = QueueSample(rate_for(model.plan))

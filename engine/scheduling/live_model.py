@@ -187,6 +187,7 @@ def load_live_model(
         one_group(whole_plan(graph, place.devices, place.index)) if params.any_bits else None,
         compiled,
         params.query_limit_ns,
+        name,
     )
     return LiveModel(name, graph, Ports(graph), parts, stackable, example, cache)
 

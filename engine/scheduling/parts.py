@@ -83,6 +83,8 @@ class Parts:
         Each of its blocks is a group.
     query_limit_ns : int
         How long the kernels of a part may compute; 0 is for ever.
+    label : str
+        What recordings call it.
     """
 
     graph: Graph
@@ -91,6 +93,7 @@ class Parts:
     narrow: GroupedPlan | None = None
     compiled: Compiled | None = None
     query_limit_ns: int = 0
+    label: str = ""
     _known: dict[tuple[object, ...], Part] = field(default_factory=dict)
     _in_use: FolderUse = field(init=False)
 
@@ -153,6 +156,7 @@ class Parts:
         prepack_plan(self.graph, plan)
         native = lower(self.graph, plan, place.machine, own, kernels, _CONFIG)
         native.limit_time(self.query_limit_ns)
+        native.be_called(self.label or self.graph.name)
         return Part(native, own.reads, own.makes, own.keeps)
 
     def _uncut(self, place: Place) -> GroupedPlan:

@@ -56,7 +56,7 @@ class GrpcFace:
         handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
         handlers["ModelInfer"] = self.model_infer
         rpcs = {
-            name: grpc.unary_unary_rpc_method_handler(_guarded(handler))
+            name: grpc.unary_unary_rpc_method_handler(guarded(handler))
             for name, handler in handlers.items()
         }
         rpcs["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(self.model_stream_infer)
@@ -153,7 +153,9 @@ def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:
     return handle
 
 
-def _guarded(handler: Handler) -> Handler:
+def guarded(handler: Handler) -> Handler:
+    """The same, whose errors are the protocol's statuses."""
+
     async def handle(data: bytes, context: Any) -> bytes:
         try:
             return await handler(data, context)

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from surplus.engine.errors import InputError
-from surplus.engine.serving import descriptions
+from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.http_connections import HttpConnections
@@ -56,6 +56,8 @@ class HttpFace:
         add("GET", "/v2/health/live", self.server_live)
         add("GET", "/v2/health/ready", self.server_ready)
         add("GET", "/v2/models/stats", self.model_statistics)
+        add("GET", "/v2/surplus/top", self.top)
+        add("GET", "/v2/surplus/late", self.late)
         add("POST", "/v2/repository/index", self.repository_index)
         add("POST", "/v2/repository/models/{name}/load", self.repository_model_load)
         add("POST", "/v2/repository/models/{name}/unload", self.repository_model_unload)
@@ -116,6 +118,14 @@ class HttpFace:
         """Counters of one model, of all its versions, or of all models."""
         models = self._plane.models.select(*_names(request))
         return web.json_response(descriptions.more_statistics(models))
+
+    async def top(self, request: web.Request) -> web.StreamResponse:
+        """What models were asked over the last seconds, and who waited for whom."""
+        return web.json_response(await tails.top(tails.window_of(request.query)))
+
+    async def late(self, request: web.Request) -> web.StreamResponse:
+        """Why queries came late; ``format=perfetto`` draws them."""
+        return web.json_response(await tails.asked_late(request.query))
 
     async def repository_index(self, request: web.Request) -> web.StreamResponse:
         """State of every version of every model; a body may ask for those that are ready."""

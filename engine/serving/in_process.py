@@ -78,7 +78,7 @@ class Server:
         with self._lock:
             if self._thread is not None:
                 raise ConfigError("the server was started before")
-            executors = {name: _executor(model) for name, model in self._models.items()}
+            executors = {name: _executor(name, model) for name, model in self._models.items()}
             ports: Future[tuple[int, int | None]] = Future()
             thread = threading.Thread(
                 target=lambda: asyncio.run(self._serve(executors, ports)),
@@ -170,7 +170,7 @@ class Server:
 _SERVED: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS}
 
 
-def _executor(model: str | Path | Model | LazyModel) -> Servable:
+def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
-        return ModelExecutor(ServedLate(model))
-    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model, **_SERVED)))
+        return ModelExecutor(ServedLate(model, name=name))
+    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model, **_SERVED), name))

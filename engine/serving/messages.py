@@ -12,20 +12,23 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 SERVICE = "inference.GRPCInferenceService"
+TAILS = "surplus.Tails"
+"""Our own, of tails.proto."""
 
 
 def _private_pool() -> descriptor_pool.DescriptorPool:
-    serialized = files("surplus.engine.serving").joinpath("open_inference.binpb").read_bytes()
     pool = descriptor_pool.DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(serialized).file:
-        pool.Add(file)
+    for name in ("open_inference.binpb", "tails.binpb"):
+        serialized = files("surplus.engine.serving").joinpath(name).read_bytes()
+        for file in descriptor_pb2.FileDescriptorSet.FromString(serialized).file:
+            pool.Add(file)
     return pool
 
 
 _POOL = _private_pool()
 
 
-def message_type(name: str) -> Any:
+def message_type(name: str, package: str = "inference") -> Any:
     """Class of the message ``name``, without its package.
 
     Raises
@@ -33,7 +36,7 @@ def message_type(name: str) -> Any:
     KeyError
         If the protocol has no such message.
     """
-    return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"inference.{name}"))
+    return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{package}.{name}"))
 
 
 def request_types() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from surplus.engine.serving.address import address_text, cannot_listen, check_ad
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_face import GrpcFace
+from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, ServerParams
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class AsyncServer:
         check_address(host, wanted)
         server = grpc.aio.server(options=_options(self._params))
         face = GrpcFace(self.plane, self._identity())
-        server.add_generic_rpc_handlers((face.service_handler(),))
+        server.add_generic_rpc_handlers((face.service_handler(), tails_handler()))
         try:
             port: int = server.add_insecure_port(address_text(host, wanted))
         except RuntimeError as error:

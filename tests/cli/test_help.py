@@ -45,7 +45,8 @@ def test_all_verbs_are_there() -> None:
         "cache",
         "plans",
     }
-    assert names == offline | {"run", "serve", "simulate", "capacity", "colocate", "devices"}
+    online = {"run", "serve", "top", "simulate", "capacity", "colocate", "devices"}
+    assert names == offline | online
 
 
 @pytest.mark.parametrize("parser", VERBS, ids=_name)

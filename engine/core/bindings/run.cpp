@@ -162,11 +162,13 @@ void bind_run(nb::module_& m) {
 
 Their status is then "deadline". An operator that does not end by itself cannot be ended.)")
       .def_prop_ro(
-          "number", [](const PyPlan& self) { return self.plan->number(); },
+          "number", [](const PyPlan& self) { return self.plan->flown().number(); },
           "Unique in the process; `Machine.flights` names plans by it.")
       .def(
           "be_called",
-          [](const PyPlan& self, std::string label) { self.plan->be_called(std::move(label)); },
+          [](const PyPlan& self, std::string label) {
+            self.plan->flown().be_called(std::move(label));
+          },
           "label"_a, "What people know its model by.")
       .def(
           "be_urgent",

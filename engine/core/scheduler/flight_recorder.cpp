@@ -6,7 +6,7 @@ namespace engine {
 
 namespace {
 
-constexpr std::size_t most_gone = 256;
+constexpr std::size_t most_gone = 64;
 
 }  // namespace
 
@@ -51,16 +51,16 @@ void FlightRecorder::add_executor() {
   own_.push_back(&add_ring(static_cast<std::uint32_t>(own_.size()), RingKind::lane));
 }
 
-void FlightRecorder::forget(std::uint32_t plan, std::string label) {
-  if (label.empty()) return;
+void FlightRecorder::bury(GonePlan plan) {
+  if (plan.flown->runs().written() == 0) return;
   const std::lock_guard lock(gone_mutex_);
-  gone_.emplace(plan, std::move(label));
-  if (gone_.size() > most_gone) gone_.erase(gone_.begin());
+  gone_.push_back(std::move(plan));
+  if (gone_.size() > most_gone) gone_.pop_front();
 }
 
-std::map<std::uint32_t, std::string> FlightRecorder::gone() const {
+std::vector<GonePlan> FlightRecorder::gone() const {
   const std::lock_guard lock(gone_mutex_);
-  return gone_;
+  return {gone_.begin(), gone_.end()};
 }
 
 }  // namespace engine

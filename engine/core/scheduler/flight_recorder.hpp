@@ -2,22 +2,21 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "scheduler/clock.hpp"
 #include "scheduler/flight_ring.hpp"
+#include "scheduler/flown_plan.hpp"
 
 namespace engine {
 
 /// A node that a lane ran: arrival of its run, number of its plan, node, lane, start, end.
 using NodeRing = FlightRing<6>;
-/// A run that has ended: arrival, begun, due (0: not), end, outcome.
-using RunRing = FlightRing<5>;
 
 /// Whose ring it is: of a lane, of a place that was lent to what is more urgent, or of a lane of
 /// what is best effort.
@@ -31,8 +30,6 @@ class FlightRecorder {
   /// Of a lane: seconds of it where nodes take a millisecond; 230 kB.
   static constexpr std::size_t lane_records = 4096;
   static constexpr std::size_t borrowed_records = 512;
-  /// Of a plan; 49 kB.
-  static constexpr std::size_t run_records = 1024;
   /// For how long a run that says when it is due has what follows recorded.
   static constexpr std::int64_t after_due_ns = 60'000'000'000;
 
@@ -77,9 +74,10 @@ class FlightRecorder {
     for (const auto& ring : rings_) look(*ring);
   }
 
-  /// A plan goes; what it was called is remembered, of the last ones.
-  void forget(std::uint32_t plan, std::string label);
-  [[nodiscard]] std::map<std::uint32_t, std::string> gone() const;
+  /// A plan goes. The last ones with recorded runs are remembered: models change theirs.
+  void bury(GonePlan plan);
+  /// The oldest first.
+  [[nodiscard]] std::vector<GonePlan> gone() const;
 
  private:
   [[nodiscard]] bool is_before(std::int64_t until_ns) noexcept;
@@ -91,7 +89,7 @@ class FlightRecorder {
   std::vector<std::unique_ptr<Ring>> rings_;
   std::vector<NodeRing*> own_;     ///< by executor; before its threads start
   mutable std::mutex gone_mutex_;  // guards gone_
-  std::map<std::uint32_t, std::string> gone_;
+  std::deque<GonePlan> gone_;
 };
 
 }  // namespace engine

@@ -21,12 +21,12 @@ std::uint32_t next_number() noexcept {
 
 }  // namespace
 
-Plan::Plan() : number_(next_number()) {}
+Plan::Plan() : flown_(std::make_shared<FlownPlan>(next_number())) {}
 
 Plan::~Plan() {
   if (has_wide_nodes_) machine_->forget_wide_plan();
   if (urgency().due_after_ns != 0) machine_->recorder().let_go();
-  machine_->recorder().forget(number_, std::move(label_));
+  if (flown_->runs().written() != 0) machine_->recorder().bury({flown_, urgency(), flown_nodes()});
 }
 
 void Plan::be_urgent(const Urgency& urgency) const noexcept {
@@ -39,14 +39,18 @@ void Plan::be_urgent(const Urgency& urgency) const noexcept {
   if (before_ns != 0 && urgency.due_after_ns == 0) machine_->recorder().let_go();
 }
 
-void Plan::be_called(std::string label) const {
-  const std::lock_guard lock(label_mutex_);
-  label_ = std::move(label);
-}
-
-std::string Plan::label() const {
-  const std::lock_guard lock(label_mutex_);
-  return label_;
+std::vector<FlownNode> Plan::flown_nodes() const {
+  std::vector<FlownNode> found(nodes_.size());
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const PlanNode& node = nodes_[i];
+    found[i].name = names_[i];
+    found[i].service_ns = node.service_ns;
+    found[i].executor = node.executor;
+    found[i].width = node.width;
+    found[i].is_copy = node.kind == NodeKind::copy;
+    for (const std::uint32_t next : successors(node)) found[next].after.push_back(i);
+  }
+  return found;
 }
 
 void Plan::make_pool() {

@@ -15,7 +15,7 @@
 #include "devices/kernel.hpp"
 #include "scheduler/admission_rules.hpp"
 #include "scheduler/fair_share.hpp"
-#include "scheduler/flight_recorder.hpp"
+#include "scheduler/flown_plan.hpp"
 #include "scheduler/mpmc_ring.hpp"
 #include "scheduler/run_order.hpp"
 #include "scheduler/service_times.hpp"
@@ -148,20 +148,10 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// For runs that begin from now on.
   void be_urgent(const Urgency& urgency) const noexcept;
 
-  /// Unique in the process, by which records name it.
-  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-  /// What people know its model by.
-  void be_called(std::string label) const;
-  [[nodiscard]] std::string label() const;
-  /// The last runs that were recorded.
-  [[nodiscard]] RunRing& flights() const noexcept { return flights_; }
-  /// How many of all that were came late, or were ended since they were.
-  [[nodiscard]] std::uint64_t late_count() const noexcept {
-    return late_.load(std::memory_order_relaxed);  // relaxed: a statistic
-  }
-  void count_late() const noexcept {
-    late_.fetch_add(1, std::memory_order_relaxed);  // relaxed: as above
-  }
+  /// What was recorded of its runs, and what it is called.
+  [[nodiscard]] FlownPlan& flown() const noexcept { return *flown_; }
+  /// What its records leave out of its nodes.
+  [[nodiscard]] std::vector<FlownNode> flown_nodes() const;
 
   /// What its runs are refused for.
   [[nodiscard]] AdmissionRules admission() const noexcept {
@@ -237,11 +227,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable std::atomic<std::int64_t> max_wait_ns_{0};
   mutable ServiceTimes times_;
   mutable std::shared_ptr<FairShare> share_ = std::make_shared<FairShare>();
-  const std::uint32_t number_;
-  mutable std::mutex label_mutex_;  // guards label_
-  mutable std::string label_;
-  mutable RunRing flights_{FlightRecorder::run_records};
-  mutable std::atomic<std::uint64_t> late_{0};
+  const std::shared_ptr<FlownPlan> flown_;
   mutable std::optional<MpmcRing<Run*>> pool_;
   mutable std::mutex runs_mutex_;  // guards runs_
   mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;

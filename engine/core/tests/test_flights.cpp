@@ -35,7 +35,7 @@ std::vector<Found> nodes_on(const MachineOwner& machine) {
 
 std::vector<RunRing::Record> runs_of(const PlanPtr& plan) {
   std::vector<RunRing::Record> found;
-  plan->flights().read([&](const RunRing::Record& run) { found.push_back(run); });
+  plan->flown().runs().read([&](const RunRing::Record& run) { found.push_back(run); });
   return found;
 }
 
@@ -123,7 +123,8 @@ TEST(nodes_and_runs_are_recorded_while_somebody_asks) {
   CHECK(nodes.size() == 6 && runs.size() == 2);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto& run = runs[i / 3];
-    CHECK(nodes[i].plan == plan->number() && nodes[i].node == static_cast<std::int64_t>(i % 3));
+    CHECK(nodes[i].plan == plan->flown().number() &&
+          nodes[i].node == static_cast<std::int64_t>(i % 3));
     CHECK(nodes[i].arrival == run[0] && nodes[i].kind == RingKind::lane);
     CHECK(nodes[i].lane >= 0 && nodes[i].lane < lanes);
     CHECK(run[1] <= nodes[i].start_ns && nodes[i].start_ns <= nodes[i].end_ns);
@@ -131,7 +132,7 @@ TEST(nodes_and_runs_are_recorded_while_somebody_asks) {
     if (i % 3 != 0) CHECK(nodes[i - 1].end_ns <= nodes[i].start_ns);
   }
   CHECK(runs[0][2] == 0 && runs[0][4] == static_cast<std::int64_t>(Outcome::ok));
-  CHECK(plan->late_count() == 0);
+  CHECK(plan->flown().late() == 0);
 }
 
 TEST(it_is_off_when_the_time_is_over) {
@@ -153,13 +154,26 @@ TEST(a_plan_whose_runs_are_due_has_it_on) {
   plan->be_urgent({});
   CHECK(!machine->recorder().is_on());
   plan->be_urgent({.due_after_ns = hour_ns});
-  plan->be_called("vad");
   CHECK(machine->recorder().is_on());
-  const std::uint32_t number = plan->number();
   plan.reset();
   CHECK(!machine->recorder().is_on());
-  CHECK(machine->recorder().gone().at(number) == "vad");
-  CHECK(machine->recorder().gone().size() == 1);
+}
+
+TEST(what_ran_of_plans_that_are_gone_is_remembered) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  ask(machine);
+  PlanPtr plan = chain(machine, 2), never_run = chain(machine, 1);
+  plan->flown().be_called("vad");
+  plan->be_urgent({.priority = 3});
+  static_cast<void>(machine->run(*plan, {}, {}, 0));
+  const std::uint32_t number = plan->flown().number();
+  plan.reset();
+  never_run.reset();
+  const auto gone = machine->recorder().gone();
+  CHECK(gone.size() == 1 && gone[0].flown->number() == number && gone[0].flown->label() == "vad");
+  CHECK(gone[0].urgency.priority == 3 && gone[0].flown->runs().written() == 1);
+  CHECK(gone[0].nodes.size() == 2 && gone[0].nodes[1].name == "1");
+  CHECK(gone[0].nodes[0].after.empty() && gone[0].nodes[1].after == std::vector<std::uint32_t>{0});
 }
 
 TEST(a_run_that_is_due_has_what_follows_recorded) {
@@ -169,7 +183,7 @@ TEST(a_run_that_is_due_has_what_follows_recorded) {
   static_cast<void>(machine->run(*plan, {}, due_in(-1), 0));
   const auto runs = runs_of(plan);
   CHECK(runs.size() == 1 && runs[0][2] != 0 && runs[0][3] > runs[0][2]);
-  CHECK(plan->late_count() == 1);
+  CHECK(plan->flown().late() == 1);
 }
 
 TEST(skipped_nodes_are_not_recorded_and_how_runs_end_is) {
@@ -206,9 +220,9 @@ TEST(a_lent_place_is_seen_on_the_lane_that_lent_it) {
   holder->wait(0, false);
   const auto nodes = nodes_on(machine);
   CHECK(nodes.size() == 3);
-  CHECK(nodes[0].plan == holds->number() && nodes[0].kind == RingKind::lane);
+  CHECK(nodes[0].plan == holds->flown().number() && nodes[0].kind == RingKind::lane);
   for (std::size_t i = 1; i < 3; ++i) {
-    CHECK(nodes[i].plan == urgent->number() && nodes[i].kind == RingKind::borrowed);
+    CHECK(nodes[i].plan == urgent->flown().number() && nodes[i].kind == RingKind::borrowed);
     CHECK(nodes[i].lane == nodes[0].lane && nodes[i].end_ns <= nodes[0].end_ns);
   }
 }
