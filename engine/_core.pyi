@@ -795,8 +795,8 @@ class Plan:
     def number(self) -> int:
         """Unique in the process; `Machine.flights` names plans by it."""
 
-    def be_called(self, label: str) -> None:
-        """What people know its model by."""
+    def be_called(self, label: str, serves: bool = True) -> None:
+        """What people know its model by, and whether its runs count as queries of that."""
 
     def be_urgent(
         self, due_after_ns: int = 0, priority: int = 0, best_effort: bool = False

@@ -26,13 +26,14 @@ def clear(live: bool) -> None:
 
 def show_top(found: Row) -> None:
     """Print the tables of each machine: models, then lanes."""
-    for machine in found["machines"]:
+    shown = [machine for machine in found["machines"] if machine["models"]]
+    for machine in shown:
         window = duration(machine["window_ns"])
         devices = ", ".join(machine["devices"])
         show_rows(f"Models on {devices}, the last {window}", list(map(_model, machine["models"])))
         background = f"background {100 * machine['background_share']:.0f} % of the lanes' time"
         show_rows(f"Lanes, {background}", list(map(_lane, machine["lanes"])))
-    if not found["machines"]:
+    if not shown:
         show_text("no model is loaded")
 
 

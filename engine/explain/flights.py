@@ -171,9 +171,16 @@ class Flights:
 
     def runs_of(self, plans: Iterable[int], since_ns: int = 0) -> list[FlownRun]:
         """Runs of these plans that ended since then, by their end."""
-        chosen = np.isin(self.runs[:, 0], list(plans)) & (self.runs[:, 4] >= since_ns)
-        found = [FlownRun(*row) for row in self.runs[chosen].tolist()]
-        return sorted(found, key=lambda run: run.end_ns)
+        rows = (row for plan in plans for row in self._runs_by_plan.get(plan, ()))
+        found = (FlownRun(*row) for row in rows)
+        return sorted((r for r in found if r.end_ns >= since_ns), key=lambda run: run.end_ns)
+
+    @cached_property
+    def _runs_by_plan(self) -> Mapping[int, Sequence[Sequence[int]]]:
+        found: dict[int, list[Sequence[int]]] = {}
+        for row in self.runs.tolist():
+            found.setdefault(row[0], []).append(row)
+        return found
 
     def runs_reach_ns(self, plans: Iterable[PlanCard]) -> int:
         """Since when all of these plans' runs that ended are known."""

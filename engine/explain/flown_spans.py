@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from surplus.engine.explain.causes import Causes, SpanKey
 from surplus.engine.explain.flights import Flights, FlownRun, LaneKind, NodeCard, NodeField
@@ -44,6 +44,27 @@ class FlownSpans:
     def timeline(self) -> Timeline:
         """All of them; time 0 is when the core got the query."""
         return Timeline.of(self.spans, "measured")
+
+    @property
+    def holders(self) -> Timeline:
+        """Those of the query, and of others such that a lane that was lent counts once."""
+        found = (self._beyond_loan(span) if self._is_loan(span) else span for span in self.spans)
+        return Timeline.of((span for span in found if span is not None), "measured")
+
+    def _is_loan(self, span: Span) -> bool:
+        return id(span) in self.borrowed and span.query != QUERY
+
+    def _beyond_loan(self, span: Span) -> Span | None:
+        """What ran in a lent place once it was the lane's own: its holder had ended."""
+        ends = [
+            other.end_ns
+            for other in self.spans
+            if other is not span
+            and (other.resource, other.lanes[0]) == (span.resource, span.lanes[0])
+            and other.start_ns <= span.start_ns < other.end_ns
+        ]
+        start_ns = max(ends, default=span.start_ns)
+        return replace(span, start_ns=start_ns) if start_ns < span.end_ns else None
 
 
 def spans_of(flights: Flights, run: FlownRun) -> FlownSpans:

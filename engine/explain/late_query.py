@@ -7,7 +7,7 @@ or ends to be what it waited for. So they add up to all of its time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from surplus.engine.explain.categories import Category
 from surplus.engine.explain.culprits import Culprit, Stretch, blamed
 from surplus.engine.explain.flights import OK, Flights, FlownRun
 from surplus.engine.explain.flown_spans import QUERY, FlownSpans, spans_of
+from surplus.placement.timeline import Timeline
 
 WORK = (Category.SERVICE, Category.COPY)
 """What a query would take with nobody in the way."""
@@ -34,7 +35,9 @@ class LateQuery:
     stretches : tuple of Stretch
         In order of time from 0, when the core got it, to its end, without gaps.
     breakdown : Breakdown
-        The same without culprits, with what ran meanwhile as its timeline.
+        The same without culprits.
+    timeline : Timeline
+        What ran meanwhile, for whomever.
     is_whole : bool
         Whether all of its records were there; else what it waited for is not known, and shows as
         dispatch.
@@ -44,6 +47,7 @@ class LateQuery:
     run: FlownRun
     stretches: tuple[Stretch, ...]
     breakdown: Breakdown
+    timeline: Timeline
     is_whole: bool
 
     @cached_property
@@ -74,14 +78,15 @@ def explain_query(flights: Flights, run: FlownRun) -> LateQuery:
     """Say where the time of a query went."""
     flown = spans_of(flights, run)
     found = breakdown(
-        flown.timeline,
+        flown.holders,
         lanes=flown.lanes,
         causes=flown.causes,
         call=CallTimes(0, 0, run.latency_ns, run.latency_ns),
         query=QUERY,
     )
     stretches = blamed(found, flown)
-    return LateQuery(flights.label(run.plan), run, stretches, found, _is_whole(flights, run, flown))
+    whole = _is_whole(flights, run, flown)
+    return LateQuery(flights.label(run.plan), run, stretches, found, flown.timeline, whole)
 
 
 def late_queries(flights: Flights, model: str, most: int) -> list[LateQuery]:
@@ -107,8 +112,3 @@ def _is_whole(flights: Flights, run: FlownRun, flown: FlownSpans) -> bool:
 def _is_lost(flights: Flights, run: FlownRun) -> bool:
     """Of one that was ended, whether some of its records may be: those of its time are."""
     return any(reaches_ns > run.begun_ns for reaches_ns in flights.reaches_ns.values())
-
-
-def unexplained(queries: Sequence[LateQuery]) -> int:
-    """Of how many not all records were there any more."""
-    return sum(not query.is_whole for query in queries)

@@ -155,6 +155,7 @@ def tune_with(
         raise ExecutionError(f"{graph.name}: no plan can be measured; the log says why")
     model.limit_queries(params.query_limit_ns())
     model.be_urgent(params.urgency())
+    model.be_called(model.graph.name)
     return TunedModel(model, report, job.stored_at if stored else None)
 
 
@@ -200,6 +201,7 @@ def load_placed(
         model = choose(job, costs, placement, is_given=True)
     model.limit_queries(params.query_limit_ns())
     model.be_urgent(params.urgency())
+    model.be_called(model.graph.name)
     return model
 
 

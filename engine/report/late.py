@@ -28,7 +28,7 @@ def late_trace(summaries: Iterable[LateSummary]) -> Row:
     queries = [query for summary in summaries for query in summary.queries[-_MOST_TRACED:]]
     named = {_title(query): query for query in queries}
     trace = to_trace(
-        {name: query.breakdown.timeline for name, query in named.items()},
+        {name: query.timeline for name, query in named.items()},
         {name: query.breakdown for name, query in named.items()},
     )
     for number, query in enumerate(named.values(), 1):

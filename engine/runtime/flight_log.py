@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from surplus.engine import _core
 from surplus.engine.devices.machines import open_machines
 from surplus.engine.errors import ConfigError, UnknownModelError
-from surplus.engine.explain.flights import Flights, NodeCard, flights_of
+from surplus.engine.explain.flights import Flights, NodeCard, NodeField, flights_of
 from surplus.engine.explain.late_query import LateQuery, late_queries
 from surplus.engine.explain.late_summary import LateSummary
 from surplus.engine.explain.top import MachineTop, top_of
@@ -59,7 +59,8 @@ def flights(machine: _core.Machine, window_s: float) -> Flights:
     since_ns = max(0, now_ns - round(window_s * 1e9))
     devices = [(row["name"], row["lanes"]) for row in machine.stats()["devices"]]
     document = machine.flights(since_ns)
-    numbers = [row["number"] for row in document["plans"]]
+    asked = {row["number"] for row in document["plans"] if len(row["runs"])}
+    numbers = sorted(asked.union(document["nodes"][:, NodeField.PLAN].tolist()))
     return flights_of(document, devices, _CARDS.of(machine, numbers), since_ns)
 
 

@@ -144,7 +144,7 @@ class Model:
 
     def be_called(self, label: str) -> None:
         """What it is called from now on where its queries are explained (flight_log.py)."""
-        self._ports.label = label
+        self._ports.label, self._ports.serves = label, True
         for prepared in self._opened():
             prepared.native.be_called(label)
 

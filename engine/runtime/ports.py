@@ -55,8 +55,10 @@ class Ports:
         """What queries are, in plans that are prepared from now on."""
         self.share = _core.FairShare()
         """What all plans of the model were given of the lanes."""
-        self.label = graph.name
-        """What plans that are prepared from now on are called in recordings."""
+        self.label = f"{graph.name} (being tried)"
+        """What recordings call plans that are prepared from now on; until a load has ended, so."""
+        self.serves = False
+        """Whether their runs count as queries of that; else they are measurements."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None

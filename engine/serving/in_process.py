@@ -173,4 +173,5 @@ _SERVED: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS}
 def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model, name=name))
-    return ModelExecutor(ServedAlone(model if isinstance(model, Model) else load(model, **_SERVED), name))
+    loaded = model if isinstance(model, Model) else load(model, **_SERVED)
+    return ModelExecutor(ServedAlone(loaded, name))

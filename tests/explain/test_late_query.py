@@ -109,6 +109,25 @@ def test_who_borrows_a_place_is_not_pre_empted_by_who_lent_it() -> None:
     assert parts(found) == {"queueing_others detector/backbone@0": 20, "service": 20}
 
 
+def test_a_lent_lane_is_one_lane() -> None:
+    made = recording(lanes=2)
+    made.ran(DETECTOR, 2, (90, 300), lane=0)
+    made.ran(TEXT, 3, (95, 200), lane=0, kind=LaneKind.BORROWED)
+    made.ran(VAD, 1, (110, 120), lane=1)
+    found = explained(made, made.ended(VAD, 1, 100, 120))
+    assert parts(found) == {"submission": 10, "service": 10}
+    assert len(found.timeline.spans) == 3
+
+
+def test_who_is_left_with_a_lent_lane_holds_it() -> None:
+    made = recording()
+    made.ran(DETECTOR, 2, (90, 110))
+    made.ran(TEXT, 3, (95, 130), kind=LaneKind.BORROWED)
+    made.ran(VAD, 1, (130, 140))
+    found = explained(made, made.ended(VAD, 1, 100, 140, due=110))
+    assert parts(found) == {"queueing_others text/encoder@0": 30, "service": 10}
+
+
 def test_service_beyond_the_usual_is_told_apart() -> None:
     made = recording()
     for i in range(5):

@@ -166,10 +166,11 @@ Their status is then "deadline". An operator that does not end by itself cannot 
           "Unique in the process; `Machine.flights` names plans by it.")
       .def(
           "be_called",
-          [](const PyPlan& self, std::string label) {
-            self.plan->flown().be_called(std::move(label));
+          [](const PyPlan& self, std::string label, bool serves) {
+            self.plan->flown().be_called(std::move(label), serves);
           },
-          "label"_a, "What people know its model by.")
+          "label"_a, "serves"_a = true,
+          "What people know its model by, and whether its runs count as queries of that.")
       .def(
           "be_urgent",
           [](const PyPlan& self, std::int64_t due_after_ns, int priority, bool best_effort) {

@@ -52,7 +52,6 @@ void FlightRecorder::add_executor() {
 }
 
 void FlightRecorder::bury(GonePlan plan) {
-  if (plan.flown->runs().written() == 0) return;
   const std::lock_guard lock(gone_mutex_);
   gone_.push_back(std::move(plan));
   if (gone_.size() > most_gone) gone_.pop_front();

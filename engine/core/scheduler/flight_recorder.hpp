@@ -74,7 +74,7 @@ class FlightRecorder {
     for (const auto& ring : rings_) look(*ring);
   }
 
-  /// A plan goes. The last ones with recorded runs are remembered: models change theirs.
+  /// A plan goes. The last ones are remembered: models change theirs.
   void bury(GonePlan plan);
   /// The oldest first.
   [[nodiscard]] std::vector<GonePlan> gone() const;

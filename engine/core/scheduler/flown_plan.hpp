@@ -43,7 +43,9 @@ class FlownPlan {
     const std::lock_guard lock(mutex_);
     return label_;
   }
-  void be_called(std::string label) {
+  /// `serves`: whether its runs are queries; else they are measurements, which do not count.
+  void be_called(std::string label, bool serves) {
+    serves_.store(serves, std::memory_order_relaxed);  // relaxed: for runs from now on
     const std::lock_guard lock(mutex_);
     label_ = std::move(label);
   }
@@ -53,6 +55,7 @@ class FlownPlan {
     return late_.load(std::memory_order_relaxed);  // relaxed: a statistic
   }
   void add(const RunRing::Record& run, bool is_late) noexcept {
+    if (!serves_.load(std::memory_order_relaxed)) return;  // relaxed: as above
     runs_.write(run);
     if (is_late) late_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   }
@@ -61,6 +64,7 @@ class FlownPlan {
   const std::uint32_t number_;
   RunRing runs_{run_records};
   std::atomic<std::uint64_t> late_{0};
+  std::atomic<bool> serves_{true};
   mutable std::mutex mutex_;  // guards label_
   std::string label_;
 };

@@ -26,7 +26,9 @@ Plan::Plan() : flown_(std::make_shared<FlownPlan>(next_number())) {}
 Plan::~Plan() {
   if (has_wide_nodes_) machine_->forget_wide_plan();
   if (urgency().due_after_ns != 0) machine_->recorder().let_go();
-  if (flown_->runs().written() != 0) machine_->recorder().bury({flown_, urgency(), flown_nodes()});
+  FlightRecorder& recorder = machine_->recorder();
+  if (flown_->runs().written() != 0 || (recorder.is_on() && !flown_->label().empty()))
+    recorder.bury({flown_, urgency(), flown_nodes()});
 }
 
 void Plan::be_urgent(const Urgency& urgency) const noexcept {

@@ -162,15 +162,18 @@ TEST(a_plan_whose_runs_are_due_has_it_on) {
 TEST(what_ran_of_plans_that_are_gone_is_remembered) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   ask(machine);
-  PlanPtr plan = chain(machine, 2), never_run = chain(machine, 1);
-  plan->flown().be_called("vad");
+  PlanPtr plan = chain(machine, 2), measured = chain(machine, 1);
+  plan->flown().be_called("vad", true);
+  measured->flown().be_called("vad", false);
+  static_cast<void>(machine->run(*measured, {}, {}, 0));
   plan->be_urgent({.priority = 3});
   static_cast<void>(machine->run(*plan, {}, {}, 0));
   const std::uint32_t number = plan->flown().number();
   plan.reset();
-  never_run.reset();
+  measured.reset();
   const auto gone = machine->recorder().gone();
-  CHECK(gone.size() == 1 && gone[0].flown->number() == number && gone[0].flown->label() == "vad");
+  CHECK(gone.size() == 2 && gone[1].flown->runs().written() == 0);
+  CHECK(gone[0].flown->number() == number && gone[0].flown->label() == "vad");
   CHECK(gone[0].urgency.priority == 3 && gone[0].flown->runs().written() == 1);
   CHECK(gone[0].nodes.size() == 2 && gone[0].nodes[1].name == "1");
   CHECK(gone[0].nodes[0].after.empty() && gone[0].nodes[1].after == std::vector<std::uint32_t>{0});
