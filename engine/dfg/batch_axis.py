@@ -58,14 +58,15 @@ def batch_axes(graph: Graph) -> BatchAxes | None:
     BatchAxes or None
         None if no task can be run for some rows alone.
     """
-    if _opset(graph) < OLDEST_OPSET:
+    if opset_of(graph) < OLDEST_OPSET:
         return None
     found = [propagate(graph, batch, rows) for batch, rows in _ways(graph)]
     best = max(found, key=lambda axes: len(axes.by_row), default=None)
     return best if best is not None and best.by_row else None
 
 
-def _opset(graph: Graph) -> int:
+def opset_of(graph: Graph) -> int:
+    """Version of the standard operators; 0 if it imports none."""
     imports = graph.model.opset_import
     return next((int(i.version) for i in imports if i.domain in ("", "ai.onnx")), 0)
 

@@ -22,6 +22,7 @@ from surplus.engine.examples.given import check_inputs
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.examples.sizes import inputs_in_question
 from surplus.engine.native import load_runtime
+from surplus.engine.pipeline.batches import stack, with_stacks
 from surplus.engine.pipeline.during import during
 from surplus.engine.pipeline.in_service import judge_in_service
 from surplus.engine.pipeline.load_job import LoadJob
@@ -230,6 +231,7 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     if not params.reuse or _shows_nothing_new(model, params):
         with during(params, "sessions were opened"):
             model.open_throughput_plan()
+            stack(job, model)
         return model, report, False
     tuning = None if report is None else report.to_dict()
     stored = StoredPlan(
@@ -239,6 +241,7 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     write_plan(job.stored_at, job.question, stored)
     del model  # before the next one opens its sessions
     prepacked, stored = _prepacked(job, stored)
+    stored = with_stacks(job, prepacked, stored)
     written = write_plan(job.stored_at, job.question, stored)
     if written:
         remove_unused_files(graph)

@@ -59,4 +59,5 @@ def open_prepacked(job: PlanJob, stored: StoredPlan) -> Model:
             stored.narrow_plan,
         )
         model.checked = stored.checked
+        model.be_stacked(job.params.stacks(stored.stacks))
         return model

@@ -20,6 +20,7 @@ from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_de
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
+from surplus.engine.runtime.stacks import MOST_ROWS, Stacks, StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.time_limit import time_limit
 
@@ -99,6 +100,11 @@ class LoadParams:
         limit.
     weight : float
         Of the model's share of the lanes, among queries of one priority that are not due.
+    max_batch : int, optional
+        Rows that queries which wait at the same time have together at most, where they are answered
+        by one call (engine/runtime/stacks.py): 0 and 1 answer each by itself, without it what was
+        measured to gain counts. Their bits are those that they have alone, unless ``same_bits`` is
+        False.
     kernels : str
         Whose kernels segments of a CPU may run with: ``auto`` chooses among those that are
         installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
@@ -141,6 +147,7 @@ class LoadParams:
     late: str = "serve"
     max_wait_ms: float = 0.0
     weight: float = 1.0
+    max_batch: int | None = None
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""
@@ -162,6 +169,8 @@ class LoadParams:
             if not 0 <= getattr(self, name) <= _LONGEST_LIMIT:
                 value = getattr(self, name)
                 raise ConfigError(f"{name} must be 0 to {_LONGEST_LIMIT:g}, got {value}")
+        if self.max_batch is not None and not 0 <= self.max_batch <= MOST_ROWS:
+            raise ConfigError(f"max_batch must be 0 to {MOST_ROWS}, got {self.max_batch}")
         self.urgency()
         if self.tune_s != 0:
             self.tuning()
@@ -271,6 +280,10 @@ class LoadParams:
         """What its queries are, where they do not say it themselves."""
         urgency = Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
         return urgency.admitting(self.late, self.max_wait_ms, self.weight)
+
+    def stacks(self, found: Stacks | None) -> StackUse:
+        """What a model makes of what was found out of its queries in batches."""
+        return StackUse(found, any_bits=not self.same_bits, max_rows=self.max_batch)
 
     def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
         """The time that a load may take, around what it does in the calling thread.

@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,7 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.examples.open_sizes import open_sizes
 from surplus.engine.native import load_runtime
 from surplus.engine.planning.plan_question import PlanQuestion
+from surplus.engine.runtime.stacks import Stacks
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan, Segment
@@ -57,6 +58,8 @@ class StoredPlan:
         ``output`` and ``difference``; None if nobody compared them.
     narrow_plan : Plan, optional
         The whole model on one lane, with the same bits (narrow_choice.py).
+    stacks : Stacks, optional
+        How queries that overlap may be answered together; None if nobody has looked.
     """
 
     plan: Plan
@@ -65,6 +68,7 @@ class StoredPlan:
     judgement: Judgement | None = None
     checked: Mapping[str, Any] | None = None
     narrow_plan: Plan | None = None
+    stacks: Stacks | None = None
 
     @property
     def is_proven_here(self) -> bool:
@@ -124,6 +128,7 @@ def write_plan(path: Path, question: PlanQuestion, stored: StoredPlan) -> bool:
         "narrow_plan": None
         if stored.narrow_plan is None
         else json.loads(stored.narrow_plan.to_json()),
+        "stacks": None if stored.stacks is None else asdict(stored.stacks),
     }
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -171,6 +176,7 @@ class StoredDocument:
     judgement: Judgement | None = None
     checked: Mapping[str, Any] | None = None
     narrow_plan: Mapping[str, Any] | None = None
+    stacks: Stacks | None = None
 
     def read(self) -> StoredPlan:
         """The plan with all that is known of it; ``PlacementError`` as ``Plan.from_dict``."""
@@ -182,6 +188,7 @@ class StoredDocument:
             self.judgement,
             self.checked,
             None if self.narrow_plan is None else Plan.from_dict(self.narrow_plan),
+            self.stacks,
         )
 
 

@@ -32,6 +32,7 @@ from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
+from surplus.engine.runtime.stacks import StackUse
 from surplus.engine.runtime.throughput_choice import ThroughputChoice
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
@@ -158,6 +159,18 @@ class Model:
 
         return flight_log.late_queries_on(self._machine, self._ports.label, window_s)
 
+    def be_stacked(self, stacks: StackUse) -> None:
+        """Which queries that wait at the same time are answered by one call from now on."""
+        self._ports.stacks = stacks
+        for prepared in self._opened():
+            stacks.apply(prepared.native, prepared.plan)
+
+    @property
+    def stacked(self) -> tuple[int, int]:
+        """How many calls have answered several queries, and how many queries these were."""
+        counts = [prepared.native.stacks for prepared in self._opened()]
+        return sum(calls for calls, _ in counts), sum(queries for _, queries in counts)
+
     @property
     def has_slow_first_runs(self) -> bool:
         """Whether an opened plan of it has a segment on a device whose first runs are slow."""
@@ -188,9 +201,9 @@ class Model:
     @property
     def facts(self) -> Mapping[str, str]:
         """Whose kernels it runs with, and how far its answers are from the model's in one session
-        of ONNX Runtime, where that was compared (kernel_facts.py).
+        of ONNX Runtime, where that was compared (kernel_facts.py); which queries are batched.
         """
-        return facts_of(self.plan, self.checked)
+        return {**facts_of(self.plan, self.checked), **self._ports.stacks.facts}
 
     @property
     def held(self) -> str:

@@ -28,6 +28,7 @@ from surplus.engine.runtime.inputs import (
     unchanging,
 )
 from surplus.engine.runtime.lowering import computed_outputs
+from surplus.engine.runtime.stacks import StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 from surplus.engine.values import NUMPY_TYPES, from_value, to_value
@@ -59,6 +60,8 @@ class Ports:
         """What recordings call plans that are prepared from now on; until a load has ended, so."""
         self.serves = False
         """Whether their runs count as queries of that; else they are measurements."""
+        self.stacks = StackUse()
+        """Which of them may be answered together, in plans that are prepared from now on."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None

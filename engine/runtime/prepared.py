@@ -49,5 +49,6 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
     native.be_measured()
     ports.urgency.of(native)
     native.be_called(ports.label, ports.serves)
+    ports.stacks.apply(native, plan)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
     return Prepared(plan, machine, native, ports.query(native), lanes)

@@ -19,6 +19,7 @@
 #include "bindings/limits.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/value.hpp"
+#include "ort/stacker.hpp"
 #include "scheduler/completion_queue.hpp"
 #include "scheduler/machine.hpp"
 #include "scheduler/run.hpp"
@@ -87,6 +88,21 @@ std::pair<std::int64_t, std::string> foresee(const PyPlan& self, std::int64_t de
   return {verdict.by_ns, verdict.refuses() ? verdict.text() : std::string()};
 }
 
+/// Element type and extents behind the leading one, of each input.
+using StackedShapes = std::vector<std::pair<int, std::vector<std::int64_t>>>;
+
+void stack(const PyPlan& self, const StackedShapes& inputs, std::vector<std::int64_t> takes_ns,
+           std::uint32_t least_rows) {
+  if (takes_ns.empty()) return self.plan->stack_by(nullptr);
+  std::vector<StackedInput> stacked;
+  for (const auto& [elem_type, extents] : inputs) stacked.push_back({elem_type, extents});
+  if (stacked.size() != self.plan->graph_inputs().size())
+    throw std::invalid_argument("the plan has " + std::to_string(self.plan->graph_inputs().size()) +
+                                " inputs, got shapes of " + std::to_string(stacked.size()));
+  self.plan->stack_by(std::make_unique<const Stacking>(make_ort_stacker(std::move(stacked)),
+                                                       least_rows, std::move(takes_ns)));
+}
+
 SpanRows spans(const PyRun& self) {
   if (!self.run->done()) throw std::runtime_error("spans are there once the run is done");
   return span_rows(self.run->spans(), self.run->submitted_ns());
@@ -126,6 +142,12 @@ void bind_run(nb::module_& m) {
       .def("cancel", [](const PyRun& self) { self.run->cancel(); })
       .def("outputs", [](const PyRun& self) { return to_list(self.run->outputs()); })
       .def("spans", &spans)
+      .def_prop_ro(
+          "stacked",
+          [](const PyRun& self) {
+            return self.run->done() && self.run->traced() ? self.run->spans()[0].stacked : 1;
+          },
+          "With how many runs a traced one was answered by one call, its own included.")
       .def_prop_ro(
           "submitted_ns", [](const PyRun& self) { return self.run->submitted_ns(); },
           "When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced.");
@@ -236,6 +258,26 @@ One that would be refused counts as such: it must not be submitted.)")
           },
           nb::sig("def urgency(self) -> tuple[int, int, bool]"),
           "What `be_urgent` said: nanoseconds, priority, best effort.")
+      .def("stack", &stack, "inputs"_a, "takes_ns"_a, "least_rows"_a = 1,
+           R"(Answer runs that wait for a lane at the same time together, from now on.
+
+Parameters
+----------
+inputs
+    Element type, and extents behind the leading one, that each input of such a run has.
+takes_ns
+    What a call takes for 1, 2, ... rows, which are no more than that. None: no longer.
+least_rows
+    A run of fewer is answered alone.)")
+      .def_prop_ro(
+          "stacks",
+          [](const PyPlan& self) {
+            const Stacking* const stacking = self.plan->stacking();
+            return stacking == nullptr ? nb::make_tuple(0, 0)
+                                       : nb::make_tuple(stacking->stacks(), stacking->queries());
+          },
+          nb::sig("def stacks(self) -> tuple[int, int]"),
+          "How many calls answered several runs, and how many runs.")
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a.none() = nb::none(),
            "traced"_a = false, "completions"_a.none() = nb::none(), "tag"_a = 0, "due_ns"_a = 0,
            "best_effort"_a.none() = nb::none())

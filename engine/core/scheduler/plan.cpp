@@ -1,6 +1,7 @@
 #include "scheduler/plan.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "scheduler/machine.hpp"
@@ -63,6 +64,19 @@ void Plan::admit_by(const AdmissionRules& rules) const noexcept {
   refuses_late_.store(rules.refuses_late, std::memory_order_relaxed);  // relaxed: see urgency()
   max_wait_ns_.store(rules.max_wait_ns, std::memory_order_relaxed);    // relaxed: see urgency()
   if (rules.any()) machine_->admission().begin();
+}
+
+void Plan::stack_by(std::unique_ptr<const Stacking> stacking) const {
+  static std::atomic<std::uint32_t> families{0};
+  const bool fits = nodes_.size() == 1 && nodes_[0].width == 1 && nodes_[0].kernel != nullptr;
+  if (stacking != nullptr && !fits)
+    throw std::invalid_argument("only runs of one kernel on one lane are answered together");
+  const std::lock_guard lock(runs_mutex_);
+  // relaxed, both: numbers that are given once
+  if (family() == 0)
+    family_.store(families.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  stacking_.store(stacking.get(), std::memory_order_release);          // release: see stacking()
+  if (stacking != nullptr) stackings_.push_back(std::move(stacking));  // lanes may be in others
 }
 
 Run* Plan::take_run() const {

@@ -20,6 +20,7 @@
 #include "scheduler/run_order.hpp"
 #include "scheduler/service_times.hpp"
 #include "scheduler/spin_habit.hpp"
+#include "scheduler/stacking.hpp"
 
 namespace engine {
 
@@ -62,6 +63,8 @@ inline constexpr std::uint32_t no_slot = UINT32_MAX;
 /// PlanBuilder. Holds the machine.
 class Plan : public std::enable_shared_from_this<Plan> {
  public:
+  using TokenMaker = std::unique_ptr<CancelToken> (*)();
+
   ~Plan();
 
   [[nodiscard]] const PlanNode& node(std::uint32_t index) const noexcept { return nodes_[index]; }
@@ -114,6 +117,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   }
   /// Whether the kernels of its runs want a CancelToken.
   [[nodiscard]] bool wants_token() const noexcept { return make_token_ != nullptr; }
+  /// What makes it; null: they want none.
+  [[nodiscard]] TokenMaker token_maker() const noexcept { return make_token_; }
 
   /// Whether a run is expected to be long: as planned, or as the last one was.
   [[nodiscard]] bool lasts_long() const noexcept {
@@ -187,6 +192,18 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] int parallelism() const noexcept { return parallelism_; }
   [[nodiscard]] std::int64_t longest_path_ns() const noexcept { return longest_path_ns_; }
 
+  /// How its runs may be answered together; null: each by itself. It lives as long as the plan.
+  [[nodiscard]] const Stacking* stacking() const noexcept {
+    return stacking_.load(std::memory_order_acquire);  // acquire: who sees it sees it made
+  }
+  /// What tells its runs from those of other plans, in queues; 0: it never was to be stacked.
+  [[nodiscard]] std::uint32_t family() const noexcept {
+    return family_.load(std::memory_order_relaxed);  // relaxed: a run that sees it late is alone
+  }
+  /// For runs that begin from now on; null: each by itself again. Throws std::invalid_argument
+  /// unless the plan is a single node of one lane that executes something.
+  void stack_by(std::unique_ptr<const Stacking> stacking) const;
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   /// Keeps it for the next, or frees it: a pool of some megabytes outlasts a burst of runs.
@@ -202,7 +219,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   void make_pool();
 
   std::shared_ptr<Machine> machine_;
-  std::unique_ptr<CancelToken> (*make_token_)() = nullptr;
+  TokenMaker make_token_ = nullptr;
   std::vector<PlanNode> nodes_;
   std::vector<std::string> names_;
   std::vector<std::pair<std::uint32_t, std::string>> uncaptured_;
@@ -228,6 +245,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable ServiceTimes times_;
   mutable std::shared_ptr<FairShare> share_ = std::make_shared<FairShare>();
   const std::shared_ptr<FlownPlan> flown_;
+  mutable std::atomic<const Stacking*> stacking_{nullptr};
+  mutable std::atomic<std::uint32_t> family_{0};
+  mutable std::vector<std::unique_ptr<const Stacking>> stackings_;  // guarded by runs_mutex_
   mutable std::optional<MpmcRing<Run*>> pool_;
   mutable std::mutex runs_mutex_;  // guards runs_
   mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;

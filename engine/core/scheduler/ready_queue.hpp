@@ -58,6 +58,12 @@ class ReadyQueue {
   /// push and pop at once: takes what is first then, maybe one of `positions`; some are given.
   [[nodiscard]] bool exchange(Run& run, std::span<const std::uint32_t> positions, Task& task,
                               Taker& taker);
+  /// Takes runs of that family (Plan::family), each of a single node, which come next in the order:
+  /// as many of those that wait as are one lane's share where `lanes` take of them, up to so many
+  /// as `found` holds. Others may be passed over, but not what is more urgent or wide. Who is due
+  /// before `late_from_ns` is late and gives way. Returns how many; O(alike_looks * log runs).
+  [[nodiscard]] std::size_t take_alike(std::uint32_t family, std::span<Run*> found, int lanes,
+                                       std::int64_t late_from_ns);
   /// Whose node goes first, if it is a narrow one.
   [[nodiscard]] std::optional<RunOrder> first_order();
   /// Whether who helps `run` would find a foreign node to take.
@@ -85,6 +91,7 @@ class ReadyQueue {
     RunOrder order;
     Run* run = nullptr;
     bool has_wide_nodes = false;
+    std::uint32_t family = 0;
     /// For the standard heap, whose first element is the greatest.
     bool operator<(const Entry& other) const noexcept { return other.order < order; }
   };
@@ -120,6 +127,8 @@ class ReadyQueue {
   void put_back_front();
   void refill_front() noexcept;
   void next_front();
+  void show_nothing();
+  [[nodiscard]] std::size_t count_alike(std::uint32_t family) const noexcept;
   void enter(const Entry& entry);
   void show();
   void add_size(std::uint32_t nodes) noexcept {
@@ -129,7 +138,8 @@ class ReadyQueue {
 
   const std::uint32_t executor_;
   Seats* const seats_;
-  std::vector<Entry> runs_;  ///< heap of the runs whose ReadySet is not empty
+  std::vector<Entry> runs_;    ///< heap of the runs whose ReadySet is not empty
+  std::vector<Entry> passed_;  ///< within take_alike()
   alignas(64) SpinLock lock_;
   std::atomic<std::uint32_t> size_{0};
   ReadySet::Word first_;  ///< nodes of front_ before all others; empty only if all is

@@ -30,9 +30,11 @@ enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline, re
 /// "pending", "ok", "failed", "cancelled", "deadline" or "refused".
 [[nodiscard]] const char* to_string(Outcome outcome) noexcept;
 
-/// When and where a node ran, on the monotonic clock; lane -1: skipped.
+/// When and where a node ran, on the monotonic clock; lane -1: skipped. With those of how many runs
+/// it was answered together, its own included.
 struct NodeSpan {
   std::int32_t lane = -1;
+  std::int32_t stacked = 1;
   std::int64_t ready_ns = 0, start_ns = 0, end_ns = 0;
 };
 
@@ -180,9 +182,9 @@ class Run final : public Watched {
   /// Whether somebody wants to know when its nodes run: who traces it, or the machine's recorder.
   [[nodiscard]] bool is_timed() const noexcept { return is_timed_; }
   /// Tells them when and where a node did; lane -1: it was skipped. Before the node is completed.
-  /// `ring` is the lane's, if it has one of its own.
+  /// `ring` is the lane's, if it has one of its own; `stacked`: queries that it answered together.
   void trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns,
-             NodeRing* ring = nullptr) noexcept;
+             NodeRing* ring = nullptr, int stacked = 1) noexcept;
   /// Where callers park who execute nodes of it meanwhile; notified when it is done.
   [[nodiscard]] EventCount& helpers() noexcept { return helpers_; }
   /// Whether it is predicted to take longer than `duration_ns` from now.
@@ -194,6 +196,11 @@ class Run final : public Watched {
   /// Predecessors of a node that is not ready which have not ended; others may end meanwhile.
   [[nodiscard]] std::uint32_t unfinished(std::uint32_t node) const noexcept {
     return waiting_[node].load(std::memory_order_acquire);  // acquire: as in arrive()
+  }
+  /// Appends a ready node's inputs; null where one is absent.
+  void look_at_inputs(const PlanNode& node, std::vector<const Value*>& inputs) const {
+    for (const std::uint32_t index : plan_.inputs_of(node))
+      inputs.push_back(index == no_slot ? nullptr : slots_[index].value.get());
   }
   /// Bytes of a ready node's first input.
   [[nodiscard]] std::size_t input_bytes(std::uint32_t node) const noexcept {

@@ -13,9 +13,10 @@ void Run::record_end() const noexcept {
 }
 
 void Run::trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns,
-                NodeRing* ring) noexcept {
+                NodeRing* ring, int stacked) noexcept {
   if (options_.traced) {
     spans_[node].lane = lane;
+    spans_[node].stacked = stacked;
     spans_[node].start_ns = start_ns;
     spans_[node].end_ns = end_ns;
   }

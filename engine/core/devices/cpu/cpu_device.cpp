@@ -332,21 +332,24 @@ bool CpuDevice::choose(Lane& lane, Task& task) {
 CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
-  const bool lends = is_lendable(lane, node);
+  const bool is_stack = run.plan().stacking() != nullptr && gather(lane, run);
+  const std::int64_t service_ns = is_stack ? lane.stack.takes_ns() : node.service_ns;
+  const bool lends = is_lendable(lane, service_ns);
   const bool is_forecast =
-      !alone_ && lane.lender == nullptr && node.service_ns > 0 && machine_.forecasts_lanes();
-  const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + node.service_ns : 0;
+      !alone_ && lane.lender == nullptr && service_ns > 0 && machine_.forecasts_lanes();
+  const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + service_ns : 0;
   if (is_forecast) forecast(lane, predicted_ns);
   if (lends) lane.loan.begin(run.order(), predicted_ns);
   const bool is_measured = run.plan().measures(node);
   const std::int64_t began_ns = is_measured ? now_ns() : 0;
   const std::int64_t expected_ns = is_measured ? run.begin_node(task.node, node, began_ns) : 0;
-  const std::int64_t end_ns = execute(lane, task, node);
+  const std::int64_t end_ns =
+      is_stack ? execute_stack(lane, task, node) : execute(lane, task, node);
   if (is_measured) run.end_node(node, expected_ns, began_ns);
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
   if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
-  if (is_measured) note_time(run, task.node, began_ns);
+  if (is_measured && !is_stack) note_time(run, task.node, began_ns);
   complete(lane, run, node, end_ns);
   return Left::nothing;
 }

@@ -9,6 +9,7 @@
 
 #include "devices/cpu/cpu_spread.hpp"
 #include "devices/cpu/loan.hpp"
+#include "devices/cpu/stack.hpp"
 #include "devices/device.hpp"
 #include "scheduler/parker.hpp"
 #include "scheduler/ready_nodes.hpp"
@@ -46,6 +47,9 @@ namespace engine {
 /// run where no other thread of the process or the machine wants to (SCHED_IDLE, which needs no
 /// privilege), so that an urgent node finds its lane free and takes the core from them at once. A
 /// run is on one sort of lanes with all of its nodes.
+///
+/// A lane that has taken a run of a plan whose queries may be stacked takes further ones of it that
+/// wait, and answers them by one call (cpu_stacks.cpp, stack.hpp).
 ///
 /// No node is left waiting while a lane idles. Work in the queue with enough free seats always has
 /// a thread coming: whoever makes one of both true (a push, a taken node that was in the way, a
@@ -90,6 +94,7 @@ class CpuDevice final : public Device {
     bool is_coming = false;       ///< who borrows it has not looked for nodes yet
     NodeRing* flights = nullptr;  ///< what it ran lately
     NodeValues values;
+    Stack stack;           ///< what it answers together with the run in hand
     ReadyNodes elsewhere;  ///< made ready for other executors
     std::atomic<std::uint64_t> executed{0};
   };
@@ -129,6 +134,8 @@ class CpuDevice final : public Device {
   [[nodiscard]] Left hand_over(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);
   std::int64_t execute(Lane& lane, const Task& task, const PlanNode& node);
   void note_time(Run& run, std::uint32_t node, std::int64_t began_ns) const;
+  [[nodiscard]] bool gather(Lane& lane, Run& run);
+  std::int64_t execute_stack(Lane& lane, const Task& task, const PlanNode& node);
   void forecast(const Lane& lane, std::int64_t end_ns);
   void complete(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);
   void prepare(Lane& lane, const Run& run) const {
@@ -143,7 +150,7 @@ class CpuDevice final : public Device {
   void flush(Lane& lane, Run& run);
 
   // --- loans (cpu_loans.cpp) ---
-  [[nodiscard]] bool is_lendable(const Lane& lane, const PlanNode& node) const noexcept;
+  [[nodiscard]] bool is_lendable(const Lane& lane, std::int64_t service_ns) const noexcept;
   void lend();
   bool lend_once();
   [[nodiscard]] Lane* least_urgent(const RunOrder& first, Loan::Offer& offer);

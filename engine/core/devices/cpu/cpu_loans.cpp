@@ -8,8 +8,8 @@
 
 namespace engine {
 
-bool CpuDevice::is_lendable(const Lane& lane, const PlanNode& node) const noexcept {
-  return node.service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
+bool CpuDevice::is_lendable(const Lane& lane, std::int64_t service_ns) const noexcept {
+  return service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
          lends_.load(std::memory_order_relaxed);  // relaxed: a flag that is set once
 }
 

@@ -1,0 +1,413 @@
+// Runs of one plan that wait for a lane at the same time are answered together.
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "fixtures.hpp"
+#include "test.hpp"
+
+using namespace engine;
+using namespace engine::test;
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t hour_ns = 3'600'000'000'000;
+constexpr std::int64_t bad = -1;
+
+/// Of as many rows as the number has thousands, or one; a negative one is bad data.
+std::uint32_t rows_of(std::int64_t number) {
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(number / 1'000, 1));
+}
+
+/// Notes what it is called for: the inputs, in their order.
+class NotingKernel final : public Kernel {
+ public:
+  void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
+               CancelToken* token) const override {
+    std::vector<std::int64_t> asked;
+    for (const ValuePtr& input : inputs) asked.push_back(number_of(input));
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.push_back(asked);
+    }
+    if (on_call) on_call(token);
+    if (std::ranges::find(asked, bad) != asked.end()) throw std::runtime_error("bad data");
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = number(asked[i] + 1);
+  }
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> calls() const {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+
+  std::function<void(CancelToken*)> on_call;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::vector<std::int64_t>> calls_;
+};
+
+/// A stack of numbers is a call of as many inputs and outputs.
+class NumberStacker final : public Stacker {
+ public:
+  [[nodiscard]] std::uint32_t rows(std::span<const Value* const> inputs) const noexcept override {
+    if (inputs[0]->bytes() != 8) return 0;  // of another shape
+    return rows_of(static_cast<const Number*>(inputs[0])->number());
+  }
+  void execute(const Kernel& kernel, std::span<const StackedQuery> queries,
+               CancelToken* token) const override {
+    std::vector<ValuePtr> inputs, outputs(queries.size());
+    for (const StackedQuery& query : queries) inputs.push_back(query.inputs[0]);
+    kernel.execute(inputs, outputs, token);
+    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].outputs[0] = outputs[i];
+  }
+};
+
+/// What n rows take, where each costs `more_ns` beside `base_ns`.
+std::vector<std::int64_t> takes(std::int64_t base_ns, std::int64_t more_ns, int rows = 8) {
+  std::vector<std::int64_t> all;
+  for (int n = 1; n <= rows; ++n) all.push_back(base_ns + n * more_ns);
+  return all;
+}
+
+class Flag final : public CancelToken {
+ public:
+  void cancel() noexcept override { cancelled_ = true; }
+  void reset() noexcept override { cancelled_ = false; }
+  [[nodiscard]] bool is_cancelled() const noexcept override { return cancelled_; }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+/// A model whose queries are stacked.
+struct Model {
+  std::shared_ptr<NotingKernel> kernel = std::make_shared<NotingKernel>();
+  PlanPtr plan;
+
+  explicit Model(const MachineOwner& machine,
+                 std::vector<std::int64_t> takes_ns = takes(4 * ms, ms),
+                 std::uint32_t least_rows = 1, int width = 1) {
+    PlanBuilder builder(machine.get());
+    builder.set_token_maker(
+        []() -> std::unique_ptr<CancelToken> { return std::make_unique<Flag>(); });
+    const int in = builder.add_value("in"), out = builder.add_value("out");
+    builder.add_node(
+        {.name = "model", .kernel = kernel, .inputs = {in}, .outputs = {out}, .width = width});
+    builder.set_inputs({in});
+    builder.set_outputs({out});
+    plan = builder.build();
+    if (!takes_ns.empty()) stack(std::move(takes_ns), least_rows);
+  }
+  void stack(std::vector<std::int64_t> takes_ns, std::uint32_t least_rows = 1) const {
+    plan->stack_by(std::make_unique<const Stacking>(std::make_shared<NumberStacker>(), least_rows,
+                                                    std::move(takes_ns)));
+  }
+};
+
+/// Keeps every lane busy, then lets one go, which answers what was submitted meanwhile.
+class Crowd {
+ public:
+  Crowd(const MachineOwner& machine, int lanes) : machine_(machine) {
+    RunOptions first;
+    first.priority = 1'000;
+    for (int lane = 0; lane < lanes; ++lane) {
+      PlanBuilder builder(machine.get());
+      builder.add_node({.name = "hold", .kernel = call([this, lane] {
+                                          ++held_;
+                                          while (!(lane == 0 ? one_goes_ : all_go_))
+                                            std::this_thread::yield();
+                                        })});
+      plans_.push_back(builder.build());
+      holders_.push_back(machine->submit(*plans_.back(), {}, first));
+    }
+    while (held_ < lanes) std::this_thread::yield();
+  }
+  ~Crowd() {
+    one_goes_ = all_go_ = true;
+    for (const RunPtr& holder : holders_) holder->wait(0, false);
+  }
+  RunPtr ask(const Model& model, std::int64_t input, RunOptions options = {},
+             std::size_t bytes = 8) {
+    runs_.push_back(
+        machine_->submit(*model.plan, Inputs{number(input, bytes)}, std::move(options)));
+    return runs_.back();
+  }
+  void answer() {
+    one_goes_ = true;
+    for (const RunPtr& run : runs_) run->wait(0, false);
+  }
+  [[nodiscard]] bool all_right() const {
+    return std::ranges::all_of(runs_, [](const RunPtr& run) {
+      return run->outcome() == Outcome::ok && number_of(run->outputs()[0]) > 0;
+    });
+  }
+
+ private:
+  const MachineOwner& machine_;
+  std::atomic<int> held_{0};
+  std::atomic<bool> one_goes_{false}, all_go_{false};
+  std::vector<PlanPtr> plans_;
+  std::vector<RunPtr> holders_, runs_;
+};
+
+using Calls = std::vector<std::vector<std::int64_t>>;
+
+RunOptions due_in(std::int64_t ns) {
+  RunOptions options;
+  options.due_ns = now_ns() + ns;
+  return options;
+}
+
+RunOptions traced() {
+  RunOptions options;
+  options.traced = true;
+  return options;
+}
+
+}  // namespace
+
+TEST(stacks_what_waits_and_each_gets_its_own_answer) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  std::vector<RunPtr> runs;
+  for (int i = 1; i <= 5; ++i) runs.push_back(crowd.ask(model, i, traced()));
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{1, 2, 3, 4, 5}}));
+  for (int i = 1; i <= 5; ++i) {
+    CHECK(number_of(runs[i - 1]->outputs()[0]) == i + 1);
+    CHECK(runs[i - 1]->spans()[0].stacked == 5);
+  }
+  CHECK(model.plan->stacking()->stacks() == 1 && model.plan->stacking()->queries() == 5);
+}
+
+TEST(stacks_no_more_rows_than_it_may) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(4 * ms, ms, 4));
+  Crowd crowd(machine, lanes);
+  for (const int input : {1, 2, 2'000, 3, 3'000, 4}) crowd.ask(model, input);
+  crowd.answer();
+  // Two rows, three rows: what does not fit any more waits for the next call.
+  CHECK((model.kernel->calls() == Calls{{1, 2, 2'000}, {3, 3'000}, {4}}));
+  CHECK(crowd.all_right());
+}
+
+TEST(stacks_nothing_that_gains_nothing) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(0, ms));
+  Crowd crowd(machine, lanes);
+  for (int i = 1; i <= 3; ++i) crowd.ask(model, i);
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{1}, {2}, {3}}));
+  CHECK(model.plan->stacking()->stacks() == 0);
+}
+
+TEST(stacks_no_other_shapes_and_leaves_them_in_order) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  crowd.ask(model, 1);
+  crowd.ask(model, 2, {}, 16);
+  crowd.ask(model, 3);
+  crowd.ask(model, 4, {}, 16);
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{1, 3}, {2}, {4}}));
+  CHECK(crowd.all_right());
+}
+
+TEST(stacks_no_query_of_too_few_rows) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(4 * ms, ms), 2);
+  Crowd crowd(machine, lanes);
+  for (const int input : {2'000, 1, 2'001, 2}) crowd.ask(model, input);
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{2'000, 2'001}, {1}, {2}}));
+}
+
+TEST(stacks_as_many_as_leave_each_in_time) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(hour_ns, hour_ns));  // 2, 3, 4, ... hours
+  Crowd crowd(machine, lanes);
+  for (int i = 1; i <= 6; ++i) crowd.ask(model, i, due_in(4 * hour_ns + hour_ns / 2));
+  crowd.answer();
+  CHECK((model.kernel->calls()[0] == std::vector<std::int64_t>{1, 2, 3}));
+  CHECK(crowd.all_right());
+}
+
+TEST(stacks_late_runs_behind_those_that_may_be_in_time) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(hour_ns, hour_ns / 8));
+  Crowd crowd(machine, lanes);
+  for (int i = 1; i <= 2; ++i) crowd.ask(model, i, due_in(ms));
+  for (int i = 3; i <= 4; ++i) crowd.ask(model, i, due_in(9 * hour_ns));
+  crowd.answer();
+  CHECK(crowd.all_right());
+  const Calls calls = model.kernel->calls();
+  // The first of all is taken as the queue has it, which knows of no service time here.
+  const auto place = [&](std::int64_t input) {
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      if (std::ranges::find(calls[i], input) != calls[i].end()) return i;
+    return calls.size();
+  };
+  CHECK(place(3) <= place(2) && place(4) <= place(2));
+}
+
+TEST(a_stack_passes_nothing_by_that_is_more_urgent) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine), other(machine, {});
+  Crowd crowd(machine, lanes);
+  RunOptions urgent, most_urgent;
+  urgent.priority = 1;
+  most_urgent.priority = 2;
+  for (int i = 1; i <= 2; ++i) crowd.ask(model, i, most_urgent);
+  crowd.ask(other, 3, urgent);
+  for (int i = 4; i <= 5; ++i) crowd.ask(model, i);
+  std::vector<std::size_t> others_before;
+  model.kernel->on_call = [&](CancelToken*) {
+    others_before.push_back(other.kernel->calls().size());
+  };
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{1, 2}, {4, 5}}));
+  CHECK((others_before == std::vector<std::size_t>{0, 1}));
+}
+
+TEST(a_stack_passes_by_what_only_came_earlier) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine), other(machine);
+  Crowd crowd(machine, lanes);
+  for (int i = 1; i <= 3; ++i) {
+    crowd.ask(model, i);
+    crowd.ask(other, 10 + i);
+  }
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{1, 2, 3}}));
+  CHECK((other.kernel->calls() == Calls{{11, 12, 13}}));
+}
+
+TEST(bad_data_fails_its_own_run_only) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  const RunPtr good = crowd.ask(model, 1), wrong = crowd.ask(model, bad),
+               later = crowd.ask(model, 3);
+  crowd.answer();
+  CHECK(good->outcome() == Outcome::ok && number_of(good->outputs()[0]) == 2);
+  CHECK(later->outcome() == Outcome::ok && number_of(later->outputs()[0]) == 4);
+  CHECK(wrong->outcome() == Outcome::failed);
+  CHECK(wrong->error() == "node 'model': bad data");
+  CHECK((model.kernel->calls() == Calls{{1, bad, 3}, {1}, {bad}, {3}}));
+  CHECK(model.plan->stacking()->stacks() == 0);
+}
+
+TEST(stacks_no_longer_where_that_always_fails) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  for (int i = 0; i < 100; ++i) crowd.ask(model, bad);
+  crowd.answer();
+  CHECK(model.plan->stacking()->has_failed());
+  const Calls calls = model.kernel->calls();
+  CHECK(std::ranges::count_if(calls, [](const auto& asked) { return asked.size() > 1; }) == 8);
+}
+
+TEST(cancelled_runs_are_not_in_the_stack) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  std::vector<RunPtr> runs;
+  for (int i = 1; i <= 4; ++i) runs.push_back(crowd.ask(model, i));
+  runs[0]->cancel();
+  runs[2]->cancel();
+  crowd.answer();
+  CHECK((model.kernel->calls() == Calls{{2, 4}}));
+  CHECK(runs[2]->outcome() == Outcome::cancelled && runs[3]->outcome() == Outcome::ok);
+}
+
+TEST(one_that_is_cancelled_meanwhile_does_not_end_the_others) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  const RunPtr gone = crowd.ask(model, 1), stays = crowd.ask(model, 2);
+  bool is_told = true;
+  model.kernel->on_call = [&](CancelToken* token) {
+    gone->cancel();
+    is_told = token->is_cancelled();
+  };
+  crowd.answer();
+  CHECK(!is_told);
+  CHECK(gone->outcome() == Outcome::cancelled && stays->outcome() == Outcome::ok);
+}
+
+TEST(a_kernel_ends_when_all_of_its_stack_have) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  Crowd crowd(machine, lanes);
+  const RunPtr one = crowd.ask(model, 1), two = crowd.ask(model, 2);
+  model.kernel->on_call = [&](CancelToken* token) {
+    one->cancel();
+    two->cancel();
+    while (!token->is_cancelled()) KernelWatch::get().look(now_ns());
+    throw std::runtime_error("ended");
+  };
+  crowd.answer();
+  CHECK(one->outcome() == Outcome::cancelled && two->outcome() == Outcome::cancelled);
+  CHECK((model.kernel->calls() == Calls{{1, 2}}));
+}
+
+TEST(a_stack_is_shared_with_lanes_that_are_free) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine, takes(4 * ms, ms, 64));
+  std::vector<RunPtr> runs;
+  for (int i = 1; i <= 200; ++i)
+    runs.push_back(machine->submit(*model.plan, Inputs{number(i)}, {}));
+  for (int i = 1; i <= 200; ++i) {
+    runs[i - 1]->wait(0, false);
+    CHECK(number_of(runs[i - 1]->outputs()[0]) == i + 1);
+  }
+  std::size_t asked = 0;
+  for (const auto& call : model.kernel->calls()) asked += call.size();
+  CHECK(asked == 200);
+}
+
+TEST(best_effort_is_stacked_too) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  RunOptions options;
+  options.best_effort = true;
+  std::atomic<bool> begun{false}, goes{false};
+  model.kernel->on_call = [&](CancelToken*) {
+    begun = true;
+    while (!goes) std::this_thread::yield();
+  };
+  std::vector<RunPtr> runs;
+  for (int lane = 0; lane < lanes + 6; ++lane)
+    runs.push_back(machine->submit(*model.plan, Inputs{number(lane)}, options));
+  while (!begun) std::this_thread::yield();
+  goes = true;
+  for (const RunPtr& run : runs) {
+    run->wait(0, false);
+    CHECK(run->outcome() == Outcome::ok);
+  }
+}
+
+TEST(only_one_kernel_on_one_lane_is_stacked) {
+  MachineOwner machine(machine_of({cpu(std::max(lanes, 2))}));
+  const Model wide(machine, {}, 1, 2), narrow(machine, {});
+  CHECK(failure_of([&] { wide.stack(takes(1, 1)); }) ==
+        "only runs of one kernel on one lane are answered together");
+  CHECK(failure_of([&] { narrow.stack({}); }) ==
+        "a stack has 0 rows at most, got queries of at least 1");
+  CHECK(failure_of([&] { narrow.stack({5, 0}); }) == "stacks take a time, got 0");
+  CHECK(narrow.plan->stacking() == nullptr);
+}
+
+TEST(what_is_observed_counts_for_deadlines_and_not_for_what_gains) {
+  const Stacking stacking(std::make_shared<NumberStacker>(), 1, takes(4 * ms, ms));
+  CHECK(stacking.rows_within(7 * ms) == 3 && stacking.rows_within(ms) == 0);
+  for (int i = 0; i < 200; ++i) stacking.note(2, 12 * ms, 2);
+  CHECK(std::abs(stacking.takes_ns(8) - 24 * ms) < ms / 10);
+  CHECK(stacking.rows_within(7 * ms) == 0);
+  CHECK(stacking.gains(2, 2 * stacking.takes_ns(1)));
+}
