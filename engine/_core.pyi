@@ -759,6 +759,10 @@ class Run:
         """Rows of node, lane (-1: skipped), ready_ns, start_ns, end_ns since submission."""
 
     @property
+    def stacked(self) -> int:
+        """With how many runs a traced one was answered by one call, its own included."""
+
+    @property
     def submitted_ns(self) -> int:
         """When a traced run was submitted, on time.monotonic_ns()'s clock; 0 if not traced."""
 
@@ -859,6 +863,29 @@ class Plan:
     @property
     def urgency(self) -> tuple[int, int, bool]:
         """What `be_urgent` said: nanoseconds, priority, best effort."""
+
+    def stack(
+        self,
+        inputs: Sequence[tuple[int, Sequence[int]]],
+        takes_ns: Sequence[int],
+        least_rows: int = 1,
+    ) -> None:
+        """
+        Answer runs that wait for a lane at the same time together, from now on.
+
+        Parameters
+        ----------
+        inputs
+            Element type, and extents behind the leading one, that each input of such a run has.
+        takes_ns
+            What a call takes for 1, 2, ... rows, which are no more than that. None: no longer.
+        least_rows
+            A run of fewer is answered alone.
+        """
+
+    @property
+    def stacks(self) -> tuple[int, int]:
+        """How many calls answered several runs, and how many runs."""
 
     def submit(
         self,

@@ -174,6 +174,18 @@ def add_any_bits(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_overlap(parser: argparse.ArgumentParser) -> None:
+    """--any-bits and --max-batch."""
+    add_any_bits(parser)
+    parser.add_argument(
+        "--max-batch",
+        type=int,
+        metavar="N",
+        help="rows that queries which wait at the same time may have together, where they are"
+        " answered by one call; 0 answers each by itself (default: what is measured to gain)",
+    )
+
+
 def add_profile(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """--profile."""
     parser.add_argument(

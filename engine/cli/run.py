@@ -33,7 +33,7 @@ def add_parser(verbs: Any) -> None:
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
-    options.add_any_bits(parser)
+    options.add_overlap(parser)
     add = parser.add_argument
     add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")
     options.add_profile(parser, required=False)
@@ -87,6 +87,7 @@ def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
         slice_ms=args.slice_ms,
         gpu_memory=args.gpu_memory,
         same_bits=not args.any_bits,
+        max_batch=args.max_batch,
     )
     if args.profile and not args.placement:
         raise ValueError("--profile goes with --placement; a policy measures for itself")

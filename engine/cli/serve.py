@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
     options.add_limits(parser)
-    options.add_any_bits(parser)
+    options.add_overlap(parser)
     add_urgency(parser)
     add_server(parser)
 
@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         gpu_memory=args.gpu_memory,
         on_device_loss="fail" if restarts else args.on_device_loss,
         same_bits=not args.any_bits,
+        max_batch=args.max_batch,
         tune=tune_by_default(),
     )
     loadings = by_model(args, loading, (entry.name for entry in entries))

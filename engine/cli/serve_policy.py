@@ -49,6 +49,8 @@ def asked(args: argparse.Namespace) -> ServedPolicy | None:
         raise ValueError(f"--best-effort: policy {args.policy!r} decides by targets: give --slo")
     if args.weight:
         raise ValueError(f"--weight: policy {args.policy!r} decides by targets: give --slo")
+    if args.max_batch is not None:
+        raise ValueError(f"--max-batch: policy {args.policy!r} says itself what is batched")
     _refuse(args)
     return ServedPolicy(policy_params(args), args.model_control)
 

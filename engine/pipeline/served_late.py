@@ -45,6 +45,11 @@ class ServedLate:
         return self._earlier_ns + (0 if self._loaded is None else self._loaded.queued_ns)
 
     @property
+    def joined(self) -> int:
+        """As of the model, once it is loaded."""
+        return 0 if self._loaded is None else self._loaded.joined
+
+    @property
     def warning(self) -> str:
         """As of the model, once it is loaded."""
         return "" if self._loaded is None else self._loaded.warning

@@ -33,6 +33,12 @@ class ServedAlone:
         return self._waits.queued_ns
 
     @property
+    def joined(self) -> int:
+        """Queries that no call of the model was made for: another's answered them, too."""
+        calls, queries = self.model.stacked
+        return queries - calls
+
+    @property
     def warning(self) -> str:
         """As ``Model.warning``."""
         return self.model.warning

@@ -37,6 +37,11 @@ class ServedByPolicy:
         return self._service.record.queued_ns[self._index]
 
     @property
+    def joined(self) -> int:
+        """None: what a policy batches is one call for each item."""
+        return 0
+
+    @property
     def warning(self) -> str:
         """Which devices the policy goes on without since they were lost, and why; held lanes."""
         return "; ".join(filter(None, (*self._service.lost.values(), self.held)))

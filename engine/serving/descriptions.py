@@ -111,7 +111,7 @@ def _statistics(model: ServedModel) -> Document:
         "name": model.name,
         "version": model.version,
         "inference_count": counters.success.count,
-        "execution_count": counters.success.count,
+        "execution_count": max(0, counters.success.count - model.joined),
         "inference_stats": {
             "success": _duration(counters.success),
             "fail": _duration(counters.fail),

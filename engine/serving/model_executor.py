@@ -55,6 +55,11 @@ class ModelExecutor:
         return self._model.queued_ns
 
     @property
+    def joined(self) -> int:
+        """Queries that no call of the model was made for: another's answered them, too."""
+        return self._model.joined
+
+    @property
     def warning(self) -> str:
         """Which lost devices queries go on without, and why; which segments hold lanes."""
         return self._model.warning

@@ -56,6 +56,11 @@ class Servable(Protocol):
         ...
 
     @property
+    def joined(self) -> int:
+        """Queries so far that no call of the model was made for: another's answered them, too."""
+        ...
+
+    @property
     def warning(self) -> str:
         """What it goes on without, such as a device that was lost; empty if nothing."""
         ...

@@ -40,11 +40,13 @@ class ServedModel:
         self.in_flight = 0
         self._loaded: tuple[Servable, Signature] | None = None
         self._queued_ns = 0
+        self._joined_before = 0
 
     def set_ready(self, executor: Servable) -> None:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
         self._queued_ns = executor.queued_ns
+        self._joined_before = executor.joined
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
 
     @property
@@ -108,6 +110,11 @@ class ServedModel:
             If the model is not ready; the message says why.
         """
         return self._ready()[1]
+
+    @property
+    def joined(self) -> int:
+        """Queries that were answered together with another one, by its call."""
+        return 0 if self._loaded is None else max(0, self._loaded[0].joined - self._joined_before)
 
     def newly_queued_ns(self) -> int:
         """By how much the executor's waits have grown since the last call."""

@@ -28,6 +28,7 @@ class Function:
         self.calls: list[tuple[tuple[str, ...] | None, int | None, int]] = []
         self.closed = False
         self.queued_ns = 0
+        self.joined = 0
         self.warning = ""
         self.held = ""
         self.facts = {"kernels": "of a test"}
