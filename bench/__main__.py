@@ -27,6 +27,7 @@ TABLES = (
     "neighbours_simulated",
     "promises",
     "throughput",
+    "batching",
     "co_run",
     "memory",
     "many_models",

@@ -876,7 +876,7 @@ class Plan:
         Parameters
         ----------
         inputs
-            Element type, and extents behind the leading one, that each input of such a run has.
+            Element type, and extents behind the leading one, of each value that the node reads.
         takes_ns
             What a call takes for 1, 2, ... rows, which are no more than that. None: no longer.
         least_rows

@@ -68,8 +68,10 @@ def engine_slice(model: surplus.Model, inputs: Mapping[str, Any], seconds: float
     return Slice(len(latency_ns) / ((time.perf_counter_ns() - began) / 1e9), latency_ns)
 
 
-def sessions_slice(runners: Sequence[Callable[[], object]], seconds: float) -> Slice:
-    """A thread a session; ``IN_FLIGHT`` queries wait for one or are in one."""
+def sessions_slice(
+    runners: Sequence[Callable[[], object]], seconds: float, in_flight: int = IN_FLIGHT
+) -> Slice:
+    """A thread a session; so many queries wait for one or are in one."""
     waiting: SimpleQueue[int] = SimpleQueue()
     latency_ns: list[int] = []
     began = time.perf_counter_ns()
@@ -83,7 +85,7 @@ def sessions_slice(runners: Sequence[Callable[[], object]], seconds: float) -> S
             waiting.put(now if now < until else -1)
         waiting.put(-1)
 
-    for _ in range(IN_FLIGHT):
+    for _ in range(in_flight):
         waiting.put(time.perf_counter_ns())
     threads = [threading.Thread(target=work, args=(run,)) for run in runners]
     for thread in threads:

@@ -98,7 +98,7 @@ class StackSearch:
         if same_from is None:
             return Stacks("a batch answers otherwise than its queries one by one")
         shapes = tuple(
-            StackedShape(spec.elem_type, tuple(self._inputs[spec.name].shape[1:]))
+            StackedShape(spec.name, spec.elem_type, tuple(self._inputs[spec.name].shape[1:]))
             for spec in ports.inputs
         )
         return Stacks("", shapes, tuple(times), same_from)

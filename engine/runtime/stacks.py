@@ -22,6 +22,7 @@ MOST_ROWS = 1024
 class StackedShape:
     """What an input of a query that is stacked has behind the leading dimension."""
 
+    name: str
     elem_type: int
     extents: tuple[int, ...]
 
@@ -43,7 +44,7 @@ class Stacks:
     why_not : str
         Why its queries are answered one by one; empty if they may be answered together.
     shapes : tuple of StackedShape
-        By input.
+        By input, in any order.
     times : tuple of RowsTime
         Measured, ascending, from one row to as many as are worth it.
     same_from : int
@@ -97,7 +98,9 @@ class StackUse:
             native.stack([], [])
             return
         takes_ns = self.found.takes_ns(self._most_rows)
-        shapes = [(shape.elem_type, list(shape.extents)) for shape in self.found.shapes]
+        by_name = {shape.name: shape for shape in self.found.shapes}
+        read = [by_name[name] for name in plan.segments[0].inputs]  # in the session's order
+        shapes = [(shape.elem_type, list(shape.extents)) for shape in read]
         native.stack(shapes, takes_ns, self.found.least_rows(any_bits=self.any_bits))
 
     @property
@@ -124,7 +127,9 @@ class StackUse:
             return f"none: {self.refusal}"
         takes_ns = found.takes_ns(self._most_rows)
         share = takes_ns[-1] / len(takes_ns) / takes_ns[0]
-        return f"up to {len(takes_ns)} rows, then {share:.2f} of the time a query"
+        least = found.least_rows(any_bits=self.any_bits)
+        whose = f" of queries of {least} and more" if least > 1 else ""
+        return f"up to {len(takes_ns)} rows{whose}, then {share:.2f} of the time a row"
 
     @property
     def _most_rows(self) -> int:

@@ -25,6 +25,7 @@ from surplus.engine.planning.stages import read_model
 COLUMNS = 4
 ROWS = 3
 KINDS = ("unary", "binary", "weighted", "split", "join", "shape", "body", "sequence", "pick")
+ROW_KINDS = ("unary", "binary", "weighted", "split", "join", "shape")
 FAILING_ROW = 1 << 20
 """As input ``row`` it makes every ``pick`` fail, and with it the query."""
 
@@ -38,6 +39,16 @@ def random_models(draw: st.DrawFn, max_nodes: int = 14, sequences: bool = True) 
         getattr(model, kind)()
     ends = draw(st.lists(st.sampled_from(model.values), min_size=1, max_size=3, unique=True))
     return model.close(ends)
+
+
+@st.composite
+def row_models(draw: st.DrawFn, max_nodes: int = 10) -> onnx.ModelProto:
+    """Models that mostly compute each row from that row alone, and read nothing else."""
+    model = _Wiring(lambda values: draw(st.sampled_from(values)))
+    for kind in draw(st.lists(st.sampled_from(ROW_KINDS), min_size=2, max_size=max_nodes)):
+        getattr(model, kind)()
+    ends = draw(st.lists(st.sampled_from(model.values[2:]), min_size=1, max_size=3, unique=True))
+    return model.close(ends, ("x0", "x1"))
 
 
 class _Wiring:
@@ -89,13 +100,15 @@ class _Wiring:
         (row,) = self._op("Gather", self._any(), "row", hidden=True, axis=0)
         self._op("Add", self._any(), row)
 
-    def close(self, ends: Sequence[str]) -> onnx.ModelProto:
+    def close(
+        self, ends: Sequence[str], read: Sequence[str] = ("x0", "x1", "row")
+    ) -> onnx.ModelProto:
         kinds = [(name, TensorProto.FLOAT, ["n", COLUMNS]) for name in ("x0", "x1")]
         inputs = [*kinds, ("row", TensorProto.INT64, [1])]
         graph = helper.make_graph(
             self._nodes,
             "random",
-            [helper.make_tensor_value_info(*kind) for kind in inputs],
+            [helper.make_tensor_value_info(*kind) for kind in inputs if kind[0] in read],
             [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", COLUMNS]) for n in ends],
             self._constants,
         )

@@ -17,7 +17,7 @@ from surplus.engine.planning import stack_search
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stack_search import StackSearch, different_rows, stacked
 from surplus.engine.planning.whole_plan import whole_plan
-from surplus.engine.runtime.stacks import RowsTime, Stacks
+from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from tests.invariants.own_machine import own_machine
 from tests.runtime.runtime_models import read_text
 
@@ -54,7 +54,7 @@ def test_what_gains_is_stacked_up_to_where_more_gains_no_more(
     found = search(TANH, tmp_path, machine).found()
     assert found.why_not == ""
     assert found.times == (RowsTime(1, 1_000), RowsTime(2, 1_100), RowsTime(4, 1_400))
-    assert [(shape.elem_type, shape.extents) for shape in found.shapes] == [(1, (8,))]
+    assert found.shapes == (StackedShape("x", 1, (8,)),)
     assert found.same_from == 1
 
 

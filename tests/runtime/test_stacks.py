@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from tests.loops import COUNT_TEXT, ENDLESS, counted
 from tests.runtime.runtime_models import read_text
 
 PERCEPTRON = """
-perceptron (float[batch, 4] x, int64[batch] id) => (float[batch, 2] y, float[batch, 3] row)
+perceptron (int64[batch] id, float[batch, 4] x) => (float[batch, 2] y, float[batch, 3] row)
 <float[4, 2] weight = {0.5, -1, 2, 0.25, 1, 1, -3, 0.125},
  float[2, 3] table = {1, 2, 3, 4, 5, 6}> {
   product = MatMul (x, weight)
@@ -36,7 +37,7 @@ perceptron (float[batch, 4] x, int64[batch] id) => (float[batch, 2] y, float[bat
 
 def of_two(times: tuple[RowsTime, ...] = (RowsTime(1, 1_000), RowsTime(8, 2_000))) -> Stacks:
     """What is to be known of ``PERCEPTRON``."""
-    return Stacks("", (StackedShape(1, (4,)), StackedShape(7, ())), times, 1)
+    return Stacks("", (StackedShape("id", 7, ()), StackedShape("x", 1, (4,))), times, 1)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +142,7 @@ def test_bad_data_fails_its_own_query_only(graph, machine, folder) -> None:
 
 
 def test_other_sizes_are_answered_alone(graph, machine, folder) -> None:
-    other = Stacks("", (StackedShape(1, (5,)), StackedShape(7, ())), of_two().times, 1)
+    other = Stacks("", (StackedShape("x", 1, (5,)), StackedShape("id", 7, ())), of_two().times, 1)
     model = model_of(graph, machine, StackUse(other))
     asked = queries(3)
     assert_same(answers_of(model, folder, asked), [model.run(query) for query in asked])
@@ -208,12 +209,15 @@ def test_times_between_those_measured_are_filled_in() -> None:
     found = of_two(times)
     assert found.takes_ns(4) == [100, 110, 130, 150]
     assert found.takes_ns(2) == [100, 110]
-    assert StackUse(found).facts == {"batches": "up to 4 rows, then 0.38 of the time a query"}
+    assert StackUse(found).facts == {"batches": "up to 4 rows, then 0.38 of the time a row"}
+    assert StackUse(replace(found, same_from=2)).facts == {
+        "batches": "up to 4 rows of queries of 2 and more, then 0.38 of the time a row"
+    }
 
 
 def test_what_the_core_refuses_is_named(graph, machine) -> None:
     native = model_of(graph, machine, StackUse()).native
-    with pytest.raises(ValueError, match="the plan has 2 inputs, got shapes of 1"):
+    with pytest.raises(ValueError, match="node reads 2 values, got shapes of 1"):
         native.stack([(1, [4])], [10, 11])
     with pytest.raises(ValueError, match="element type 8 are not stacked"):
         native.stack([(8, [4]), (7, [])], [10, 11])

@@ -96,9 +96,11 @@ void stack(const PyPlan& self, const StackedShapes& inputs, std::vector<std::int
   if (takes_ns.empty()) return self.plan->stack_by(nullptr);
   std::vector<StackedInput> stacked;
   for (const auto& [elem_type, extents] : inputs) stacked.push_back({elem_type, extents});
-  if (stacked.size() != self.plan->graph_inputs().size())
-    throw std::invalid_argument("the plan has " + std::to_string(self.plan->graph_inputs().size()) +
-                                " inputs, got shapes of " + std::to_string(stacked.size()));
+  const Plan& plan = *self.plan;
+  const std::size_t read = plan.node_count() == 0 ? 0 : plan.inputs_of(plan.node(0)).size();
+  if (stacked.size() != read)
+    throw std::invalid_argument("the first node reads " + std::to_string(read) +
+                                " values, got shapes of " + std::to_string(stacked.size()));
   self.plan->stack_by(std::make_unique<const Stacking>(make_ort_stacker(std::move(stacked)),
                                                        least_rows, std::move(takes_ns)));
 }
@@ -264,7 +266,7 @@ One that would be refused counts as such: it must not be submitted.)")
 Parameters
 ----------
 inputs
-    Element type, and extents behind the leading one, that each input of such a run has.
+    Element type, and extents behind the leading one, of each value that the node reads.
 takes_ns
     What a call takes for 1, 2, ... rows, which are no more than that. None: no longer.
 least_rows

@@ -35,6 +35,9 @@ struct PlanNode;
 /// waits O(lanes + backfill_looks) more; the heap's growth is the only allocation.
 class ReadyQueue {
  public:
+  /// Runs that are looked at for those that are alike, at most.
+  static constexpr std::size_t alike_looks = 64;
+
   /// Who asks for a node.
   struct Taker {
     const Run* helps = nullptr;  ///< the run of a caller who helps, null: takes what comes

@@ -30,8 +30,7 @@ enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline, re
 /// "pending", "ok", "failed", "cancelled", "deadline" or "refused".
 [[nodiscard]] const char* to_string(Outcome outcome) noexcept;
 
-/// When and where a node ran, on the monotonic clock; lane -1: skipped. With those of how many runs
-/// it was answered together, its own included.
+/// When and where a node ran, on the monotonic clock; lane -1: skipped; for how many runs at once.
 struct NodeSpan {
   std::int32_t lane = -1;
   std::int32_t stacked = 1;

@@ -26,29 +26,28 @@ int Stack::gather(ReadyQueue& queue, Run& first, int lanes) {
   const Stacking& stacking = *first.plan().stacking();
   if (!queue.maybe_ready() || first.stopped() || stacking.has_failed()) return 0;
   const std::int64_t now = now_ns();
-  const std::int64_t alone_ns = stacking.takes_ns(stacking.least_rows());
-  const std::int64_t due_ns = due_to_keep(first, now, alone_ns);
+  const Asked own = asked(first, stacking, now);
+  if (own.rows == 0) return 0;
   const std::uint32_t rows =
-      due_ns == RunOrder::never ? stacking.most_rows() : stacking.rows_within(due_ns - now);
+      own.due_ns == RunOrder::never ? stacking.most_rows() : stacking.rows_within(own.due_ns - now);
+  if (rows < own.rows + stacking.least_rows()) return 0;
   const std::size_t most =
-      std::min<std::size_t>(rows / stacking.least_rows(), Stacking::most_queries);
-  if (most < 2) return 0;
+      std::min<std::size_t>(1 + (rows - own.rows) / stacking.least_rows(), Stacking::most_queries);
+  const std::int64_t alone_ns = stacking.takes_ns(stacking.least_rows());
   std::array<Run*, Stacking::most_queries> found;
   const std::size_t others = queue.take_alike(
       first.plan().family(), std::span(found.data(), most - 1), lanes, now + alone_ns);
   if (others == 0) return 0;
-  choose(first, std::span(found.data(), others), stacking, now);
+  choose(first, own, std::span(found.data(), others), now);
   for (Run* const run : left_) queue.push(*run, {&only_position, 1});
   return static_cast<int>(left_.size());
 }
 
 /// Those that are best answered together with the first one; none if it is best answered alone.
-void Stack::choose(Run& first, std::span<Run* const> others, const Stacking& stacking,
-                   std::int64_t now_ns) {
+void Stack::choose(Run& first, Asked all, std::span<Run* const> others, std::int64_t now_ns) {
+  const Stacking& stacking = *first.plan().stacking();
   rows_.clear();
   left_.clear();
-  Asked all = asked(first, stacking, now_ns);
-  if (all.rows == 0) return left_.assign(others.begin(), others.end());
   std::int64_t alone_ns = stacking.takes_ns(all.rows);
   runs_.push_back(&first);
   rows_.push_back(all.rows);

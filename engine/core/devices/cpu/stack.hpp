@@ -47,8 +47,7 @@ class Stack final : public Watched {
   };
 
   [[nodiscard]] Asked asked(const Run& run, const Stacking& stacking, std::int64_t now_ns);
-  void choose(Run& first, std::span<Run* const> others, const Stacking& stacking,
-              std::int64_t now_ns);
+  void choose(Run& first, Asked all, std::span<Run* const> others, std::int64_t now_ns);
   [[nodiscard]] bool execute_together(std::uint32_t index, const PlanNode& node);
   [[nodiscard]] CancelToken* token(const Plan& plan);
 
