@@ -91,6 +91,9 @@ class Value:
     def items(self) -> list[Value]:
         """The tensors of a sequence; of a map [keys, values]."""
 
+class StatusError(RuntimeError):
+    """An error of ONNX Runtime; `code` is its OrtErrorCode, or 0 where it did not say."""
+
 def open_plugin(name: str, library_path: str) -> list[dict[str, Any]]:
     """
     Register a plugin provider's library with ONNX Runtime, once per process.
@@ -215,6 +218,10 @@ class Session:
     @property
     def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
         """Of each output, as `input_info`."""
+
+    @property
+    def overridable_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
+        """Of each input that has a default, as `input_info`, which has none of them."""
 
     def run(self, inputs: dict[str, Value | None], outputs: Sequence[str] = ()) -> list[Value]:
         """
@@ -749,6 +756,8 @@ class Run:
     @property
     def refused_by_ns(self) -> int:
         """By how much a refused run would have been late, or have waited longer than it may."""
+    def error_code(self) -> int:
+        """What the kernel's library numbers its error, of ONNX Runtime's an OrtErrorCode; or 0."""
 
     @property
     def tag(self) -> int: ...

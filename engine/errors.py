@@ -62,7 +62,15 @@ class RuntimeLibraryError(EngineError):
 
 
 class ExecutionError(EngineError):
-    """A segment failed while it ran; the message names the segment and the cause."""
+    """A segment failed while it ran; the message names the segment and the cause.
+
+    Attributes
+    ----------
+    status : int
+        What the library of its kernels numbers it, of ONNX Runtime's an ``OrtErrorCode``; or 0.
+    """
+
+    status = 0
 
 
 class UnknownModelError(EngineError, LookupError):

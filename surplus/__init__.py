@@ -11,19 +11,51 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surplus.engine.dropin.inference_session import InferenceSession
+    from surplus.engine.dropin.io_binding import IOBinding
+    from surplus.engine.dropin.levels import ExecutionMode, GraphOptimizationLevel
+    from surplus.engine.dropin.ort_value import OrtValue
+    from surplus.engine.dropin.run_options import RunOptions
+    from surplus.engine.dropin.session_options import SessionOptions
     from surplus.engine.pipeline.lazy import LazyModel
     from surplus.engine.pipeline.load import load
-    from surplus.engine.pipeline.session import InferenceSession
     from surplus.engine.runtime.flight_log import late, top
     from surplus.engine.runtime.model import Future, Model
     from surplus.engine.serving.in_process import Server
 
     __version__: str
 
-__all__ = ["Future", "InferenceSession", "LazyModel", "Model", "Server", "late", "load", "top"]
+__all__ = [
+    "ExecutionMode",
+    "Future",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "InferenceSession",
+    "LazyModel",
+    "Model",
+    "OrtValue",
+    "RunOptions",
+    "Server",
+    "SessionOptions",
+    "late",
+    "load",
+    "top",
+]
+
+_DROP_IN = {
+    "ExecutionMode": "levels",
+    "GraphOptimizationLevel": "levels",
+    "IOBinding": "io_binding",
+    "InferenceSession": "inference_session",
+    "OrtValue": "ort_value",
+    "RunOptions": "run_options",
+    "SessionOptions": "session_options",
+}
+"""Classes with ONNX Runtime's names, by the module that each is in."""
 
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -39,10 +71,8 @@ def __getattr__(name: str) -> Any:
         from surplus.engine.pipeline.lazy import LazyModel
 
         return LazyModel
-    if name == "InferenceSession":
-        from surplus.engine.pipeline.session import InferenceSession
-
-        return InferenceSession
+    if name in _DROP_IN:
+        return getattr(import_module(f"surplus.engine.dropin.{_DROP_IN[name]}"), name)
     if name == "Server":
         from surplus.engine.serving.in_process import Server
 

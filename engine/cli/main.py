@@ -23,6 +23,7 @@ VERBS = (
     "run",
     "serve",
     "top",
+    "adopt",
     "models",
     "convert",
     "tune",

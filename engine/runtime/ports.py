@@ -190,7 +190,9 @@ def raise_for(run: _core.Run) -> NoReturn:
         raise DeadlineError(run.error or "the query's deadline passed")
     if run.status == "refused":
         raise RefusedError(run.error, run.refused_by_ns)
-    raise ExecutionError(" ".join(run.error.split()))
+    error = ExecutionError(" ".join(run.error.split()))
+    error.status = run.error_code
+    raise error
 
 
 def _is_plain(spec: IoSpec, others: Container[ValueKind] = ()) -> bool:

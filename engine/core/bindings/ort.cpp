@@ -25,6 +25,7 @@
 #include "ort/value.hpp"
 #include "ort/wide_sessions.hpp"
 #include "scheduler/kernel_watch.hpp"
+#include "scheduler/status_error.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -290,6 +291,12 @@ rank is None.)")
           "output_info", [](const InferenceSession& self) { return describe(self.outputs()); },
           nb::sig("def output_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
           "Of each output, as `input_info`.")
+      .def_prop_ro(
+          "overridable_info",
+          [](const InferenceSession& self) { return describe(self.overridable()); },
+          nb::sig("def overridable_info(self) -> "
+                  "list[tuple[str, str, int, list[int | str] | None]]"),
+          "Of each input that has a default, as `input_info`, which has none of them.")
       .def("run", &run, "inputs"_a, "outputs"_a = std::vector<std::string>{},
            nb::sig("def run(self, inputs: dict[str, Value | None], "
                    "outputs: collections.abc.Sequence[str] = ()) -> list[Value]"),
@@ -322,6 +329,27 @@ Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
           R"(Answer the queries of another process, which has no session yet, until it has one.
 
 Takes the socket over. `WholeModel` is its other end.)");
+}
+
+/// A RuntimeError with what the library numbers it as its attribute `code`.
+void bind_status_error(nb::module_& m) {
+  const nb::object type = nb::steal(PyErr_NewExceptionWithDoc(
+      "surplus.engine._core.StatusError",
+      "An error of ONNX Runtime; `code` is its OrtErrorCode, or 0 where it did not say.",
+      PyExc_RuntimeError, nullptr));
+  m.attr("StatusError") = type;  // the module keeps it
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* raised) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const StatusError& error) {
+          const nb::handle kind(static_cast<PyObject*>(raised));
+          const nb::object made = kind(nb::str(error.what()));
+          made.attr("code") = error.code();
+          PyErr_SetObject(kind.ptr(), made.ptr());
+        }
+      },
+      type.ptr());
 }
 
 std::pair<int, int> socket_pair() {
@@ -377,6 +405,7 @@ For the end of the process, when all machines are closed: nothing can be opened 
 }
 
 void bind_ort(nb::module_& m) {
+  bind_status_error(m);
   bind_plugins(m);
   m.def("open_runtime", &ort::open_runtime, "library_path"_a, nb::call_guard<ReleasedGil>(),
         R"(Load ONNX Runtime, once per process: env, shared CPU arena, telemetry off.

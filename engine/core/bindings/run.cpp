@@ -134,6 +134,9 @@ void bind_run(nb::module_& m) {
       .def_prop_ro(
           "refused_by_ns", [](const PyRun& self) { return self.run->refused_by_ns(); },
           "By how much a refused run would have been late, or have waited longer than it may.")
+      .def_prop_ro(
+          "error_code", [](const PyRun& self) { return self.run->error_code(); },
+          "What the kernel's library numbers its error, of ONNX Runtime's an OrtErrorCode; or 0.")
       .def_prop_ro("tag", [](const PyRun& self) { return self.run->tag(); })
       .def(
           "wait",

@@ -95,6 +95,7 @@ class Api {
  public:
   explicit Api(Table table) : table_(table) {}
 
+  Fn<1, int(const OrtStatus*)> get_error_code{table_};
   Fn<2, const char*(const OrtStatus*)> get_error_message{table_};
   Fn<93, void(OrtStatus*)> release_status{table_};
 
@@ -127,6 +128,7 @@ class Api {
   StatusFn<197, OrtSessionOptions*, void*> set_thread_creation_options{table_};
   StatusFn<198, OrtSessionOptions*, void (*)(void*)> set_join_thread{table_};
   StatusFn<150, OrtSessionOptions*, const char*, const OrtValue*> add_initializer{table_};
+  StatusFn<228, OrtSessionOptions*, const char*> register_custom_operators{table_};
   Fn<100, void(OrtSessionOptions*)> release_session_options{table_};
 
   StatusFn<301, OrtEnv*, const char*, const char*> register_provider_library{table_};

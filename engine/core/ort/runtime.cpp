@@ -9,6 +9,7 @@
 #include "ort/arena.hpp"
 #include "ort/divide.hpp"
 #include "ort/pool.hpp"
+#include "scheduler/status_error.hpp"
 
 namespace engine::ort {
 namespace {
@@ -65,9 +66,9 @@ const Runtime* make_runtime(const Api& api) {
 
 void check_with(const Api& api, OrtStatus* status) {
   if (status == nullptr) return;
-  const std::string message = api.get_error_message(status);
+  const StatusError error(api.get_error_code(status), api.get_error_message(status));
   api.release_status(status);
-  throw std::runtime_error(message);
+  throw error;
 }
 
 void open_runtime(const std::string& library_path) {

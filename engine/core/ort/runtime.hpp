@@ -58,7 +58,7 @@ struct Release {
 template <typename T>
 using Handle = std::unique_ptr<T, Release>;
 
-/// Throws std::runtime_error with ONNX Runtime's own message unless `status` is null.
+/// Throws a StatusError with ONNX Runtime's own message and code unless `status` is null.
 void check(OrtStatus* status);
 /// The same while the library is being opened.
 void check_with(const Api& api, OrtStatus* status);

@@ -14,13 +14,13 @@ namespace {
 const Api& api() { return Runtime::get().api(); }
 
 int level_number(const std::string& level) {
-  static constexpr std::array<std::pair<const char*, int>, 4> kLevels = {
-      {{"disable_all", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}}};
+  static constexpr std::array<std::pair<const char*, int>, 5> kLevels = {
+      {{"disable_all", 0}, {"basic", 1}, {"extended", 2}, {"layout", 3}, {"all", 99}}};
   for (const auto& [name, number] : kLevels) {
     if (level == name) return number;
   }
   throw std::invalid_argument("optimisation level '" + level +
-                              "' is not one of disable_all, basic, extended, all");
+                              "' is not one of disable_all, basic, extended, layout, all");
 }
 
 std::unique_ptr<Workers> make_workers(const SessionParams& params) {
@@ -43,7 +43,11 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* wor
   // A pool that still spins after its segment would take the core of the next lane.
   if (params.width > 1 && !params.shared_pool) entries.emplace("session.force_spinning_stop", "1");
   for (const auto& [key, value] : entries) {
-    check(api().add_config_entry(options.get(), key.c_str(), value.c_str()));
+    if (key.starts_with(kCustomOperators)) {
+      check(api().register_custom_operators(options.get(), value.c_str()));
+    } else {
+      check(api().add_config_entry(options.get(), key.c_str(), value.c_str()));
+    }
   }
   if (!params.optimized_path.empty()) {
     check(api().set_optimized_model_path(options.get(), params.optimized_path.c_str()));

@@ -18,12 +18,16 @@ namespace engine::ort {
 
 class Plugin;
 
+/// What configuration entries begin with whose values are not ONNX Runtime's, but paths of
+/// libraries of operators to register.
+inline constexpr std::string_view kCustomOperators = "surplus.custom_operators.";
+
 struct SessionParams {
   std::string model = {};  ///< a path, or the model itself
   bool is_bytes = false;
   int width = 1;              ///< threads inside an operator; 1 creates no thread pool
   bool shared_pool = false;   ///< on the env's pool (ort/pool.hpp), whatever the width
-  std::string level = "all";  ///< optimisation: disable_all, basic, extended, all
+  std::string level = "all";  ///< optimisation: disable_all, basic, extended, layout, all
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set
   const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort/plugin.hpp)

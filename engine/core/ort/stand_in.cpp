@@ -18,6 +18,7 @@
 #include "ort/types.hpp"
 #include "ort/value.hpp"
 #include "ort/wire.hpp"
+#include "scheduler/status_error.hpp"
 
 namespace engine::ort {
 namespace {
@@ -54,12 +55,17 @@ void answer_one(const InferenceSession& session, Wire& wire) {
   for (ValuePtr& input : inputs) input = wire.read_tensor();
   std::vector<ValuePtr> outputs;
   std::string error;
+  int code = 0;
   try {
     outputs = answered(session, inputs);
+  } catch (const StatusError& failure) {
+    error = failure.what();
+    code = failure.code();
   } catch (const std::exception& failure) {
     error = failure.what();
   }
   wire.write(error);
+  if (!error.empty()) wire.write(std::to_string(code));
   for (const ValuePtr& output : outputs) wire.write(output);
 }
 
@@ -110,10 +116,12 @@ class StandInKernel final : public Kernel {
     const std::shared_ptr<Wire> wire = turn ? current() : nullptr;
     if (!wire) return false;
     std::string error;
+    int code = 0;
     try {
       wire->is_over = [token] { return token != nullptr && token->is_cancelled(); };
       for (const ValuePtr& input : inputs) wire->write(input);
       error = wire->read_text();
+      if (!error.empty()) code = std::stoi(wire->read_text());
       for (std::size_t i = 0; error.empty() && i < outputs.size(); ++i)
         outputs[i] = wire->read_tensor();
     } catch (const std::exception& failure) {  // who knows what the wire holds now
@@ -122,7 +130,7 @@ class StandInKernel final : public Kernel {
                                failure.what());
     }
     note_answer();
-    if (!error.empty()) throw std::runtime_error(error);
+    if (!error.empty()) throw StatusError(code, error);
     return true;
   }
 

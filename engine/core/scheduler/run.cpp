@@ -5,6 +5,7 @@
 
 #include "scheduler/completion_queue.hpp"
 #include "scheduler/signal_hook.hpp"
+#include "scheduler/status_error.hpp"
 
 namespace engine {
 
@@ -69,6 +70,7 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
     machine_.recorder().note_due(begun_ns_);
   error_.clear();
   error_node_ = -1;
+  error_code_ = 0;
   if (token_) token_->reset();
   // relaxed, both: no kernel is running
   hears_signals_.store(options_.hears_signals, std::memory_order_relaxed);
@@ -174,11 +176,12 @@ bool Run::stop(Outcome outcome) noexcept {
   return true;
 }
 
-void Run::fail(std::uint32_t node, const std::string& what) noexcept {
+void Run::fail(std::uint32_t node, const std::string& what, int code) noexcept {
   if (!stop(Outcome::failed)) return;
   // Ours alone: the run cannot end before the caller has completed its node.
   error_ = "node '" + plan_.node_name(node) + "': " + what;
   error_node_ = static_cast<int>(node);
+  error_code_ = code;
 }
 
 bool Run::check_limits() noexcept {
@@ -250,6 +253,8 @@ bool Run::compute(std::uint32_t index, const PlanNode& node, NodeValues& values)
     const KernelWatch::Stay stay(*this, index, has_pressing_limit());
     if (node.kernel != nullptr) node.kernel->execute(values.inputs, values.outputs, token_.get());
     return true;
+  } catch (const StatusError& error) {
+    fail(index, error.what(), error.code());
   } catch (const std::exception& error) {
     fail(index, error.what());
   } catch (...) {

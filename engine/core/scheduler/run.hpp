@@ -85,6 +85,8 @@ class Run final : public Watched {
   [[nodiscard]] std::int64_t refused_by_ns() const noexcept { return done() ? refused_by_ns_ : 0; }
   /// Node of the first failure, or -1.
   [[nodiscard]] int error_node() const noexcept { return done() ? error_node_ : -1; }
+  /// The number that the kernel's library gives it (StatusError), or 0.
+  [[nodiscard]] int error_code() const noexcept { return done() ? error_code_ : 0; }
   [[nodiscard]] std::int64_t tag() const noexcept { return options_.tag; }
   /// Blocks until done or `deadline_ns` (0: no limit). With `help` and without a limit it
   /// executes nodes meanwhile: its own, and others' that are predicted to end before it does.
@@ -159,7 +161,7 @@ class Run final : public Watched {
     hears_signals_.store(true, std::memory_order_relaxed);  // relaxed: a later look sees it
   }
   /// First one wins; later ones have no effect. For lanes that execute a node of this run.
-  void fail(std::uint32_t node, const std::string& what) noexcept;
+  void fail(std::uint32_t node, const std::string& what, int code = 0) noexcept;
 
   /// Moves or copies the node's inputs out of their slots. Once per node, executed or skipped.
   void take_inputs(const PlanNode& node, NodeValues& values);
@@ -288,6 +290,7 @@ class Run final : public Watched {
   std::int64_t refused_by_ns_ = 0;
   std::string error_;
   int error_node_ = -1;
+  int error_code_ = 0;
   std::atomic<bool> hears_signals_{false};
   std::atomic<std::int64_t> watched_since_ns_{0};  ///< when the watch first saw it; 0: not yet
   EventCount event_;                               ///< of waiters that only wait

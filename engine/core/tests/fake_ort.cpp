@@ -782,6 +782,7 @@ void put(std::size_t slot, Function* function) {
 
 void fill_table() {
   table.fill(reinterpret_cast<const void*>(&unexpected));
+  put(1, +[](const OrtStatus*) { return 1; });
   put(2, error_text);
   put(93, release<OrtStatus>);
   put(119, +[](int, const char*, const OrtThreadingOptions*, OrtEnv** out) { return make(out); });

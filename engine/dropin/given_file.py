@@ -1,0 +1,163 @@
+"""The file that a session is opened from: as given, or written for bytes and for what is changed.
+
+Plans are kept by content, so a model that comes as bytes has its plan at the next start, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surplus.engine.cache.private import private_folder, temporary_folder, write_private
+from surplus.engine.dropin.asked_session import AskedSession
+from surplus.engine.dropin.ort_value import content_of
+from surplus.engine.dropin.statuses import (
+    InvalidArgument,
+    InvalidProtobuf,
+    NoSuchFile,
+    NotImplemented,
+    status,
+)
+
+if TYPE_CHECKING:
+    import onnx
+
+_FOLDER = "given"
+_UNUSED_NS = 30 * 24 * 3600 * 10**9
+"""After a month that nobody opened it, a file that was written for bytes goes."""
+
+_ORT_MAGIC = slice(4, 8), b"ORTM"
+_EXTERNAL = b"\n\x08location"
+"""How the key of a tensor's external data is written in a protobuf."""
+
+_MOST_BYTES = 2**31 - 1
+"""Of a protobuf."""
+
+
+def given_file(model: str | os.PathLike[str] | bytes, asked: AskedSession, cache: Path) -> Path:
+    """The path to open.
+
+    Parameters
+    ----------
+    model : path or bytes
+        ONNX, or ONNX Runtime's own format.
+    cache : Path
+        Where files of the engine's own are kept.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    NoSuchFile, InvalidArgument, InvalidProtobuf
+        As ONNX Runtime.
+    NotImplemented
+        If a model is to be changed that is too large or of ONNX Runtime's own format.
+    """
+    if isinstance(model, bytes):
+        return _of_bytes(model, asked, cache)
+    if not isinstance(model, str | os.PathLike):
+        raise TypeError(f"Unable to load from type '{type(model)}'")
+    path = Path(os.fspath(model)).absolute()
+    if not path.exists():
+        text = f"Load model from {model} failed:Load model {model} failed. File doesn't exist"
+        raise status(NoSuchFile, text)
+    if not asked.rewrites:
+        return path
+    return _written(_changed(path.read_bytes(), asked, path.parent), cache)
+
+
+def is_written(path: Path) -> bool:
+    """Whether a file is not the program's own."""
+    return path.parent.name == _FOLDER
+
+
+def is_ort_format(path: Path) -> bool:
+    """Whether a file is of ONNX Runtime's own format."""
+    place, magic = _ORT_MAGIC
+    if not path.is_file():  # who opens it says what is wrong
+        return False
+    with path.open("rb") as file:
+        return file.read(8)[place] == magic
+
+
+def _of_bytes(data: bytes, asked: AskedSession, cache: Path) -> Path:
+    if not data:
+        raise status(InvalidArgument, "No graph was found in the protobuf.")
+    if asked.rewrites or _EXTERNAL in data:
+        data = _changed(data, asked, Path(asked.weights_folder or "."))
+    return _written(data, cache)
+
+
+def _changed(data: bytes, asked: AskedSession, folder: Path) -> bytes:
+    """The model with its weights; open dimensions and initializers as they are asked for."""
+    import onnx  # most programs give what is opened as it is
+    from onnx.external_data_helper import load_external_data_for_model
+
+    if data[_ORT_MAGIC[0]] == _ORT_MAGIC[1]:
+        raise status(NotImplemented, "a model of ONNX Runtime's own format is opened as it is")
+    try:
+        model = onnx.load_model_from_string(data)
+    except Exception as error:  # protobuf's
+        text = "Failed to load model because protobuf parsing failed."
+        raise status(InvalidProtobuf, text) from error
+    for name, value in asked.initializers.items():
+        _replace(model.graph, name, content_of(value))
+    load_external_data_for_model(model, str(folder))
+    _fix_dimensions(model.graph, asked)
+    if model.ByteSize() > _MOST_BYTES:
+        raise status(NotImplemented, "a model above 2 GiB is opened as it lies in its file")
+    return bytes(model.SerializeToString())
+
+
+def _replace(graph: onnx.GraphProto, name: str, array: Any) -> None:
+    from onnx import numpy_helper
+
+    for tensor in graph.initializer:
+        if tensor.name == name:
+            tensor.CopyFrom(numpy_helper.from_array(array, name))
+            return
+    raise status(InvalidArgument, f"the model has no initializer {name!r}")
+
+
+def _fix_dimensions(graph: onnx.GraphProto, asked: AskedSession) -> None:
+    for value in graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            size = asked.free_by_name.get(dim.dim_param) if dim.dim_param else None
+            if size is None and dim.denotation and not dim.HasField("dim_value"):
+                size = asked.free_by_denotation.get(dim.denotation)
+            if size is not None:
+                dim.dim_value = size
+
+
+def _written(data: bytes, cache: Path) -> Path:
+    """The file of that content; one that is there is not written again."""
+    folder = private_folder(cache.absolute()) / _FOLDER
+    name = f"{hashlib.sha256(data).hexdigest()}.onnx"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _remove_unused(folder)
+        path = folder / name
+        if not (path.is_file() and path.stat().st_size == len(data)):
+            write_private(path, data)
+        _note_use(path)
+    except OSError:  # a cache that cannot be written
+        path = temporary_folder() / name
+        write_private(path, data)
+    return path
+
+
+def _note_use(path: Path) -> None:
+    """By the time of access alone: with that of modification the engine knows the file again."""
+    os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
+
+
+def _remove_unused(folder: Path) -> None:
+    limit_ns = time.time_ns() - _UNUSED_NS
+    for path in folder.glob("*.onnx"):
+        with suppress(OSError):  # somebody else was quicker
+            if path.stat().st_atime_ns < limit_ns:
+                path.unlink()

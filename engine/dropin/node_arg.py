@@ -1,0 +1,58 @@
+"""Inputs and outputs as ONNX Runtime describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surplus.engine.dfg.graph import Dim, ValueKind
+from surplus.engine.element_type import ElementType
+from surplus.engine.runtime.inputs import IoSpec
+from surplus.engine.values import elem_type_of
+
+_TYPE_NAMES = {ElementType.FLOAT: "float", ElementType.DOUBLE: "double"}
+_KINDS = {
+    ValueKind.TENSOR: "{}",
+    ValueKind.SEQUENCE: "seq({})",
+    ValueKind.OPTIONAL: "optional({})",
+}
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """An input or output.
+
+    Parameters
+    ----------
+    name : str
+    type : str
+        ``tensor(float)``, ``tensor(int64)``, ...
+    shape : list
+        Sizes; a name or None where a size is open. Empty where the rank is unknown.
+    """
+
+    name: str
+    type: str
+    shape: list[Dim]
+
+
+def node_arg(spec: IoSpec) -> NodeArg:
+    """What a model takes or gives, in ONNX Runtime's words."""
+    kind = _KINDS.get(spec.kind, spec.kind.value)
+    return NodeArg(spec.name, kind.format(tensor_type(spec.elem_type)), list(spec.shape or ()))
+
+
+def tensor_type(elem_type: int) -> str:
+    """ONNX Runtime's text for tensors of an element type: ``tensor(float)``."""
+    kind = ElementType(elem_type)
+    return f"tensor({_TYPE_NAMES.get(kind) or kind.name.lower()})"
+
+
+def type_of(array: np.ndarray[Any, Any]) -> str:
+    """The same for an array; numpy's own name where ONNX has no such type."""
+    try:
+        return tensor_type(elem_type_of(array.dtype))
+    except ValueError:
+        return f"tensor({array.dtype})"
