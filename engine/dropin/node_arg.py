@@ -41,7 +41,8 @@ class NodeArg:
 def node_arg(spec: IoSpec) -> NodeArg:
     """What a model takes or gives, in ONNX Runtime's words."""
     kind = _KINDS.get(spec.kind, spec.kind.value)
-    return NodeArg(spec.name, kind.format(tensor_type(spec.elem_type)), list(spec.shape or ()))
+    shape = () if spec.kind in (ValueKind.SEQUENCE, ValueKind.MAP) else spec.shape or ()
+    return NodeArg(spec.name, kind.format(tensor_type(spec.elem_type)), list(shape))
 
 
 def tensor_type(elem_type: int) -> str:
