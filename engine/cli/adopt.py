@@ -60,4 +60,8 @@ def _load_options(args: argparse.Namespace) -> dict[str, Any]:
     said = {name: getattr(args, name) for name in names}
     if args.cache is not None:
         said["cache"] = str(args.cache.absolute())
-    return {name: value for name, value in said.items() if value not in (None, "", False)}
+    return {
+        name: value
+        for name, value in said.items()
+        if value is not None and value is not False and value != ""
+    }

@@ -136,7 +136,8 @@ def _fix_dimensions(graph: onnx.GraphProto, asked: AskedSession) -> None:
 def _written(data: bytes, cache: Path) -> Path:
     """The file of that content; one that is there is not written again."""
     folder = private_folder(cache.absolute()) / _FOLDER
-    name = f"{hashlib.sha256(data).hexdigest()}.onnx"
+    suffix = "ort" if data[_ORT_MAGIC[0]] == _ORT_MAGIC[1] else "onnx"
+    name = f"{hashlib.sha256(data).hexdigest()}.{suffix}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         _remove_unused(folder)
@@ -157,7 +158,7 @@ def _note_use(path: Path) -> None:
 
 def _remove_unused(folder: Path) -> None:
     limit_ns = time.time_ns() - _UNUSED_NS
-    for path in folder.glob("*.onnx"):
+    for path in folder.iterdir():
         with suppress(OSError):  # somebody else was quicker
             if path.stat().st_atime_ns < limit_ns:
                 path.unlink()

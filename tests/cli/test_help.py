@@ -45,8 +45,16 @@ def test_all_verbs_are_there() -> None:
         "cache",
         "plans",
     }
-    online = {"run", "serve", "top", "simulate", "capacity", "colocate", "devices"}
-    assert names == offline | online
+    assert names == offline | {
+        "adopt",
+        "run",
+        "serve",
+        "simulate",
+        "capacity",
+        "colocate",
+        "devices",
+        "top",
+    }
 
 
 @pytest.mark.parametrize("parser", VERBS, ids=_name)

@@ -116,8 +116,9 @@ def test_weights_beside_bytes_are_found(
         options.add_session_config_entry(key, str(tmp_path))
 
     both_with(content, cache, say).same_answers(lambda s: s.run(None, {"x": X, "i": I}))
-    monkeypatch.chdir(tmp_path)
-    both_with(content, cache, lambda *_: None).same_answers(lambda s: s.run(None, {"x": X, "i": I}))
+    monkeypatch.chdir(tmp_path)  # where ONNX Runtime refuses them, from 1.32 on
+    ours = InferenceSession(content, devices="cpu:1", cache=cache)
+    assert ours.run(["y"], {"x": X, "i": I})[0].tolist() == (X + np.arange(3)).tolist()
 
 
 def test_initializers_are_given(tmp_path: Path, cache: Path) -> None:
