@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <exception>
 #include <utility>
 
 #include "scheduler/machine.hpp"
@@ -27,9 +28,17 @@ Plan::Plan() : flown_(std::make_shared<FlownPlan>(next_number())) {}
 Plan::~Plan() {
   if (has_wide_nodes_) machine_->forget_wide_plan();
   if (urgency().due_after_ns != 0) machine_->recorder().let_go();
-  FlightRecorder& recorder = machine_->recorder();
-  if (flown_->runs().written() != 0 || (recorder.is_on() && !flown_->label().empty()))
-    recorder.bury({flown_, urgency(), flown_nodes()});
+  be_remembered();
+}
+
+void Plan::be_remembered() const noexcept {
+  try {
+    FlightRecorder& recorder = machine_->recorder();
+    if (flown_->runs().written() != 0 || (recorder.is_on() && !flown_->label().empty()))
+      recorder.bury({flown_, urgency(), flown_nodes()});
+  } catch (const std::exception&) {
+    // Without memory it is forgotten: records name its number.
+  }
 }
 
 void Plan::be_urgent(const Urgency& urgency) const noexcept {

@@ -217,6 +217,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   friend class PlanBuilder;
   Plan();
   void make_pool();
+  void be_remembered() const noexcept;
 
   std::shared_ptr<Machine> machine_;
   TokenMaker make_token_ = nullptr;
