@@ -1,8 +1,9 @@
 """Queries that wait at the same time, answered together and one by one: throughput and latency.
 
-A closed loop of callers in this process: each asks again as soon as it has its answer. Our model
-with batches (as it comes) and without, with ONNX Runtime's kernels; its sessions of one thread, at
-their best of two manners: one a core with the queries waiting for it, one for each caller. As an
+A closed loop in this process: each query is asked again as soon as it is answered. Our model with
+batches (as it comes) and without, with ONNX Runtime's kernels, asked in two manners: by a thread
+for each query, and by one thread that submits and collects. ONNX Runtime's sessions of one thread,
+at their best of two manners: one a core with the queries waiting for it, one for each query. As an
 upper bound one session a core that is given the same number of rows by hand, in the largest batch
 that ours may form. Contenders take turns, a slice of time each a round.
 
@@ -35,7 +36,7 @@ from bench.infrastructure import peer, result_file
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from bench.infrastructure.timing import SETTLE_S
-from bench.models.throughput import Slice, sessions_slice
+from bench.models.throughput import Slice, engine_slice, sessions_slice
 from surplus import models
 
 EIGHT = "eight_lenets"
@@ -51,6 +52,7 @@ CALLERS = (8, 32)
 ROUNDS = 3
 BUDGET_S = 9.0
 ON, OFF, BY_HAND = "batches", "one by one", "batches by hand"
+ON_SUBMITTED, OFF_SUBMITTED = "batches, submitted", "one by one, submitted"
 A_CORE, A_CALLER = "a session a core", "a session a caller"
 
 
@@ -134,6 +136,11 @@ def contenders(what: Loaded, callers: int) -> dict[str, Callable[[float], Slice]
         asks = [functools.partial(next(turns).run, what.inputs) for _ in range(callers)]
         return lambda seconds: callers_slice(asks, seconds)
 
+    def submitted(kind: str) -> Callable[[float], Slice]:
+        turns = itertools.cycle(what.models[kind])
+        submit = lambda inputs: next(turns).submit(inputs)  # noqa: E731
+        return lambda seconds: engine_slice(submit, what.inputs, seconds, callers)
+
     rows = rows_of(what.models[ON][0])
     stack = {name: np.repeat(value, rows, axis=0) for name, value in what.inputs.items()}
     own = [session(what.inputs) for _ in range(callers)]
@@ -141,6 +148,8 @@ def contenders(what: Loaded, callers: int) -> dict[str, Callable[[float], Slice]
     return {
         ON: ours(ON),
         OFF: ours(OFF),
+        ON_SUBMITTED: submitted(ON),
+        OFF_SUBMITTED: submitted(OFF),
         A_CORE: lambda seconds: sessions_slice(own[:cores], seconds, callers),
         A_CALLER: lambda seconds: callers_slice(own, seconds),
         BY_HAND: lambda seconds: _times(rows, callers_slice(by_hand, seconds)),
@@ -165,40 +174,49 @@ def row(name: str, callers: int, budget_s: float = BUDGET_S) -> Row:
         run(0.1)  # the second plan is prepared when queries first overlap
     slices: dict[str, list[Slice]] = {key: [] for key in runs}
     names = list(runs)
-    before = [model.stacked for model in what.models[ON]]
+    joined = 0
     for turn in range(ROUNDS):
         for place in range(len(names)):
             key = names[(place + turn) % len(names)]
             time.sleep(SETTLE_S)
+            before = joined_by(what.models[ON])
             slices[key].append(runs[key](budget_s / (ROUNDS * len(names))))
-    calls, queries = (
-        sum(model.stacked[i] - was[i] for model, was in zip(what.models[ON], before, strict=True))
-        for i in (0, 1)
-    )
-    return {"model": name, "callers": callers, "bits": what.bits, **_row(slices, calls, queries)}
+            joined += (joined_by(what.models[ON]) - before) * (key == ON)
+    return {"model": name, "queries": callers, "bits": what.bits, **_row(slices, joined)}
 
 
-def _row(slices: Mapping[str, Sequence[Slice]], calls: int, queries: int) -> Row:
-    def ratio(key: str) -> float:
-        pairs = zip(slices[ON], slices[key], strict=True)
+def joined_by(asked: Sequence[surplus.Model]) -> int:
+    """Queries that no call was made for, so far."""
+    return sum(queries - calls for calls, queries in (model.stacked for model in asked))
+
+
+def _row(slices: Mapping[str, Sequence[Slice]], joined: int) -> Row:
+    def per_second(key: str) -> float:
+        return statistics.median(piece.per_second for piece in slices[key])
+
+    def ratio(key: str, other: str) -> float:
+        pairs = zip(slices[key], slices[other], strict=True)
         return statistics.median(a.per_second / b.per_second for a, b in pairs)
 
-    best = min((A_CORE, A_CALLER), key=ratio)
+    ours = max((ON, ON_SUBMITTED), key=per_second)
+    best = max((A_CORE, A_CALLER), key=per_second)
     answered = sum(len(piece.latency_ns) for piece in slices[ON])
-    found: Row = {
-        "batches /s": statistics.median(piece.per_second for piece in slices[ON]),
-        "calls a query": 1 - (queries - calls) / max(1, answered),
-        "over one by one": ratio(OFF),
-        "over sessions": ratio(best),
+    return {
+        "batches /s": per_second(ours),
+        "asked by": "a thread a query" if ours == ON else "one thread",
+        "queries a call": answered / max(1, answered - joined),
+        "over one by one": ratio(ON, OFF),
+        "the same, one thread": ratio(ON_SUBMITTED, OFF_SUBMITTED),
+        "over sessions": ratio(ours, best),
         "sessions": best,
-        "over by hand": ratio(BY_HAND),
+        "over by hand": ratio(ours, BY_HAND),
+        **{f"{key} p50, p99 ms": _tails(slices[key]) for key in (ON, OFF)},
+        "sessions p50, p99 ms": _tails(slices[best]),
     }
-    for kind in (ON, OFF, best):
-        label = "sessions" if kind == best else kind
-        found[f"{label} p50, p99 ms"] = ", ".join(
-            f"{_percentile(slices[kind], share) / 1e6:.2f}" for share in (0.5, 0.99)
-        )
-    return found
+
+
+def _tails(slices: Sequence[Slice]) -> str:
+    return ", ".join(f"{_percentile(slices, share) / 1e6:.2f}" for share in (0.5, 0.99))
 
 
 def _percentile(slices: Sequence[Slice], share: float) -> int:
@@ -229,7 +247,7 @@ def main() -> None:
 
     keys = [(name, str(callers)) for name in args.models.split(",") for callers in CALLERS]
     config = {"rounds": ROUNDS, "budget s": args.budget, "models": args.models}
-    rows = fill(Table("batching", config, ("model", "callers"), anew=args.anew), keys, measure)
+    rows = fill(Table("batching", config, ("model", "queries"), anew=args.anew), keys, measure)
     result_file.show("batching", rows)
 
 

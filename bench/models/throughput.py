@@ -50,21 +50,26 @@ class Slice:
     latency_ns: list[int]
 
 
-def engine_slice(model: surplus.Model, inputs: Mapping[str, Any], seconds: float) -> Slice:
-    """Keep ``IN_FLIGHT`` submitted queries; one thread submits and collects."""
+def engine_slice(
+    submit: Callable[[Mapping[str, Any]], surplus.Future],
+    inputs: Mapping[str, Any],
+    seconds: float,
+    in_flight: int = IN_FLIGHT,
+) -> Slice:
+    """Keep so many submitted queries; one thread submits and collects."""
     flying: deque[tuple[int, Any]] = deque()
     latency_ns: list[int] = []
     began = time.perf_counter_ns()
     until = began + round(seconds * 1e9)
-    for _ in range(IN_FLIGHT):
-        flying.append((time.perf_counter_ns(), model.submit(inputs)))
+    for _ in range(in_flight):
+        flying.append((time.perf_counter_ns(), submit(inputs)))
     while flying:
         sent, future = flying.popleft()
         future.result()
         now = time.perf_counter_ns()
         latency_ns.append(now - sent)
         if now < until:
-            flying.append((now, model.submit(inputs)))
+            flying.append((now, submit(inputs)))
     return Slice(len(latency_ns) / ((time.perf_counter_ns() - began) / 1e9), latency_ns)
 
 
@@ -103,7 +108,7 @@ def contenders(
     full = peer.runners(path, inputs, (peer.Setting(cores),))[peer.Setting(cores).name]
     request = peer.openvino_requests(path, inputs, "THROUGHPUT")
     return {
-        SUBMITTED: lambda seconds: engine_slice(model, inputs, seconds),
+        SUBMITTED: lambda seconds: engine_slice(model.submit, inputs, seconds),
         CALLED: lambda s: sessions_slice([lambda: model.run(inputs)] * cores, s),
         f"{cores} callers of a session x1": lambda s: sessions_slice([one] * cores, s),
         f"one caller of a session x{cores}": lambda s: sessions_slice([full], s),
@@ -124,7 +129,8 @@ def row(name: str, budget_s: float = BUDGET_S) -> dict[str, object]:
     for _ in range(2):
         model.run(inputs)
     seconds = (time.perf_counter() - start) / 2 * QUERIES_PER_SLICE
-    engine_slice(model, inputs, 2.0)  # the second plan is prepared when queries first overlap
+    # The second plan is prepared when queries first overlap.
+    engine_slice(model.submit, inputs, 2.0)
     runs = contenders(path, inputs, model, cores)
     seconds = slice_s(seconds, budget_s, len(runs))
     slices: dict[str, list[Slice]] = {key: [] for key in runs}

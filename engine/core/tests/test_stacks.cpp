@@ -371,6 +371,30 @@ TEST(a_stack_is_shared_with_lanes_that_are_free) {
   CHECK(asked == 200);
 }
 
+TEST(stacks_may_be_turned_off_and_on_meanwhile) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const Model model(machine);
+  std::atomic<bool> over{false};
+  std::thread changes([&] {
+    for (int i = 0; !over; i = (i + 1) % 3)
+      if (i == 0)
+        model.plan->stack_by(nullptr);
+      else
+        model.stack(takes(4 * ms, ms, 2 + 3 * i), static_cast<std::uint32_t>(i));
+  });
+  for (int round = 0; round < 20; ++round) {
+    std::vector<RunPtr> runs;
+    for (int i = 1; i <= 20; ++i)
+      runs.push_back(machine->submit(*model.plan, Inputs{number(i)}, {}));
+    for (int i = 1; i <= 20; ++i) {
+      runs[i - 1]->wait(0, false);
+      CHECK(number_of(runs[i - 1]->outputs()[0]) == i + 1);
+    }
+  }
+  over = true;
+  changes.join();
+}
+
 TEST(best_effort_is_stacked_too) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   const Model model(machine);

@@ -332,7 +332,8 @@ bool CpuDevice::choose(Lane& lane, Task& task) {
 CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
-  const bool is_stack = run.plan().stacking() != nullptr && gather(lane, run);
+  const Stacking* const stacking = run.plan().stacking();
+  const bool is_stack = stacking != nullptr && gather(lane, run, *stacking);
   const std::int64_t service_ns = is_stack ? lane.stack.takes_ns() : node.service_ns;
   const bool lends = is_lendable(lane, service_ns);
   const bool is_forecast =

@@ -5,9 +5,9 @@ namespace engine {
 
 /// For a lane that has taken a run whose plan is stacked; whether it is to be answered with others.
 /// Who borrows a place is there for what is urgent, and takes nothing else along.
-bool CpuDevice::gather(Lane& lane, Run& run) {
+bool CpuDevice::gather(Lane& lane, Run& run, const Stacking& stacking) {
   if (lane.lender != nullptr) return false;
-  const int left = lane.stack.gather(queue_, run, 1 + seats_.table.available());
+  const int left = lane.stack.gather(queue_, run, stacking, 1 + seats_.table.available());
   if (left > 0) wake(left);
   return !lane.stack.empty();
 }
@@ -19,7 +19,7 @@ std::int64_t CpuDevice::execute_stack(Lane& lane, const Task& task, const PlanNo
   const int together = lane.stack.execute(task.node);
   const std::int64_t end_ns = now_ns();
   // relaxed, both: only the holder of the lane writes
-  lane.executed.store(lane.executed.load(std::memory_order_relaxed) + runs.size(),
+  lane.executed.store(lane.executed.load(std::memory_order_relaxed) + lane.stack.asked(),
                       std::memory_order_relaxed);
   for (Run* const run : runs)
     if (run->is_timed())

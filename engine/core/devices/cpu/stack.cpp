@@ -22,11 +22,11 @@ std::int64_t due_to_keep(const Run& run, std::int64_t now_ns, std::int64_t takes
 
 }  // namespace
 
-int Stack::gather(ReadyQueue& queue, Run& first, int lanes) {
-  const Stacking& stacking = *first.plan().stacking();
+int Stack::gather(ReadyQueue& queue, Run& first, const Stacking& stacking, int lanes) {
   if (!queue.maybe_ready() || first.stopped() || stacking.has_failed()) return 0;
+  stacking_ = &stacking;
   const std::int64_t now = now_ns();
-  const Asked own = asked(first, stacking, now);
+  const Asked own = asked_by(first, now);
   if (own.rows == 0) return 0;
   const std::uint32_t rows =
       own.due_ns == RunOrder::never ? stacking.most_rows() : stacking.rows_within(own.due_ns - now);
@@ -45,7 +45,7 @@ int Stack::gather(ReadyQueue& queue, Run& first, int lanes) {
 
 /// Those that are best answered together with the first one; none if it is best answered alone.
 void Stack::choose(Run& first, Asked all, std::span<Run* const> others, std::int64_t now_ns) {
-  const Stacking& stacking = *first.plan().stacking();
+  const Stacking& stacking = *stacking_;
   rows_.clear();
   left_.clear();
   std::int64_t alone_ns = stacking.takes_ns(all.rows);
@@ -53,7 +53,7 @@ void Stack::choose(Run& first, Asked all, std::span<Run* const> others, std::int
   rows_.push_back(all.rows);
   std::size_t best = 1;
   for (Run* const run : others) {
-    const Asked one = asked(*run, stacking, now_ns);
+    const Asked one = asked_by(*run, now_ns);
     const Asked both{all.rows + one.rows, std::min(all.due_ns, one.due_ns)};
     if (one.rows == 0 || both.rows > stacking.most_rows() ||
         now_ns + stacking.takes_ns(both.rows) > both.due_ns) {
@@ -73,7 +73,8 @@ void Stack::choose(Run& first, Asked all, std::span<Run* const> others, std::int
 }
 
 /// No rows: it is not to be answered with others.
-Stack::Asked Stack::asked(const Run& run, const Stacking& stacking, std::int64_t now_ns) {
+Stack::Asked Stack::asked_by(const Run& run, std::int64_t now_ns) {
+  const Stacking& stacking = *stacking_;
   looked_at_.clear();
   run.look_at_inputs(run.plan().node(0), looked_at_);
   const std::uint32_t rows = stacking.stacker().rows(looked_at_);
@@ -100,7 +101,6 @@ int Stack::execute(std::uint32_t index) {
 /// False: it failed, and nothing has come of it.
 bool Stack::execute_together(std::uint32_t index, const PlanNode& node) {
   const Plan& plan = runs_.front()->plan();
-  const Stacking& stacking = *plan.stacking();
   queries_.clear();
   std::uint32_t rows = 0;
   for (const std::size_t i : asking_) {
@@ -112,11 +112,11 @@ bool Stack::execute_together(std::uint32_t index, const PlanNode& node) {
   const std::int64_t start_ns = now_ns();
   try {
     const KernelWatch::Stay stay(*this, index);
-    stacking.stacker().execute(*node.kernel, queries_, own);
-    stacking.note(rows, now_ns() - start_ns, asking_.size());
+    stacking_->stacker().execute(*node.kernel, queries_, own);
+    stacking_->note(rows, now_ns() - start_ns, asking_.size());
     return true;
   } catch (...) {
-    stacking.note_failure();
+    stacking_->note_failure();
   }
   for (const std::size_t i : asking_) values_[i].outputs.clear();
   return false;

@@ -22,7 +22,7 @@ class Stack final : public Watched {
   /// leave each one in time; `lanes` are those that may take of them now, this one included.
   /// Returns how many it has put back into the queue: somebody must come for these. Stays empty
   /// where `first` is to be answered alone.
-  int gather(ReadyQueue& queue, Run& first, int lanes);
+  int gather(ReadyQueue& queue, Run& first, const Stacking& stacking, int lanes);
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
   /// `first`, then the others.
   [[nodiscard]] std::span<Run* const> runs() const noexcept { return runs_; }
@@ -33,6 +33,8 @@ class Stack final : public Watched {
   /// that fails, each run is executed by itself: what is wrong with one does not fail the others.
   /// Returns how many were executed together.
   int execute(std::uint32_t index);
+  /// How many runs execute() was not to pass over.
+  [[nodiscard]] std::size_t asked() const noexcept { return asking_.size(); }
   void clear() noexcept { runs_.clear(); }
 
   /// While the kernel runs: ends it when all of its runs have ended.
@@ -46,11 +48,12 @@ class Stack final : public Watched {
     std::int64_t due_ns = 0;  ///< to be kept; RunOrder::never: none
   };
 
-  [[nodiscard]] Asked asked(const Run& run, const Stacking& stacking, std::int64_t now_ns);
+  [[nodiscard]] Asked asked_by(const Run& run, std::int64_t now_ns);
   void choose(Run& first, Asked all, std::span<Run* const> others, std::int64_t now_ns);
   [[nodiscard]] bool execute_together(std::uint32_t index, const PlanNode& node);
   [[nodiscard]] CancelToken* token(const Plan& plan);
 
+  const Stacking* stacking_ = nullptr;  ///< the plan may have another one meanwhile
   std::vector<Run*> runs_;
   std::int64_t takes_ns_ = 0;
   std::vector<std::uint32_t> rows_;  ///< of each run
