@@ -18,6 +18,7 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.planning.plan_question import PlanQuestion, question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
+from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from surplus.engine.segmentation.plan import Plan
 from tests.constant_costs import constant_problem, scattered_plan
 from tests.fakes.plugin import fake_plugin
@@ -104,6 +105,22 @@ def test_a_plan_for_overlapping_queries_is_kept(
     found = read_plan(stored, graph, question)
     assert found is not None
     assert found.narrow_plan == narrow
+
+
+@pytest.mark.parametrize(
+    "stacks",
+    [
+        Stacks("it gains nothing"),
+        Stacks("", (StackedShape("x", 1, (2, 3)),), (RowsTime(1, 10), RowsTime(4, 20)), 2),
+    ],
+)
+def test_what_is_known_of_batches_is_kept(
+    graph: Graph, plan: Plan, question: PlanQuestion, stored: Path, stacks: Stacks
+) -> None:
+    assert write_plan(stored, question, StoredPlan(plan, stacks=stacks))
+    read = read_plan(stored, graph, question)
+    assert read is not None
+    assert read.stacks == stacks
 
 
 def test_no_file(

@@ -12,6 +12,7 @@ from surplus.engine.errors import (
     UnknownModelError,
 )
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams, InferQuery
+from surplus.engine.serving.descriptions import model_statistics
 from surplus.engine.serving.statistics import ModelStatistics, Moments
 from tests.serving.fakes import Function, Gate, arithmetic, failing, identity
 
@@ -142,6 +143,27 @@ def test_statistics_count_each_query_once():
 
 def _told(*parts):
     return [(part.count, part.total_ns) for part in parts]
+
+
+def test_queries_that_one_call_answered_are_one_execution():
+    plane = DataPlane()
+    executor = identity()
+    executor.joined = 7  # of earlier days
+    model = plane.models.add("m")
+    model.set_ready(executor)
+
+    async def queries():
+        for joins in (0, 1, 1):
+            executor.joined += joins
+            sent = InferQuery([("x", VECTOR)], [], 0)
+            await plane.infer(plane.admit("m"), sent, lambda outputs: outputs)
+
+    asyncio.run(queries())
+    (row,) = model_statistics([model])["model_stats"]
+    assert (row["inference_count"], row["execution_count"]) == (3, 1)
+    executor.joined = 0  # of a plan that took over
+    (row,) = model_statistics([model])["model_stats"]
+    assert (row["inference_count"], row["execution_count"]) == (3, 3)
 
 
 def test_a_querys_time_falls_into_its_parts():

@@ -1,8 +1,8 @@
 #include "scheduler/plan.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "scheduler/machine.hpp"

@@ -1,0 +1,58 @@
+"""What is found out of batches when a model is planned is stored, and used by every load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surplus.engine.pipeline import batches
+from surplus.engine.pipeline.load import load
+from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
+from tests.pipeline.subject import Subject
+
+LENETS = Stacks("", (StackedShape("image", 1, (1, 28, 28)),), (RowsTime(1, 9), RowsTime(8, 10)), 0)
+
+
+class _Search:
+    """Finds the same at once."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def found(self) -> Stacks:
+        return LENETS
+
+
+@pytest.fixture
+def lenet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
+    monkeypatch.setattr(batches, "StackSearch", _Search)
+    return Subject.make(tmp_path, "lenet")
+
+
+def _load(subject: Subject, **more: Any) -> Model:
+    asked = {"selection_ns": 0, "kernels": "onnxruntime", "tune": "now", **more}
+    return load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, **asked)
+
+
+def test_what_was_found_is_what_later_loads_use(
+    lenet: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _load(lenet, same_bits=False)
+    monkeypatch.setattr(batches, "StackSearch", None)  # nobody looks again
+    assert first.facts["batches"] == "up to 8 rows, then 0.14 of the time a row"
+    assert _load(lenet, same_bits=False).facts == first.facts
+    fewer = _load(lenet, same_bits=False, max_batch=2)
+    assert fewer.facts["batches"].startswith("up to 2 rows")
+
+
+def test_bits_and_bounds_are_those_of_each_load(lenet: Subject) -> None:
+    assert "--any-bits" in _load(lenet).facts["batches"]
+    assert _load(lenet, same_bits=False, max_batch=0).facts["batches"] == "none: off"
+
+
+def test_it_is_found_out_where_nothing_is_stored_too(lenet: Subject) -> None:
+    assert _load(lenet, reuse=False, same_bits=False).facts["batches"].startswith("up to 8")
+    assert lenet.plans() == []
