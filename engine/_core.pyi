@@ -756,6 +756,8 @@ class Run:
     @property
     def refused_by_ns(self) -> int:
         """By how much a refused run would have been late, or have waited longer than it may."""
+
+    @property
     def error_code(self) -> int:
         """What the kernel's library numbers its error, of ONNX Runtime's an OrtErrorCode; or 0."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from surplus.engine.scheduling.policy_params import PolicyParams
 
 _POLICY_OPTIONS = (
-    *("rate", "max_batch", "groups", "shares", "profile", "compiled"),
+    *("rate", "groups", "shares", "profile", "compiled"),
     "model_control",
 )
 """What ``add_options`` adds: of no use to a policy that places one model."""
@@ -49,8 +49,6 @@ def asked(args: argparse.Namespace) -> ServedPolicy | None:
         raise ValueError(f"--best-effort: policy {args.policy!r} decides by targets: give --slo")
     if args.weight:
         raise ValueError(f"--weight: policy {args.policy!r} decides by targets: give --slo")
-    if args.max_batch is not None:
-        raise ValueError(f"--max-batch: policy {args.policy!r} says itself what is batched")
     _refuse(args)
     return ServedPolicy(policy_params(args), args.model_control)
 

@@ -33,12 +33,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="expected queries a second, for policies that plan by rates (default 1)",
     )
     add(
-        "--max-batch",
-        type=int,
-        metavar="N",
-        help="largest batch, in rows of the inputs (default 8)",
-    )
-    add(
         "--groups",
         type=int,
         metavar="N",

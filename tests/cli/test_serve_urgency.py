@@ -60,7 +60,6 @@ def test_what_cannot_be_is_refused() -> None:
         (("--max-wait-ms", "-1"), "max_wait_ms must be 0 to"),
         (("--policy", "edf", "--weight", "lenet=2"), "decides by targets: give --slo"),
         (("--policy", "edf", "--best-effort", "lenet"), "decides by targets: give --slo"),
-        (("--policy", "edf", "--max-batch", "4"), "--max-batch: policy 'edf' says itself what"),
         (("--max-batch", "-1"), "max_batch must be 0 to 1024, got -1"),
     ],
 )

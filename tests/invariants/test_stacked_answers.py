@@ -22,7 +22,7 @@ from tests.invariants.random_models import COLUMNS, Reader, row_models
 from tests.loops import COUNT_TEXT, ENDLESS, counted
 from tests.runtime.runtime_models import read_text
 
-TIMES = [RowsTime(1, 1_000), RowsTime(2, 1_100), RowsTime(16, 2_000)]
+TIMES = [RowsTime(1, 100_000), RowsTime(2, 110_000), RowsTime(16, 200_000)]
 """Batches that always gain, so that only answers decide."""
 
 

@@ -13,7 +13,9 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from tests.pipeline.subject import Subject
 
-LENETS = Stacks("", (StackedShape("image", 1, (1, 28, 28)),), (RowsTime(1, 9), RowsTime(8, 10)), 0)
+LENETS = Stacks(
+    "", (StackedShape("image", 1, (1, 28, 28)),), (RowsTime(1, 90_000), RowsTime(8, 100_000)), 0
+)
 
 
 class _Search:

@@ -35,7 +35,7 @@ perceptron (int64[batch] id, float[batch, 4] x) => (float[batch, 2] y, float[bat
 """
 
 
-def of_two(times: tuple[RowsTime, ...] = (RowsTime(1, 1_000), RowsTime(8, 2_000))) -> Stacks:
+def of_two(times: tuple[RowsTime, ...] = (RowsTime(1, 100_000), RowsTime(8, 200_000))) -> Stacks:
     """What is to be known of ``PERCEPTRON``."""
     return Stacks("", (StackedShape("id", 7, ()), StackedShape("x", 1, (4,))), times, 1)
 
@@ -188,6 +188,13 @@ def test_queries_are_answered_one_by_one(graph, machine, folder, use: StackUse, 
     assert model.facts.get("batches", f"none: {why}") == f"none: {why}"
 
 
+def test_what_saves_little_is_batched_where_it_is_asked_for() -> None:
+    little = of_two((RowsTime(1, 25_000), RowsTime(8, 80_000)))
+    why = "a row saves 15.0 us only (a number of rows asks for it)"
+    assert StackUse(little).refusal == why
+    assert StackUse(little, max_rows=8).refusal == ""
+
+
 def test_other_bits_are_for_who_allows_them() -> None:
     never = Stacks("", of_two().shapes, of_two().times, 0)
     assert StackUse(never, any_bits=True).refusal == ""
@@ -205,10 +212,10 @@ def test_queries_of_too_few_rows_are_answered_alone(graph, machine, folder) -> N
 
 
 def test_times_between_those_measured_are_filled_in() -> None:
-    times = (RowsTime(1, 100), RowsTime(2, 110), RowsTime(4, 150))
+    times = (RowsTime(1, 100_000), RowsTime(2, 110_000), RowsTime(4, 150_000))
     found = of_two(times)
-    assert found.takes_ns(4) == [100, 110, 130, 150]
-    assert found.takes_ns(2) == [100, 110]
+    assert found.takes_ns(4) == [100_000, 110_000, 130_000, 150_000]
+    assert found.takes_ns(2) == [100_000, 110_000]
     assert StackUse(found).facts == {"batches": "up to 4 rows, then 0.38 of the time a row"}
     assert StackUse(replace(found, same_from=2)).facts == {
         "batches": "up to 4 rows of queries of 2 and more, then 0.38 of the time a row"
