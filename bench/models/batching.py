@@ -2,10 +2,10 @@
 
 A closed loop in this process: each query is asked again as soon as it is answered. Our model with
 batches (as it comes) and without, with ONNX Runtime's kernels, asked in three manners: by a
-thread for each query, by one thread that submits and collects, and by a thread a lane. ONNX Runtime's sessions of one thread,
-at their best of two manners: one a core with the queries waiting for it, one for each query. As an
-upper bound one session a core that is given the same number of rows by hand, in the largest batch
-that ours may form. Contenders take turns, a slice of time each a round.
+thread for each query, by one thread that submits and collects, and by a thread a lane. ONNX
+Runtime's sessions of one thread, at their best of two manners: one a core with the queries waiting
+for it, one for each query. As an upper bound one session a core that is given its rows by hand, in
+the largest batch that ours may form. Contenders take turns, a slice of time each a round.
 
 ``eight_lenets`` is eight models of one kind, between which the callers are divided.
 """

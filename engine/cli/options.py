@@ -181,8 +181,8 @@ def add_overlap(parser: argparse.ArgumentParser) -> None:
         "--max-batch",
         type=int,
         metavar="N",
-        help="largest batch, in rows of the inputs, of queries that wait at the same time; 0 answers"
-        " each by itself (default: what is measured to gain; of policies for several models 8)",
+        help="largest batch, in rows of the inputs, of queries that wait at the same time; 0:"
+        " none (default: what is measured to gain; of policies for several models 8)",
     )
 
 
