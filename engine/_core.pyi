@@ -1,7 +1,7 @@
 """The native core: ONNX Runtime behind typed values, and the concurrent scheduler."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -999,13 +999,7 @@ def limit_calls(deadline_ns: int) -> int:
     It is on time.monotonic_ns()'s clock; 0 is no limit. Returns what held before.
     """
 
-def taken_first(
-    lanes: int,
-    taken: Sequence[int],
-    rows: Annotated[
-        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-) -> list[int]:
+def taken_first(lanes: int, taken: Sequence[int], rows: NDArray[numpy.int64]) -> list[int]:
     """
     For tests: in which order one lane takes the nodes of each state from the core's queue.
 
@@ -1016,9 +1010,9 @@ def taken_first(
     taken : list of int
         In how many and a half minutes each of the taken lanes is predicted to come free.
     rows : array of int64, shape (nodes, 8)
-        State, ascending; priority; best effort; whether it is due; in how many and a half minutes;
-        minutes that each of its two nodes takes; width; whether the first one has run. In a state
-        earlier rows came earlier.
+        State, ascending; priority; best effort; whether it is due; in how many and a half
+        minutes; minutes that each of its two nodes takes; width; whether the first one has run.
+        In a state earlier rows came earlier.
 
     Returns
     -------
@@ -1026,18 +1020,13 @@ def taken_first(
         For each state the rows' places in it as they are taken, then -1.
     """
 
-def lent_lanes(
-    rows: Annotated[
-        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    now_ns: int,
-) -> list[int]:
+def lent_lanes(rows: NDArray[numpy.int64], now_ns: int) -> list[int]:
     """
     For tests: which of each state's computing lanes the core would lend, -1 for none.
 
     Parameters
     ----------
     rows : array of int64, shape (runs, 7)
-        State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted end_ns.
-        The first row of a state is of the run that waits, the others of what the lanes compute.
+        State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted
+        end_ns. A state's first row is of the run that waits, the others of what lanes compute.
     """

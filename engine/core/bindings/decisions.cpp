@@ -162,6 +162,8 @@ std::vector<std::int64_t> lent(const Rows& rows, std::int64_t now_ns) {
 
 void bind_decisions(nb::module_& m) {
   m.def("taken_first", &taken_first, "lanes"_a, "taken"_a, "rows"_a,
+        nb::sig("def taken_first(lanes: int, taken: Sequence[int], rows: NDArray[numpy.int64])"
+                " -> list[int]"),
         R"(For tests: in which order one lane takes the nodes of each state from the core's queue.
 
 Parameters
@@ -171,22 +173,23 @@ lanes : int
 taken : list of int
     In how many and a half minutes each of the taken lanes is predicted to come free.
 rows : array of int64, shape (nodes, 8)
-    State, ascending; priority; best effort; whether it is due; in how many and a half minutes;
-    minutes that each of its two nodes takes; width; whether the first one has run. In a state
-    earlier rows came earlier.
+    State, ascending; priority; best effort; whether it is due; in how many and a half
+    minutes; minutes that each of its two nodes takes; width; whether the first one has run.
+    In a state earlier rows came earlier.
 
 Returns
 -------
 list of int
     For each state the rows' places in it as they are taken, then -1.)");
   m.def("lent_lanes", &lent, "rows"_a, "now_ns"_a,
+        nb::sig("def lent_lanes(rows: NDArray[numpy.int64], now_ns: int) -> list[int]"),
         R"(For tests: which of each state's computing lanes the core would lend, -1 for none.
 
 Parameters
 ----------
 rows : array of int64, shape (runs, 7)
-    State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted end_ns.
-    The first row of a state is of the run that waits, the others of what the lanes compute.)");
+    State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted
+    end_ns. A state's first row is of the run that waits, the others of what lanes compute.)");
 }
 
 }  // namespace engine
