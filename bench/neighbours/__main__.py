@@ -100,10 +100,10 @@ def _row(
     misses, in_time_ns, p99 = {}, 0.0, {}
     for stream in MIXES[mix]:
         ns = np.array([ns for turn in turns for ns in turn["ns"][stream.name]])
-        late = ns > stream.due_ms * 1e6
+        late = (ns == 0) | (ns > stream.due_ms * 1e6)
         misses[stream.name] = float(late.mean())
         in_time_ns += float((~late).sum()) * alone_ns[stream.name]
-        p99[stream.name] = float(np.percentile(ns, 99)) / 1e6
+        p99[stream.name] = float(np.percentile(ns[ns > 0], 99)) / 1e6 if ns.any() else np.nan
     worst = max(misses, key=lambda name: misses[name])
     tightest = min(MIXES[mix], key=lambda stream: stream.due_ms).name
     return {
