@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,6 +20,9 @@ _THREADS = 32
 @functools.cache
 def _executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, thread_name_prefix="run_async")
+
+
+os.register_at_fork(after_in_child=_executor.cache_clear)  # its threads stayed in the parent
 
 
 def call_back(answer: Callable[[], list[Any]], callback: Any, user_data: Any) -> None:

@@ -5,6 +5,7 @@
 
 #include "fixtures.hpp"
 #include "scheduler/completion_queue.hpp"
+#include "scheduler/status_error.hpp"
 #include "test.hpp"
 
 using namespace engine;
@@ -91,6 +92,20 @@ TEST(synchronous_callers_side_by_side) {
   for (auto& caller : callers) caller.join();
   CHECK(wrong == 0);
   CHECK(is_empty(machine));
+}
+
+TEST(failing_run_says_what_its_kernels_library_numbers_the_error) {
+  MachineOwner machine(machine_of({cpu(2)}));
+  bool fails = true;
+  const PlanPtr plan = branches(machine, [&] {
+    if (fails) throw StatusError(7, "boom");
+  });
+  for (const int code : {7, 0}) {
+    const RunPtr run = machine->submit(*plan, Inputs{number(1)}, {});
+    run->wait(0, true);
+    CHECK(run->error_code() == code);
+    fails = false;
+  }
 }
 
 TEST(failing_run_ends_alone_and_names_its_node) {
