@@ -45,8 +45,9 @@ Admission::Prediction Admission::predict(const Plan& plan, const RunOrder& order
                                          std::int64_t now_ns) {
   Prediction found;
   int parts = 0;
+  works_.clear();
   for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
-    const LaneOutlook::Work work = work_of(plan, order, i);
+    const LaneOutlook::Work work = works_.emplace_back(work_of(plan, order, i));
     if (work.left_ns == 0) continue;
     ++parts;
     const LaneOutlook::Forecast part = outlooks_[i].forecast(work, now_ns, deviations_);
@@ -98,7 +99,7 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
     static_cast<void>(predict(plan, run.order(), now_ns));  // its place is another one
   }
   const bool is_promised = is_due && !verdict.refuses() && rules.refuses_late;
-  add(plan, run.order(), is_promised);
+  add(is_promised);
   run.count(work_ns, is_promised);
   if (is_due) demand_.queue(&plan.share(), work_ns, now_ns);
   counts_.promised += is_promised ? 1U : 0U;
@@ -118,12 +119,12 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   return verdict;
 }
 
-/// Behind predict() of the same run.
-void Admission::add(const Plan& plan, const RunOrder& order, bool is_promised) {
-  for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
-    LaneOutlook::Work work = work_of(plan, order, i);
+/// The run of the last predict().
+void Admission::add(bool is_promised) {
+  for (std::size_t i = 0; i < outlooks_.size(); ++i) {
+    LaneOutlook::Work& work = works_[i];
     if (work.left_ns == 0) continue;
-    if (is_promised) work.due_ns = order.due_ns;
+    if (is_promised) work.due_ns = work.order.due_ns;
     outlooks_[i].add(work);
   }
 }

@@ -83,13 +83,14 @@ class Admission {
   [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
-  void add(const Plan& plan, const RunOrder& order, bool is_promised);
+  void add(bool is_promised);
   void learn(const LaneOutlook::Work& work, std::int64_t now_ns);
 
   std::atomic<bool> counts_runs_{false};
   mutable SpinLock lock_;
   // All guarded by lock_.
-  std::vector<LaneOutlook> outlooks_;  ///< by executor
+  std::vector<LaneOutlook> outlooks_;     ///< by executor
+  std::vector<LaneOutlook::Work> works_;  ///< of the last predicted run, by executor
   FlowDemand demand_;
   double deviations_;
   Counts counts_;

@@ -17,7 +17,9 @@ std::int64_t in_hand_left_ns(const LaneOutlook::Work& work, std::int64_t now_ns)
   return std::clamp<std::int64_t>(work.in_hand_ns - done_ns, 0, work.left_ns);
 }
 
+/// What is best effort computes on lanes of its own, and gives way to all that is not.
 bool keeps_lanes(const LaneOutlook::Work& work, const RunOrder& newcomer) {
+  if (work.order.is_best_effort() && !newcomer.is_best_effort()) return false;
   return work.computing > 0 && (work.width > 1 || !newcomer.preempts(work.order));
 }
 

@@ -111,7 +111,13 @@ TEST(what_pre_empts_does_not_wait_for_a_lane_but_for_several) {
     }
     const Outlook urgent = outlook.forecast(work(due(50 * ms, 9), ms), 0, 0).outlook;
     CHECK(urgent.start_ns == (width == 1 ? 0 : 10 * ms));
-    // What is of an earlier share does not pre-empt.
+    // Nor does it wait for best effort, and what is of an earlier share does not pre-empt.
+    LaneOutlook idle(1);
+    const LaneOutlook::Work effort = work(RunOrder::of(0, true, 0, 0, 0), 20 * ms, width);
+    static_cast<void>(idle.forecast(effort, 0, 0));
+    idle.add(effort);
+    idle.begin(effort.order, 1, 20 * ms, 0);
+    CHECK(idle.forecast(work(due(50 * ms, 9), ms), 0, 0).outlook.start_ns == 0);
     const Outlook fair = outlook.forecast(work(RunOrder::of(0, false, 0, 9, 0), ms), 0, 0).outlook;
     CHECK(fair.start_ns == 20 * ms);
   }
