@@ -40,6 +40,13 @@ def test_each_model_has_its_weight_and_all_refuse_alike() -> None:
     assert {(params.late, params.max_wait_ms) for params in found.values()} == {("refuse", 250.0)}
 
 
+@pytest.mark.parametrize(("names", "late"), [(["a"], "refuse"), (["a", "a", "b"], "serve")])
+def test_one_model_refuses_by_default(names: list[str], late: str) -> None:
+    asked = _asked()
+    asked.late = None
+    assert {params.late for params in by_model(asked, LoadParams(), names).values()} == {late}
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"weight must be 0\.01 to 100"):
         by_model(_asked(weight=("a=0",)), LoadParams(), ["a"])

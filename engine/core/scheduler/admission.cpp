@@ -88,9 +88,10 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
   const bool is_due = run.order().may_be_late();
   if (is_due)
     demand_.ask(&plan.share(), plan.share().weight(), run.order().due_ns - now_ns, work_ns, now_ns);
-  const Verdict verdict = judge(plan, run.order(), predict(plan, run.order(), now_ns), now_ns);
+  const Prediction found = predict(plan, run.order(), now_ns);
+  const Verdict verdict = judge(plan, run.order(), found, now_ns);
   const AdmissionRules rules = plan.admission();
-  if (verdict.refuses() && (!is_due || rules.refuses_late)) {
+  if (verdict.refuses() && (!is_due || rules.refuses_late) && !is_asked(plan, found, now_ns)) {
     ++counts_.refused;
     return verdict;
   }
@@ -106,13 +107,20 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
   return {};
 }
 
+/// Whether one that would be refused is answered, late, to see what it takes by now.
+bool Admission::is_asked(const Plan& plan, const Prediction& found, std::int64_t now_ns) noexcept {
+  return found.begins(now_ns) && plan.times().doubts();
+}
+
 Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
                                       std::int64_t now_ns) {
   const std::int64_t work_ns = plan.times().work_ns();
   if (work_ns == 0 || !plan.admission().any()) return {};
   const std::lock_guard lock(lock_);
-  const Verdict verdict = judge(plan, order, predict(plan, order, now_ns), now_ns);
+  const Prediction found = predict(plan, order, now_ns);
+  const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
+  if (found.begins(now_ns)) return {};  // admit() may want it answered
   ++counts_.refused;
   if (order.is_due())
     demand_.ask(&plan.share(), plan.share().weight(), order.due_ns - now_ns, work_ns, now_ns);

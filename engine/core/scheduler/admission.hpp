@@ -78,9 +78,15 @@ class Admission {
     Outlook outlook;
     std::int64_t harms_ns = 0;
     std::int64_t kept_ns = 0;
+    /// Whether it does at once, and makes no promised one late.
+    [[nodiscard]] bool begins(std::int64_t now_ns) const noexcept {
+      return outlook.start_ns <= now_ns && harms_ns == 0;
+    }
   };
 
   [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
+  [[nodiscard]] static bool is_asked(const Plan& plan, const Prediction& found,
+                                     std::int64_t now_ns) noexcept;
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
   void add(bool is_promised);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "scheduler/spin_lock.hpp"
@@ -17,8 +18,9 @@ struct TimeSpent {
 };
 
 /// Mean and mean deviation of each node's time, weighted averages of the last few (Jacobson,
-/// "Congestion avoidance and control", SIGCOMM 1988), and their sums by device. What was planned
-/// counts until a node was measured. Thread-safe: a lock of tens of nanoseconds a measured node.
+/// "Congestion avoidance and control", SIGCOMM 1988), and their sums by device. They begin with
+/// what was planned: first runs are slow. Thread-safe: a lock of tens of nanoseconds a measured
+/// node.
 class ServiceTimes {
  public:
   /// A shorter node is not measured: it would take a hundredth longer.
@@ -28,7 +30,7 @@ class ServiceTimes {
   void plan_node(std::uint32_t executor, int width, std::int64_t planned_ns) {
     const std::int64_t planned_work_ns = planned_ns * width;
     const TimeSpent planned{planned_work_ns, planned_work_ns / planned_spread};
-    nodes_.push_back({planned, executor, width});
+    nodes_.push_back({planned, executor, width, planned_ns > 0});
     if (by_executor_.size() <= executor) by_executor_.resize(executor + 1);
     by_executor_[executor].mean_ns += planned.mean_ns;
     by_executor_[executor].spread_ns += planned.spread_ns;
@@ -40,8 +42,8 @@ class ServiceTimes {
     lock_.lock();
     Node& found = nodes_[node];
     const std::int64_t work_ns = took_ns * found.width;
-    TimeSpent next{work_ns, found.is_measured ? found.time.spread_ns : work_ns / planned_spread};
-    if (found.is_measured) {
+    TimeSpent next{work_ns, found.is_known ? found.time.spread_ns : work_ns / planned_spread};
+    if (found.is_known) {
       const std::int64_t off_ns = work_ns - found.time.mean_ns;
       next.mean_ns = found.time.mean_ns + off_ns / 8;
       next.spread_ns += ((off_ns < 0 ? -off_ns : off_ns) - next.spread_ns) / 8;
@@ -53,8 +55,19 @@ class ServiceTimes {
     work_ns_.store(work_ns_.load(std::memory_order_relaxed) + next.mean_ns - found.time.mean_ns,
                    std::memory_order_relaxed);
     found.time = next;
-    found.is_measured = true;
+    found.is_known = true;
+    refused_ = 0;
     lock_.unlock();
+  }
+  /// A run is refused though it would begin at once: for its own time alone, which may have been
+  /// measured beside others that are gone. True for every few in a row: that one is to be answered,
+  /// and its times count instead of what was known.
+  [[nodiscard]] bool doubts() noexcept {
+    const std::lock_guard lock(lock_);
+    if (++refused_ < refused_before_doubt) return false;
+    refused_ = 0;
+    for (Node& node : nodes_) node.is_known = false;
+    return true;
   }
   /// What a run takes of the lanes of a device.
   [[nodiscard]] TimeSpent of_executor(std::uint32_t executor) const noexcept {
@@ -94,6 +107,7 @@ class ServiceTimes {
   }
 
  private:
+  static constexpr int refused_before_doubt = 8;
   /// A time that was planned is expected to be off by that part of it.
   static constexpr std::int64_t planned_spread = 5;
 
@@ -101,13 +115,14 @@ class ServiceTimes {
     TimeSpent time = {};
     std::uint32_t executor = 0;
     int width = 1;
-    bool is_measured = false;
+    bool is_known = false;  ///< else the next measured time counts as it is
   };
 
   mutable SpinLock lock_;
   std::vector<Node> nodes_;             ///< guarded by lock_, as the next
   std::vector<TimeSpent> by_executor_;  ///< its size stays
   std::int64_t planned_ns_ = 0;
+  int refused_ = 0;  ///< in a row, for their own time; guarded by lock_
   std::atomic<std::int64_t> work_ns_{0};
 };
 

@@ -350,7 +350,7 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
   if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
-  if (is_measured && !is_stack) note_time(run, task.node, began_ns);
+  if (is_measured && !is_stack && lane.lender == nullptr) note_time(run, task.node, began_ns);
   complete(lane, run, node, end_ns);
   return Left::nothing;
 }
@@ -375,7 +375,7 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
   return end_ns;
 }
 
-/// Not of what made way for others: it took their time.
+/// Not of what made way for others, or computed beside them: it took their time.
 void CpuDevice::note_time(Run& run, std::uint32_t node, std::int64_t began_ns) const {
   if (!is_idle_ && !run.stopped()) run.plan().times().note(node, now_ns() - began_ns);
 }
