@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from surplus.engine._core import DeviceOptions, Machine, PlanBuilder, Session, StatusError
+from surplus.engine._core import DeviceOptions, Machine, PlanBuilder, Session
 from surplus.engine.native import load_runtime
 from surplus.engine.values import from_value, to_value
 from tests.core.session_plans import model
@@ -27,9 +27,6 @@ DRAWS = model(
 """Every execution draws again; a wrong index fails after the draw."""
 
 ZEROS = np.zeros(4, np.float32)
-INVALID_ARGUMENT = 2
-"""Of OrtErrorCode."""
-
 GOOD, BAD = np.array([0, 1]), np.array([0, 99])
 
 
@@ -46,10 +43,8 @@ def test_a_failing_segment_with_pooled_outputs_runs_once() -> None:
         if indices is BAD:
             with pytest.raises(RuntimeError, match="Gather"):
                 plan.run([to_value(ZEROS), to_value(indices)])
-            with pytest.raises(StatusError, match="Gather") as failed:
+            with pytest.raises(RuntimeError, match="Gather"):
                 session.run({"x": to_value(ZEROS), "i": to_value(indices)})
-            run = plan.execute([to_value(ZEROS), to_value(indices)])
-            assert run.error_code == failed.value.code == INVALID_ARGUMENT
             continue
         ours = from_value(plan.run([to_value(ZEROS), to_value(indices)])[0])
         theirs = from_value(session.run({"x": to_value(ZEROS), "i": to_value(indices)})[0])

@@ -14,6 +14,7 @@
 #include "devices/cpu/cpu_device.hpp"
 #include "devices/cpu/loan.hpp"
 #include "scheduler/clock.hpp"
+#include "scheduler/fair_share.hpp"
 #include "scheduler/machine.hpp"
 #include "scheduler/plan_builder.hpp"
 #include "scheduler/ready_queue.hpp"
@@ -77,6 +78,7 @@ class Decisions {
       builder.add_node({.name = "first", .width = wide, .service_ns = ns});
       builder.add_node({.name = "second", .after = {0}, .width = wide, .service_ns = ns});
       plan = builder.build();
+      plan->share_with(share_);  // as of one model: those that are not due go by arrival
     }
     return *plan;
   }
@@ -124,6 +126,7 @@ class Decisions {
   const MachineOwner machine_;
   const std::vector<std::int64_t> taken_;
   const int lanes_;
+  const std::shared_ptr<FairShare> share_ = std::make_shared<FairShare>();
   std::map<Kind, std::shared_ptr<const Plan>> plans_;
 };
 
