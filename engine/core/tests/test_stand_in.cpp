@@ -13,6 +13,7 @@
 
 #include "ort/wire.hpp"
 #include "ort_fixtures.hpp"
+#include "scheduler/status_error.hpp"
 #include "test.hpp"
 
 using namespace engine;
@@ -74,7 +75,10 @@ class Other {
         const std::int64_t number = first_of(wire.read_tensor());
         answers_.fetch_add(1, std::memory_order_relaxed);  // relaxed: see answers()
         wire.write(number < 0 ? std::string("below 0") : std::string());
-        if (number >= 0) wire.write(tensor(number + 1, 1));
+        if (number >= 0)
+          wire.write(tensor(number + 1, 1));
+        else
+          wire.write(std::string("2"));
       }
     } catch (const std::runtime_error&) {
       // Nobody asks any more.
@@ -127,10 +131,10 @@ TEST(a_query_that_fails_there_says_why_and_others_go_on) {
   std::string said;
   try {
     asked(*kernel, -1);
-  } catch (const std::runtime_error& error) {
-    said = error.what();
+  } catch (const StatusError& error) {
+    said = error.what() + std::to_string(error.code());
   }
-  CHECK(said == "below 0");
+  CHECK(said == "below 02");
   CHECK(asked(*kernel, 1) == 2);
 }
 
