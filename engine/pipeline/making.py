@@ -1,4 +1,7 @@
-"""From a graph to a model whose plan was measured here and now, and stored."""
+"""From a graph to a model whose plan was measured here and now, and stored.
+
+Long because all stages of a load that measures are here, in their order.
+"""
 
 from __future__ import annotations
 

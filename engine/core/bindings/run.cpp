@@ -1,4 +1,5 @@
 // Plans, their runs and what waits for these, for Python.
+// Long because a plan's class is bound in one place, with what each method says.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>

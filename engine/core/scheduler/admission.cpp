@@ -120,7 +120,7 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   const Prediction found = predict(plan, order, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
-  if (found.begins(now_ns)) return {};  // admit() may want it answered
+  if (found.begins(now_ns) && plan.times().will_doubt()) return {};  // admit() wants it answered
   ++counts_.refused;
   if (order.is_due())
     demand_.ask(&plan.share(), plan.share().weight(), order.due_ns - now_ns, work_ns, now_ns);

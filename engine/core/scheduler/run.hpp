@@ -261,7 +261,9 @@ class Run final : public Watched {
   }
   [[nodiscard]] bool has_pressing_limit() const noexcept {
     const std::int64_t limit_ns = plan_.time_limit_ns();
-    return options_.deadline_ns != 0 || (limit_ns != 0 && limit_ns < KernelWatch::long_limit_ns);
+    // A signal is heard from the watch's first look on; relaxed: see hear_signals().
+    return options_.deadline_ns != 0 || hears_signals_.load(std::memory_order_relaxed) ||
+           (limit_ns != 0 && limit_ns < KernelWatch::long_limit_ns);
   }
   bool stop(Outcome outcome) noexcept;
   void record_end() const noexcept;

@@ -69,6 +69,13 @@ class ServiceTimes {
     for (Node& node : nodes_) node.is_known = false;
     return true;
   }
+  /// Whether the next such run would be answered; counts this one as refused if not.
+  [[nodiscard]] bool will_doubt() noexcept {
+    const std::lock_guard lock(lock_);
+    if (refused_ + 1 >= refused_before_doubt) return true;
+    ++refused_;
+    return false;
+  }
   /// What a run takes of the lanes of a device.
   [[nodiscard]] TimeSpent of_executor(std::uint32_t executor) const noexcept {
     if (executor >= by_executor_.size()) return {};
