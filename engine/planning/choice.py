@@ -1,4 +1,7 @@
-"""Which plan a model gets: chosen quickly when it is loaded, or tuned."""
+"""Which plan a model gets: chosen quickly when it is loaded, or tuned.
+
+Long because both ways share the steps behind them: other kernels, one lane, overlaps.
+"""
 
 from __future__ import annotations
 
