@@ -7,18 +7,15 @@ Contenders are processes of their own and take turns of seconds; the host's stea
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.infrastructure import result_file
 from bench.infrastructure.bystanders import Bystanders
+from bench.infrastructure.contender_process import ContenderProcess
 from bench.neighbours.clairvoyant import AskedQuery, clairvoyant_holds, clairvoyant_work_ns
 from bench.neighbours.contender import CORES, HOW
 from bench.neighbours.mixes import MIXES, arrivals_s
@@ -32,40 +29,15 @@ _HOLDS, _FAILS = f"may be {MOST_MISSES}", f"above {MOST_MISSES}"
 """What the bound says of the worst model's misses."""
 
 
-class Contender:
-    """A process that answers (contender.py)."""
-
-    def __init__(self, how: str, mix: str, cache: Path) -> None:
-        words = [sys.executable, "-m", "bench.neighbours.contender", how, mix, str(cache)]
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-        )
-        self._answer()
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """What it says."""
-        assert self._child.stdin, "it is a pipe"
-        self._child.stdin.write(json.dumps(request) + "\n")
-        self._child.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._child.stdout, "it is a pipe"
-        found: dict[str, Any] = json.loads(self._child.stdout.readline())
-        return found
-
-    def end(self) -> None:
-        """It and what it started end when nobody asks any more."""
-        self._child.communicate()
-
-
 def measured(
     mix: str, loads: Sequence[float], rounds: int, *, poisson: bool
 ) -> list[dict[str, Any]]:
     """A row for each contender and load."""
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
-        there = {how: Contender(how, mix, Path(folder)) for how in HOW}
+        there = {
+            how: ContenderProcess("bench.neighbours.contender", how, mix, folder, quiet=True)
+            for how in HOW
+        }
         try:
             alone_ns = there[FASTEST].ask(do="alone")
             for process in there.values():  # what is opened when queries first overlap

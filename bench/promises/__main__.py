@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.infrastructure import result_file
+from bench.infrastructure.contender_process import ContenderProcess
 from bench.promises.contender import CORES, HOW
 
 LOADS = (0.8, 1.5, 3.0, 20.0)
@@ -31,32 +29,6 @@ FLOODED = ("surplus",)
 """Of the others, a query beside a flood waits for all of it."""
 
 
-class Child:
-    """A process that answers (contender.py)."""
-
-    def __init__(self, how: str, cache: Path) -> None:
-        words = [sys.executable, "-m", "bench.promises.contender", how, str(cache)]
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
-        self._answer()
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """What it says."""
-        assert self._child.stdin, "it is a pipe"
-        self._child.stdin.write(json.dumps(request) + "\n")
-        self._child.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._child.stdout, "it is a pipe"
-        found: dict[str, Any] = json.loads(self._child.stdout.readline())
-        return found
-
-    def end(self) -> None:
-        """It ends when nobody asks any more."""
-        self._child.communicate()
-
-
 def measured(
     loads: Sequence[float], rounds: int, turn_s: float, cache: Path | None
 ) -> list[dict[str, Any]]:
@@ -66,7 +38,8 @@ def measured(
     the contender answers at most, one caller a core, which is the peak that it is compared with.
     """
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
-        there = {how: Child(how, cache or Path(folder)) for how in HOW}
+        at = str(cache or folder)
+        there = {how: ContenderProcess("bench.promises.contender", how, at) for how in HOW}
         try:
             turns: dict[tuple[str, float], list[dict[str, Any]]] = {}
             order = list(there)

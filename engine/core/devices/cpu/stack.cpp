@@ -16,8 +16,8 @@ constexpr std::uint32_t only_position = 0;
 
 /// When it is due, if it can be in time at all.
 std::int64_t due_to_keep(const Run& run, std::int64_t now_ns, std::int64_t takes_ns) noexcept {
-  const std::int64_t due_ns = run.order().due_ns;
-  return due_ns != RunOrder::never && now_ns + takes_ns <= due_ns ? due_ns : RunOrder::never;
+  const RunOrder& order = run.order();
+  return order.is_due() && now_ns + takes_ns <= order.due_ns ? order.due_ns : RunOrder::never;
 }
 
 }  // namespace
