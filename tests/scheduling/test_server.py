@@ -205,7 +205,7 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
         (["--on-device-loss", "cpu"], "--on-device-loss cpu: policy 'edf' has divided the devices"),
         (["--on-device-loss", "fail"], "model 'chain' has no latency target"),  # as it may
         (["--policy", "heft", "--shares", "50,100"], "--shares: need a policy for several"),
-        (["--policy", "heft", "--max-batch", "0"], "--max-batch: need a policy for several"),
+        (["--policy", "heft", "--max-batch", "-1"], "max_batch must be 0 to "),
         (
             ["--policy", "heft", "--compiled", "chain=c.toml"],
             "--compiled: need a policy for several",
@@ -221,8 +221,16 @@ def test_too_many_rows_are_refused(process: tuple[str, str]) -> None:
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_served(
-    tmp_path: Path, words: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    words: list[str],
+    wanted: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def is_served(*_: object, **__: object) -> None:  # for ever, had it begun
+        raise AssertionError("is served, not refused")
+
+    monkeypatch.setattr("surplus.engine.serving.life.announce", is_served)
     command = ["serve", str(repository_of(tmp_path)), "--policy", "edf", "--devices", "cpu:2"]
     command += ["--port", "0", "--cache", str(tmp_path / "cache")]
     if "--policy" not in words:
