@@ -81,7 +81,7 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 /// segment needs no hand-over. As wait_for(); the run is done, or cancelled with the exception.
 /// Raises Python's TimeoutError.
 [[nodiscard]] PyRun execute(const PyPlan& plan, const std::vector<ValuePtr>& inputs,
-                            double timeout_s, bool traced);
+                            double timeout_s, bool traced, std::int64_t due_ns);
 
 void bind_decisions(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);

@@ -91,13 +91,13 @@ PyRun start(const PyPlan& self, const std::vector<ValuePtr>& inputs, RunOptions 
 }
 
 PyRun execute(const PyPlan& self, const std::vector<ValuePtr>& inputs, double timeout_s,
-              bool traced) {
+              bool traced, std::int64_t due_ns) {
   release_deferred_buffers();
   const Plan& plan = *self.plan;
   const std::int64_t start_ns = coarse_now_ns();
   const std::int64_t limit_ns = until_ns(timeout_s);
   PyRun started{self.owner, {}};
-  RunOptions options{.deadline_ns = call_deadline_ns(), .traced = traced};
+  RunOptions options{.deadline_ns = call_deadline_ns(), .due_ns = due_ns, .traced = traced};
   bool was_stopped = false;
   if (limit_ns == 0 && !plan.lasts_long()) {
     options.hears_signals = handles_signals();
@@ -211,21 +211,21 @@ class PyQuery {
   }
 
   /// The outputs by name; the run if it did not end well; None if the inputs are not plain.
-  [[nodiscard]] nb::object answer(const nb::dict& inputs) const {
+  [[nodiscard]] nb::object answer(const nb::dict& inputs, std::int64_t due_ns) const {
     std::vector<ValuePtr> values;
     if (!collect(inputs, values)) return nb::none();
-    PyRun done = execute(plan_, values, -1.0, false);
+    PyRun done = execute(plan_, values, -1.0, false, due_ns);
     if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
     return outputs(done);
   }
 
   /// As answer(), with the recording beside the outputs.
-  [[nodiscard]] nb::object answer_traced(const nb::dict& inputs) const {
+  [[nodiscard]] nb::object answer_traced(const nb::dict& inputs, std::int64_t due_ns) const {
     std::vector<std::int64_t> moments{now_ns()};
     std::vector<ValuePtr> values;
     if (!collect(inputs, values)) return nb::none();
     moments.push_back(now_ns());
-    PyRun done = execute(plan_, values, -1.0, true);
+    PyRun done = execute(plan_, values, -1.0, true, due_ns);
     moments.push_back(now_ns());
     if (done.run->outcome() != Outcome::ok) return nb::cast(std::move(done));
     nb::dict result = outputs(done);
@@ -340,15 +340,15 @@ void bind_query(nb::module_& m) {
 All inputs, and outputs that are tensors, are of types that numpy has, or strings; `convert`
 makes Python's objects of other outputs. Rows of `zips` become dicts: by output, keys and
 their columns.)")
-      .def("answer", &PyQuery::answer, "inputs"_a,
-           nb::sig("def answer(self, inputs: dict[str, numpy.ndarray]) -> "
+      .def("answer", &PyQuery::answer, "inputs"_a, "due_ns"_a = 0,
+           nb::sig("def answer(self, inputs: dict[str, numpy.ndarray], due_ns: int = 0) -> "
                    "dict[str, numpy.ndarray] | Run | None"),
            R"(Outputs by name; the run where it failed; None where an input is not plain.
 
 Plain is an array of exactly `array_type` that is C-contiguous, aligned, and of the right
 element type and shape. What is not plain needs the careful path, which also says why.)")
-      .def("answer_traced", &PyQuery::answer_traced, "inputs"_a,
-           nb::sig("def answer_traced(self, inputs: dict[str, numpy.ndarray]) -> "
+      .def("answer_traced", &PyQuery::answer_traced, "inputs"_a, "due_ns"_a = 0,
+           nb::sig("def answer_traced(self, inputs: dict[str, numpy.ndarray], due_ns: int = 0) -> "
                    "tuple[dict[str, numpy.ndarray], Recording] | Run | None"),
            "As answer, of a traced run, with what it recorded.")
       .def("submit", &PyQuery::submit, "inputs"_a, "deadline_ns"_a = 0,

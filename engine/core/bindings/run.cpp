@@ -68,7 +68,7 @@ PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadli
 }
 
 nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
-  const PyRun done = execute(self, to_values(inputs), timeout_s, false);
+  const PyRun done = execute(self, to_values(inputs), timeout_s, false, 0);
   const Outcome outcome = done.run->outcome();
   if (outcome != Outcome::ok)
     throw std::runtime_error(outcome == Outcome::failed ? done.run->error() : to_string(outcome));
@@ -289,12 +289,13 @@ least_rows
            "best_effort"_a.none() = nb::none())
       .def(
           "execute",
-          [](const PyPlan& self, const nb::sequence& inputs, double timeout_s, bool traced) {
-            return execute(self, to_values(inputs), timeout_s, traced);
+          [](const PyPlan& self, const nb::sequence& inputs, double timeout_s, bool traced,
+             std::int64_t due_ns) {
+            return execute(self, to_values(inputs), timeout_s, traced, due_ns);
           },
-          "inputs"_a, "timeout_s"_a = -1.0, "traced"_a = false,
+          "inputs"_a, "timeout_s"_a = -1.0, "traced"_a = false, "due_ns"_a = 0,
           nb::sig("def execute(self, inputs: Sequence[Value | None], timeout_s: float = -1.0, "
-                  "traced: bool = False) -> Run"),
+                  "traced: bool = False, due_ns: int = 0) -> Run"),
           "Runs in the calling thread and on idle lanes; the run that it returns is done.")
       .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
 }

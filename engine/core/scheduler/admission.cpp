@@ -10,17 +10,13 @@ namespace engine {
 
 namespace {
 
-constexpr double may_be_broken = 0.01;
-constexpr double first_deviations = 2.5, least_deviations = 1, most_deviations = 12;
-/// How far a promised run that ended later than predicted moves the deviations.
-constexpr double learning_step = 0.5;
-
-LaneOutlook::Work work_of(const Plan& plan, const RunOrder& order, std::uint32_t executor) {
+LaneOutlook::Work work_of(const Plan& plan, const RunOrder& order, std::uint32_t executor,
+                          double spreads) {
   const TimeSpent time = plan.times().of_executor(executor);
   LaneOutlook::Work work;
   work.order = order;
   work.left_ns = time.mean_ns;
-  work.spread_ns = time.spread_ns;
+  work.margin_ns = static_cast<std::int64_t>(spreads * static_cast<double>(time.spread_ns));
   work.width = plan.parallelism();
   return work;
 }
@@ -34,8 +30,7 @@ std::string Admission::Verdict::text() const {
                  : "the query would have waited " + ms + " longer than it may";
 }
 
-Admission::Admission(const std::vector<std::unique_ptr<Device>>& devices)
-    : deviations_(first_deviations) {
+Admission::Admission(const std::vector<std::unique_ptr<Device>>& devices) {
   for (const auto& device : devices) outlooks_.emplace_back(device->lanes());
 }
 
@@ -46,15 +41,16 @@ Admission::Prediction Admission::predict(const Plan& plan, const RunOrder& order
   Prediction found;
   int parts = 0;
   works_.clear();
+  const double spreads = margins_.of(&plan.share());
   for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
-    const LaneOutlook::Work work = works_.emplace_back(work_of(plan, order, i));
+    const LaneOutlook::Work& work = works_.emplace_back(work_of(plan, order, i, spreads));
     if (work.left_ns == 0) continue;
     ++parts;
-    const LaneOutlook::Forecast part = outlooks_[i].forecast(work, now_ns, deviations_);
+    const LaneOutlook::Forecast part = outlooks_[i].forecast(work, now_ns);
     Outlook& whole = found.outlook;
     whole.start_ns = std::max(whole.start_ns, part.outlook.start_ns);
     whole.end_ns = std::max(whole.end_ns, part.outlook.end_ns);
-    whole.deviation_ns = std::max(whole.deviation_ns, part.outlook.deviation_ns);
+    whole.margin_ns = std::max(whole.margin_ns, part.outlook.margin_ns);
     found.harms_ns = std::max(found.harms_ns, part.harms_ns);
     if (!order.is_due()) continue;
     const int lanes = outlooks_[i].lanes();
@@ -72,8 +68,9 @@ Admission::Verdict Admission::judge(const Plan& plan, const RunOrder& order,
                                     const Prediction& found, std::int64_t now_ns) const {
   const AdmissionRules rules = plan.admission();
   if (order.is_due()) {
-    const double deviations = rules.refuses_late ? deviations_ : 0;
-    const std::int64_t late_ns = found.outlook.surely_ns(deviations) + found.kept_ns - order.due_ns;
+    const std::int64_t end_ns =
+        rules.refuses_late ? found.outlook.surely_ns() : found.outlook.end_ns;
+    const std::int64_t late_ns = end_ns + found.kept_ns - order.due_ns;
     return {std::max({late_ns, found.harms_ns, std::int64_t{0}}), true};
   }
   if (rules.max_wait_ns == 0) return {};
@@ -91,7 +88,8 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
   const Prediction found = predict(plan, run.order(), now_ns);
   const Verdict verdict = judge(plan, run.order(), found, now_ns);
   const AdmissionRules rules = plan.admission();
-  if (verdict.refuses() && (!is_due || rules.refuses_late) && !is_asked(plan, found, now_ns)) {
+  if (verdict.refuses() && (!is_due || rules.refuses_late) &&
+      !is_asked(plan, run.order(), found, now_ns)) {
     ++counts_.refused;
     return verdict;
   }
@@ -108,8 +106,11 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
 }
 
 /// Whether one that would be refused is answered, late, to see what it takes by now.
-bool Admission::is_asked(const Plan& plan, const Prediction& found, std::int64_t now_ns) noexcept {
-  return found.begins(now_ns) && plan.times().doubts();
+bool Admission::is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
+                         std::int64_t now_ns) noexcept {
+  if (!found.is_for_its_time(order, now_ns) || !plan.times().doubts()) return false;
+  margins_.forget(&plan.share());
+  return true;
 }
 
 Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
@@ -120,7 +121,8 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   const Prediction found = predict(plan, order, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
-  if (found.begins(now_ns) && plan.times().will_doubt()) return {};  // admit() wants it answered
+  if (found.is_for_its_time(order, now_ns) && plan.times().will_doubt())
+    return {};  // admit() wants it answered
   ++counts_.refused;
   if (order.is_due())
     demand_.ask(&plan.share(), plan.share().weight(), order.due_ns - now_ns, work_ns, now_ns);
@@ -148,13 +150,8 @@ void Admission::leave(const Run& run, std::int64_t now_ns) noexcept {
   if (!run.is_promised()) return;
   const bool is_kept = run.ended_well() && now_ns <= run.order().due_ns;
   ++(is_kept ? counts_.kept : counts_.broken);
-  if (run.ended_well()) learn(last, now_ns);
-}
-
-void Admission::learn(const LaneOutlook::Work& work, std::int64_t now_ns) {
-  const bool is_later = now_ns > work.outlook.surely_ns(deviations_);
-  const double step = is_later ? 1 - may_be_broken : -may_be_broken;
-  deviations_ = std::clamp(deviations_ + learning_step * step, least_deviations, most_deviations);
+  const FairShare* const share = &run.plan().share();
+  if (run.ended_well()) margins_.learn(share, now_ns > last.outlook.surely_ns(), now_ns);
 }
 
 void Admission::begin_node(const Run& run, std::uint32_t executor, int lanes,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices/device.hpp"
+#include "scheduler/error_margins.hpp"
 #include "scheduler/flow_demand.hpp"
 #include "scheduler/lane_outlook.hpp"
 #include "scheduler/spin_lock.hpp"
@@ -26,9 +27,7 @@ class Run;
 /// is a promise. What was not promised and would be late, or make a promised one late, is ordered
 /// as late from the start. Of runs that are not due the time until they begin counts.
 ///
-/// How many standard deviations make 99 % is learnt from the promised runs that have ended, by
-/// steps that balance where one of a hundred ends later than was predicted (Robbins, Monro, 1951;
-/// Gibbs, Candes, "Adaptive conformal inference under distribution shift", 2021).
+/// By how much single runs are off at most, of a hundred one, is learnt (ErrorMargins).
 ///
 /// What runs on a CPU is followed node by node; of what runs on other devices the planned times
 /// count, whole until the run ends. Runs count once a plan has rules: until then nothing is locked.
@@ -78,19 +77,19 @@ class Admission {
     Outlook outlook;
     std::int64_t harms_ns = 0;
     std::int64_t kept_ns = 0;
-    /// Whether it does at once, and makes no promised one late.
-    [[nodiscard]] bool begins(std::int64_t now_ns) const noexcept {
-      return outlook.start_ns <= now_ns && harms_ns == 0;
+    /// Whether, if it is refused, it is for what it takes itself, or what it may: it makes no
+    /// promised one late, and begins at once, or is expected to be in time.
+    [[nodiscard]] bool is_for_its_time(const RunOrder& order, std::int64_t now_ns) const noexcept {
+      return harms_ns == 0 && (outlook.start_ns <= now_ns || outlook.end_ns <= order.due_ns);
     }
   };
 
   [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
-  [[nodiscard]] static bool is_asked(const Plan& plan, const Prediction& found,
-                                     std::int64_t now_ns) noexcept;
+  [[nodiscard]] bool is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
+                              std::int64_t now_ns) noexcept;
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
   void add(bool is_promised);
-  void learn(const LaneOutlook::Work& work, std::int64_t now_ns);
 
   std::atomic<bool> counts_runs_{false};
   mutable SpinLock lock_;
@@ -98,7 +97,7 @@ class Admission {
   std::vector<LaneOutlook> outlooks_;     ///< by executor
   std::vector<LaneOutlook::Work> works_;  ///< of the last predicted run, by executor
   FlowDemand demand_;
-  double deviations_;
+  ErrorMargins margins_;
   Counts counts_;
 };
 

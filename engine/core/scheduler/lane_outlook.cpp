@@ -8,9 +8,7 @@ namespace engine {
 namespace {
 
 /// Of the time until something ends: by so much all runs may be slower.
-constexpr double common_error = 0.03;
-/// Standard deviations in a mean deviation, of a normal distribution.
-constexpr double deviations_in_spread = 1.25;
+constexpr double common_error = 0.1;
 
 std::int64_t in_hand_left_ns(const LaneOutlook::Work& work, std::int64_t now_ns) {
   const std::int64_t done_ns = work.computing * now_ns - work.since_ns;
@@ -36,20 +34,21 @@ LaneOutlook::Work* LaneOutlook::find(const RunOrder& order) {
 }
 
 /// Takes the lanes that are first free, as many as it is wide.
-Outlook LaneOutlook::take(Lanes& lanes, int width, std::int64_t work_ns, double deviation_ns,
+Outlook LaneOutlook::take(Lanes& lanes, int width, std::int64_t work_ns, std::int64_t margin_ns,
                           std::int64_t now_ns) const {
   const auto count = static_cast<std::ptrdiff_t>(std::clamp(width, 1, lanes_));
   Lane until = lanes.front();
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     std::pop_heap(lanes.begin(), lanes.end() - i);
     const Lane& lane = *(lanes.end() - i - 1);
-    until = {std::max(until.free_ns, lane.free_ns), std::max(until.variance, lane.variance)};
+    until = {std::max(until.free_ns, lane.free_ns),
+             std::max(until.squared_margin, lane.squared_margin)};
   }
   Outlook outlook{.start_ns = until.free_ns, .end_ns = until.free_ns + work_ns / count};
-  const double own = deviation_ns / static_cast<double>(count);
+  const double own = static_cast<double>(margin_ns) / static_cast<double>(count);
   const double common = common_error * static_cast<double>(outlook.end_ns - now_ns);
-  until = {outlook.end_ns, until.variance + own * own};
-  outlook.deviation_ns = std::sqrt(until.variance + common * common);
+  until = {outlook.end_ns, until.squared_margin + own * own};
+  outlook.margin_ns = static_cast<std::int64_t>(std::sqrt(until.squared_margin + common * common));
   for (std::ptrdiff_t i = count - 1; i >= 0; --i) {
     *(lanes.end() - i - 1) = until;
     std::push_heap(lanes.begin(), lanes.end() - i);
@@ -63,8 +62,7 @@ Outlook LaneOutlook::take_run(Lanes& lanes, const Work& work, bool holds_lanes,
   const std::int64_t begun_ns = work.in_hand_ns - in_hand_ns;
   std::int64_t left_ns = std::max<std::int64_t>(work.left_ns - begun_ns, 0);
   if (holds_lanes) left_ns = std::max<std::int64_t>(left_ns - in_hand_ns, 0);
-  const double deviation_ns = deviations_in_spread * static_cast<double>(work.spread_ns);
-  return take(lanes, work.width, left_ns, deviation_ns, now_ns);
+  return take(lanes, work.width, left_ns, work.margin_ns, now_ns);
 }
 
 /// All lanes as they are: with what does not make way for the newcomer.
@@ -75,8 +73,7 @@ void LaneOutlook::occupy(const Work& newcomer, std::int64_t now_ns) {
       static_cast<void>(take(with_, work.computing, in_hand_left_ns(work, now_ns), 0, now_ns));
 }
 
-LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_ns,
-                                            double deviations) {
+LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_ns) {
   occupy(work, now_ns);
   const std::size_t place = newcomers_place_ = place_of(work.order);
   const auto hold = [&](const Work& other) { return keeps_lanes(other, work.order); };
@@ -93,8 +90,8 @@ LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_n
     const Outlook after = take_run(with_, other, hold(other), now_ns);
     outlooks_.push_back(after);
     // What would be late in any case is nobody's fault.
-    if (other.due_ns == nothing_promised || before.surely_ns(deviations) > other.due_ns) continue;
-    found.harms_ns = std::max(found.harms_ns, after.surely_ns(deviations) - other.due_ns);
+    if (other.due_ns == nothing_promised || before.surely_ns() > other.due_ns) continue;
+    found.harms_ns = std::max(found.harms_ns, after.surely_ns() - other.due_ns);
   }
   return found;
 }

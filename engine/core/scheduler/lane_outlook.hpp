@@ -10,15 +10,12 @@
 
 namespace engine {
 
-/// When something is predicted to begin and to end, and a standard deviation of the end.
+/// When something is predicted to begin and to end, and within what time after that it nearly
+/// always has ended.
 struct Outlook {
-  std::int64_t start_ns = 0, end_ns = 0;
-  double deviation_ns = 0;
+  std::int64_t start_ns = 0, end_ns = 0, margin_ns = 0;
 
-  /// When it has ended with a probability that `deviations` stand for.
-  [[nodiscard]] std::int64_t surely_ns(double deviations) const noexcept {
-    return end_ns + static_cast<std::int64_t>(deviations * deviation_ns);
-  }
+  [[nodiscard]] std::int64_t surely_ns() const noexcept { return end_ns + margin_ns; }
 };
 
 /// The runs that were admitted to a device and have not ended, in their order, with what each has
@@ -36,7 +33,7 @@ class LaneOutlook {
   struct Work {
     RunOrder order;
     std::int64_t left_ns = 0;
-    std::int64_t spread_ns = 0;  ///< mean deviation of that
+    std::int64_t margin_ns = 0;  ///< beyond which it nearly never takes more than that
     int width = 1;               ///< lanes that it takes at once
     std::int64_t due_ns = nothing_promised;
     Outlook outlook = {};  ///< as of the last run that was admitted before it
@@ -55,8 +52,8 @@ class LaneOutlook {
 
   [[nodiscard]] int lanes() const noexcept { return lanes_; }
   [[nodiscard]] std::size_t size() const noexcept { return runs_.size(); }
-  /// Of a run that is not there yet; the promises are kept with `deviations`.
-  [[nodiscard]] Forecast forecast(const Work& work, std::int64_t now_ns, double deviations);
+  /// Of a run that is not there yet.
+  [[nodiscard]] Forecast forecast(const Work& work, std::int64_t now_ns);
   /// Admits the run of the last forecast.
   void add(const Work& work);
   /// A run has ended; what it was predicted to do. Nothing if it is not there.
@@ -70,7 +67,7 @@ class LaneOutlook {
   /// A lane, and when it is free.
   struct Lane {
     std::int64_t free_ns = 0;
-    double variance = 0;  ///< ns^2
+    double squared_margin = 0;  ///< ns^2, of what is before that
     /// For the standard heap, whose first element is the greatest.
     bool operator<(const Lane& other) const noexcept { return other.free_ns < free_ns; }
   };
@@ -79,7 +76,7 @@ class LaneOutlook {
   [[nodiscard]] std::size_t place_of(const RunOrder& order) const;
   [[nodiscard]] Work* find(const RunOrder& order);
   void occupy(const Work& newcomer, std::int64_t now_ns);
-  [[nodiscard]] Outlook take(Lanes& lanes, int width, std::int64_t work_ns, double deviation_ns,
+  [[nodiscard]] Outlook take(Lanes& lanes, int width, std::int64_t work_ns, std::int64_t margin_ns,
                              std::int64_t now_ns) const;
   [[nodiscard]] Outlook take_run(Lanes& lanes, const Work& work, bool holds_lanes,
                                  std::int64_t now_ns) const;

@@ -18,9 +18,11 @@ struct TimeSpent {
 };
 
 /// Mean and mean deviation of each node's time, weighted averages of the last few (Jacobson,
-/// "Congestion avoidance and control", SIGCOMM 1988), and their sums by device. They begin with
-/// what was planned: first runs are slow. Thread-safe: a lock of tens of nanoseconds a measured
-/// node.
+/// "Congestion avoidance and control", SIGCOMM 1988), and their sums by device. One that is further
+/// off than `most_off` spreads counts as that far: a core that was taken away for once does not
+/// double the spread, and what takes longer from now on is believed within some runs (Huber,
+/// "Robust estimation of a location parameter", 1964). They begin with what was planned: first runs
+/// are slow. Thread-safe: a lock of tens of nanoseconds a measured node.
 class ServiceTimes {
  public:
   /// A shorter node is not measured: it would take a hundredth longer.
@@ -44,7 +46,9 @@ class ServiceTimes {
     const std::int64_t work_ns = took_ns * found.width;
     TimeSpent next{work_ns, found.is_known ? found.time.spread_ns : work_ns / planned_spread};
     if (found.is_known) {
-      const std::int64_t off_ns = work_ns - found.time.mean_ns;
+      const std::int64_t most_ns =
+          most_off * std::max(found.time.spread_ns, found.time.mean_ns / least_spread);
+      const std::int64_t off_ns = std::clamp(work_ns - found.time.mean_ns, -most_ns, most_ns);
       next.mean_ns = found.time.mean_ns + off_ns / 8;
       next.spread_ns += ((off_ns < 0 ? -off_ns : off_ns) - next.spread_ns) / 8;
     }
@@ -59,9 +63,9 @@ class ServiceTimes {
     refused_ = 0;
     lock_.unlock();
   }
-  /// A run is refused though it would begin at once: for its own time alone, which may have been
-  /// measured beside others that are gone. True for every few in a row: that one is to be answered,
-  /// and its times count instead of what was known.
+  /// A run is refused for its own time, which may have been measured beside others that are gone.
+  /// True for every few in a row: that one is to be answered, and its times count instead of what
+  /// was known.
   [[nodiscard]] bool doubts() noexcept {
     const std::lock_guard lock(lock_);
     if (++refused_ < refused_before_doubt) return false;
@@ -117,6 +121,8 @@ class ServiceTimes {
   static constexpr int refused_before_doubt = 8;
   /// A time that was planned is expected to be off by that part of it.
   static constexpr std::int64_t planned_spread = 5;
+  static constexpr std::int64_t most_off = 4;
+  static constexpr std::int64_t least_spread = 50;  ///< as the last, of what is measured
 
   struct Node {
     TimeSpent time = {};

@@ -189,13 +189,16 @@ TEST(a_loan_ends_once) {
   loan.begin(order, 5);
   const auto offer = loan.offer();
   CHECK(offer && offer->order.due_ns == hour_ns && offer->end_ns == 5);
-  CHECK(loan.lend(*offer) && !loan.lend(*offer) && !loan.offer());
+  CHECK(!loan.was_lent() && loan.lend(*offer) && !loan.lend(*offer) && !loan.offer());
+  CHECK(loan.was_lent());
   CHECK(loan.give_back() && !loan.give_back() && loan.offer());
-  CHECK(loan.lend(*offer) && !loan.try_end() && loan.leave());
+  CHECK(loan.lend(*loan.offer()) && !loan.try_end() && loan.leave());
   CHECK(!loan.give_back() && !loan.offer());
   loan.begin(order, 6);
   CHECK(!loan.lend(*offer));  // that was another computation
   CHECK(loan.lend(*loan.offer()) && loan.give_back() && !loan.leave());
   loan.begin(order, 7);
+  CHECK(!loan.was_lent());
+  CHECK(loan.lend(*loan.offer()) && loan.give_back() && loan.was_lent());
   CHECK(loan.try_end() && !loan.offer());
 }

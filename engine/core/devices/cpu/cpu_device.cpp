@@ -343,14 +343,17 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   if (lends) lane.loan.begin(run.order(), predicted_ns);
   const bool is_measured = run.plan().measures(node);
   const std::int64_t began_ns = is_measured ? now_ns() : 0;
+  const std::int64_t had_ns = is_measured && lends ? thread_cpu_ns() : 0;
   const std::int64_t expected_ns = is_measured ? run.begin_node(task.node, node, began_ns) : 0;
   const std::int64_t end_ns =
       is_stack ? execute_stack(lane, task, node) : execute(lane, task, node);
-  if (is_measured) run.end_node(node, expected_ns, began_ns);
+  if (is_measured) {
+    run.end_node(node, expected_ns, began_ns);
+    if (!is_stack) note_time(lane, run, task.node, began_ns, had_ns);
+  }
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
   if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
-  if (is_measured && !is_stack && lane.lender == nullptr) note_time(run, task.node, began_ns);
   complete(lane, run, node, end_ns);
   return Left::nothing;
 }
@@ -375,9 +378,17 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
   return end_ns;
 }
 
-/// Not of what made way for others, or computed beside them: it took their time.
-void CpuDevice::note_time(Run& run, std::uint32_t node, std::int64_t began_ns) const {
-  if (!is_idle_ && !run.stopped()) run.plan().times().note(node, now_ns() - began_ns);
+/// What others took of its core meanwhile is not its time: they are in the outlook by themselves.
+/// `had_ns` is what the thread had had of cores when it began; 0: it was too short to share one.
+void CpuDevice::note_time(const Lane& lane, Run& run, std::uint32_t node, std::int64_t began_ns,
+                          std::int64_t had_ns) const {
+  if (is_idle_ || run.stopped()) return;
+  std::int64_t took_ns = now_ns() - began_ns;
+  if (lane.lender != nullptr || lane.loan.was_lent()) {
+    const std::int64_t least_ns = took_ns / 8;
+    if (had_ns == 0 || (took_ns = thread_cpu_ns() - had_ns) < least_ns) return;  // or elsewhere
+  }
+  run.plan().times().note(node, took_ns);
 }
 
 void CpuDevice::forecast(const Lane& lane, std::int64_t end_ns) {

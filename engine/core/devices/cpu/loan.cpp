@@ -32,7 +32,7 @@ bool Loan::leave() noexcept {
 std::optional<Loan::Offer> Loan::offer() const noexcept {
   Offer offer;
   offer.word = word_.load(std::memory_order_acquire);  // acquire: what the holder said
-  if (stand(offer.word) != computing) return std::nullopt;
+  if (stand(offer.word) != computing && stand(offer.word) != returned) return std::nullopt;
   // relaxed, all: lend() fails if they are of another computation
   offer.order.rank = rank_.load(std::memory_order_relaxed);
   offer.order.due_ns = due_ns_.load(std::memory_order_relaxed);
@@ -47,7 +47,7 @@ bool Loan::lend(const Offer& offer) noexcept {
 
 bool Loan::give_back() noexcept {
   std::uint64_t word = word_.load(std::memory_order_acquire);  // acquire: see change()
-  return stand(word) == lent && change(word, as(word, computing));
+  return stand(word) == lent && change(word, as(word, returned));
 }
 
 }  // namespace engine

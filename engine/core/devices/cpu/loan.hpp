@@ -32,6 +32,11 @@ class Loan {
   /// The computation is over. False while the place is lent: what the holder has left to do it may
   /// do, then it calls leave().
   [[nodiscard]] bool try_end() noexcept;
+  /// Before that: whether it shared its core with a borrower, or does.
+  [[nodiscard]] bool was_lent() const noexcept {
+    const Stand now = stand(word_.load(std::memory_order_relaxed));  // relaxed: no data goes along
+    return now == lent || now == returned;
+  }
   /// True: the lane is the borrower's. False: it has given it back meanwhile.
   [[nodiscard]] bool leave() noexcept;
 
@@ -50,7 +55,7 @@ class Loan {
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  enum Stand : std::uint64_t { between, computing, lent };
+  enum Stand : std::uint64_t { between, computing, lent, returned };  ///< computes as before
   static constexpr std::uint64_t stands = 4;
 
   [[nodiscard]] static Stand stand(std::uint64_t word) noexcept {
