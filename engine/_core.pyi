@@ -917,7 +917,11 @@ class Plan:
         """
 
     def execute(
-        self, inputs: Sequence[Value | None], timeout_s: float = -1.0, traced: bool = False
+        self,
+        inputs: Sequence[Value | None],
+        timeout_s: float = -1.0,
+        traced: bool = False,
+        due_ns: int = 0,
     ) -> Run:
         """Runs in the calling thread and on idle lanes; the run that it returns is done."""
 
@@ -962,7 +966,9 @@ class Query:
         their columns.
         """
 
-    def answer(self, inputs: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray] | Run | None:
+    def answer(
+        self, inputs: dict[str, numpy.ndarray], due_ns: int = 0
+    ) -> dict[str, numpy.ndarray] | Run | None:
         """
         Outputs by name; the run where it failed; None where an input is not plain.
 
@@ -971,7 +977,7 @@ class Query:
         """
 
     def answer_traced(
-        self, inputs: dict[str, numpy.ndarray]
+        self, inputs: dict[str, numpy.ndarray], due_ns: int = 0
     ) -> tuple[dict[str, numpy.ndarray], Recording] | Run | None:
         """As answer, of a traced run, with what it recorded."""
 

@@ -4,6 +4,7 @@
 answer a line of the output: ``{"do": "alone"}`` says what a query of each model takes by itself,
 ``{"do": "turn", "load": 3, "s": 4, "seed": 1, "poisson": true}`` serves an open loop and says the
 latencies of each stream, from when a query was meant to be sent, and what the background did.
+From then on a query is due, too, and who has deadlines is told so.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.neighbours.mixes import BACKGROUND, MIXES, Stream, arrivals_s
 
@@ -28,7 +29,8 @@ CALLERS = 3
 CORES = len(os.sched_getaffinity(0))
 _NICE = 19
 
-Ask = Callable[[], object]
+Ask = Callable[[int], object]
+"""Is told when the answer is due, on ``time.monotonic_ns``'s clock; 0: it is not."""
 
 
 def onnxruntime_with(threads: int, *, spins: bool) -> Callable[..., Ask]:
@@ -44,7 +46,7 @@ def onnxruntime_with(threads: int, *, spins: bool) -> Callable[..., Ask]:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         path, inputs = stream.built()
         session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
-        return lambda: session.run(None, inputs)
+        return lambda _: session.run(None, inputs)
 
     return load
 
@@ -64,12 +66,12 @@ def openvino_with_streams(stream: Stream, cache: Path) -> Ask:
     compiled = core.compile_model(core.read_model(str(path)), "CPU", config)
     of_thread = threading.local()
 
-    def ask() -> object:
+    def ask(_: int) -> object:
         if not hasattr(of_thread, "request"):
             of_thread.request = compiled.create_infer_request()
         return of_thread.request.infer(inputs, share_inputs=True)
 
-    ask()  # two threads that are its first users wait for each other
+    ask(0)  # two threads that are its first users wait for each other
     return ask
 
 
@@ -93,20 +95,31 @@ def engine(**settings: Any) -> Callable[..., Ask]:
         said = due if stream.due_ms else {"best_effort": True}
         asked = {"cache": cache, "kernels": "auto", "tune": "now", "inputs": inputs}
         model = surplus.load(path, f"cpu:{CORES}", **asked, **said)
-        return lambda: model.run(inputs)
+        return lambda due_ns: model.run(inputs, due_ns=due_ns)
 
     return load
 
 
-HOW: Mapping[str, tuple[Callable[..., Ask], int, bool]] = {
-    "onnxruntime": (onnxruntime_with(0, spins=True), 1, False),
-    "onnxruntime x1": (_ONE_THREAD, CORES, False),
-    "onnxruntime x1, nice": (_ONE_THREAD, CORES, True),
-    "fastest x1, nice": (fastest_of_one, CORES, True),
-    "surplus": (engine(), CORES, False),
-    "surplus, late refused": (engine(late="refuse"), CORES, False),
+class How(NamedTuple):
+    """A contender."""
+
+    load: Callable[..., Ask]
+    background_callers: int = CORES
+    is_nice: bool = False
+    """Whether the background is a process at nice 19."""
+    gives_up: bool = False
+    """Whether a caller does not send what is late before its turn comes."""
+
+
+HOW: Mapping[str, How] = {
+    "onnxruntime": How(onnxruntime_with(0, spins=True), 1),
+    "onnxruntime x1": How(_ONE_THREAD),
+    "onnxruntime x1, nice": How(_ONE_THREAD, is_nice=True),
+    "fastest x1, nice": How(fastest_of_one, is_nice=True),
+    "fastest x1, nice, gives up": How(fastest_of_one, is_nice=True, gives_up=True),
+    "surplus": How(engine()),
+    "surplus, late refused": How(engine(late="refuse")),
 }
-"""How models are loaded, callers of the background, and whether it is a process at nice 19."""
 
 
 class Background:
@@ -127,7 +140,7 @@ class Background:
 
     def _work(self, index: int) -> None:
         while not self._ends.is_set():
-            self._ask()
+            self._ask(0)
             self._done[index] += not self._ends.is_set()
 
     def end(self) -> tuple[int, float]:
@@ -182,7 +195,9 @@ def serve_background(ask: Ask, callers: int) -> None:
             _say((done, time.process_time() - used_s))
 
 
-def turn(asks: Mapping[str, Ask], streams: tuple[Stream, ...], asked: Any) -> dict[str, list[int]]:
+def turn(
+    asks: Mapping[str, Ask], streams: tuple[Stream, ...], asked: Any, gives_up: bool
+) -> dict[str, list[int]]:
     """Latencies of each stream, in nanoseconds, of the queries of one turn; 0 of one refused."""
     latencies: dict[str, list[int]] = {}
     threads = []
@@ -192,17 +207,8 @@ def turn(asks: Mapping[str, Ask], streams: tuple[Stream, ...], asked: Any) -> di
             stream, asked["load"], asked["s"], 97 * asked["seed"] + index, poisson=asked["poisson"]
         )
         found = latencies.setdefault(stream.name, [])
-        numbers = count()
-
-        def call(ask: Ask, times: Any = times, found: Any = found, numbers: Any = numbers) -> None:
-            while (number := next(numbers)) < len(times):  # next() holds the interpreter's lock
-                meant_ns = begin_ns + round(times[number] * 1e9)
-                time.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
-                found.append(_answered(ask) and time.monotonic_ns() - meant_ns)
-
-        threads += [
-            threading.Thread(target=call, args=(asks[stream.name],)) for _ in range(CALLERS)
-        ]
+        given = (asks[stream.name], begin_ns, times, round(stream.due_ms * 1e6), found, count())
+        threads += [threading.Thread(target=_call, args=(*given, gives_up)) for _ in range(CALLERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -210,10 +216,29 @@ def turn(asks: Mapping[str, Ask], streams: tuple[Stream, ...], asked: Any) -> di
     return latencies
 
 
-def _answered(ask: Ask) -> bool:
+def _call(
+    ask: Ask,
+    begin_ns: int,
+    times: Any,
+    due_after_ns: int,
+    found: list[int],
+    numbers: Iterator[int],
+    gives_up: bool,
+) -> None:
+    """What one of the callers that share ``numbers`` does."""
+    while (number := next(numbers)) < len(times):  # next() holds the interpreter's lock
+        meant_ns = begin_ns + round(times[number] * 1e9)
+        time.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
+        due_ns = meant_ns + due_after_ns
+        is_sent = not gives_up or time.monotonic_ns() < due_ns
+        is_answered = is_sent and _answered(ask, due_ns)
+        found.append(time.monotonic_ns() - meant_ns if is_answered else 0)
+
+
+def _answered(ask: Ask, due_ns: int) -> bool:
     """False if it was refused."""
     try:
-        ask()
+        ask(due_ns)
     except Exception as error:  # of a library that only one contender imports
         if type(error).__name__ != "RefusedError":
             raise
@@ -224,12 +249,12 @@ def _answered(ask: Ask) -> bool:
 def alone_ns(ask: Ask) -> float:
     """Of a query without others."""
     for _ in range(3):
-        ask()
+        ask(0)
     taken = []
     until = time.monotonic() + 0.5
     while len(taken) < 5 or time.monotonic() < until:
         began = time.monotonic_ns()
-        ask()
+        ask(0)
         taken.append(time.monotonic_ns() - began)
     return statistics.median(taken)
 
@@ -237,7 +262,7 @@ def alone_ns(ask: Ask) -> float:
 def main() -> None:
     """Load, then do what is asked until nobody asks any more."""
     how, mix, cache = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    load, callers, is_nice = HOW[how]
+    load, callers, is_nice, gives_up = HOW[how]
     if mix == "background":
         return serve_background(load(BACKGROUND, cache), callers)
     streams = MIXES[mix]
@@ -248,7 +273,7 @@ def main() -> None:
     else:
         background = Background(load(BACKGROUND, cache), callers)
     for ask in asks.values():
-        ask()
+        ask(0)
     _say({})
     for line in sys.stdin:
         asked = json.loads(line)
@@ -257,7 +282,7 @@ def main() -> None:
             continue
         background.begin()
         began_s, used_s = time.monotonic(), time.process_time()
-        latencies = turn(asks, streams, asked)
+        latencies = turn(asks, streams, asked, gives_up)
         done, elsewhere_s = background.end()
         spent_s = time.monotonic() - began_s
         cpu_s = time.process_time() - used_s + elsewhere_s

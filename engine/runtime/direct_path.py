@@ -33,6 +33,7 @@ class DirectPath:
         outputs: Sequence[str] | None,
         timeout: float | None,
         traced: bool,
+        due_ns: int = 0,
     ) -> dict[str, Array]:
         """Run one query; parameters and what it raises are those of ``Model.run``.
 
@@ -51,7 +52,8 @@ class DirectPath:
         query = prepared.query
         if query and outputs is None and timeout is None and type(inputs) is dict:
             try:
-                answer = query.answer_traced(inputs) if traced else query.answer(inputs)
+                ask = query.answer_traced if traced else query.answer
+                answer = ask(inputs, due_ns)
             except ValueError as error:  # of rows that are no dicts of the model's labels
                 raise ExecutionError(str(error)) from error
             if isinstance(answer, dict):
@@ -62,7 +64,7 @@ class DirectPath:
                 return result
             if answer is not None:
                 raise_for(answer)
-        return self._answer_carefully(prepared, inputs, outputs, timeout, traced)
+        return self._answer_carefully(prepared, inputs, outputs, timeout, traced, due_ns)
 
     def _answer_carefully(
         self,
@@ -71,13 +73,15 @@ class DirectPath:
         outputs: Sequence[str] | None,
         timeout: float | None,
         traced: bool,
+        due_ns: int,
     ) -> dict[str, Array]:
         """The path of what is not plain; says what is wrong with inputs."""
         moments = [time.monotonic_ns()]
         values = self._ports.values(inputs, outputs)
         moments.append(time.monotonic_ns())
         try:
-            run = prepared.native.execute(values, -1.0 if timeout is None else timeout, traced)
+            limit_s = -1.0 if timeout is None else timeout
+            run = prepared.native.execute(values, limit_s, traced, due_ns)
         except TimeoutError as error:
             raise DeadlineError(f"query not done after {timeout} s") from error
         moments.append(time.monotonic_ns())

@@ -418,6 +418,8 @@ class Model:
         outputs: Sequence[str] | None = None,
         timeout: float | None = None,
         traced: bool = False,
+        *,
+        due_ns: int = 0,
     ) -> dict[str, Array]:
         """Answer one query in the calling thread and on the devices' lanes.
 
@@ -431,6 +433,9 @@ class Model:
             Seconds after which the query is cancelled.
         traced : bool
             Keep its spans for ``timeline()`` and ``breakdown()``.
+        due_ns : int
+            When its answer is due, on ``time.monotonic_ns``'s clock; 0: as long after the call as
+            the model's queries are (``be_urgent``).
 
         Raises
         ------
@@ -438,29 +443,35 @@ class Model:
             If a name, type or shape does not fit.
         DeadlineError
             If the timeout passed.
+        RefusedError
+            If it cannot be in time, and the model's late queries are refused.
         ExecutionError
             If a segment failed; other queries are not affected.
         """
+        if due_ns:
+            check_urgency(0, 0, due_ns)
         self._check_devices()
         machine, switch, trial = self._machine, self._switch, self._trial
         try:
             if trial is not None and not traced:
                 with trial.query() as ask:
-                    answer = self._direct.answer(ask.prepared, inputs, outputs, timeout, False)
+                    answer = self._direct.answer(
+                        ask.prepared, inputs, outputs, timeout, False, due_ns
+                    )
                 trial.answered(ask)
                 return answer
             if switch is None or traced:
                 self._note_query()
-                return self._direct.answer(self._prepared, inputs, outputs, timeout, traced)
+                return self._direct.answer(self._prepared, inputs, outputs, timeout, traced, due_ns)
             began_ns = time.monotonic_ns()
             prepared = switch.now() or self._prepared
-            answer = self._direct.answer(prepared, inputs, outputs, timeout, traced)
+            answer = self._direct.answer(prepared, inputs, outputs, timeout, traced, due_ns)
             switch.answered(began_ns)
             return answer
         except RuntimeError:
             if not self._has_left(machine):
                 raise
-        return self.run(inputs, outputs, timeout, traced)
+        return self.run(inputs, outputs, timeout, traced, due_ns=due_ns)
 
     def submit(
         self,

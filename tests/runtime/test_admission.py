@@ -15,7 +15,7 @@ import pytest
 import surplus
 from surplus import models
 from surplus.engine import _core
-from surplus.engine.errors import ConfigError, RefusedError
+from surplus.engine.errors import ConfigError, InputError, RefusedError
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 
@@ -65,6 +65,13 @@ def test_what_cannot_be_in_time_is_refused_whichever_way_it_is_asked(path: Path)
 
 def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
     model = _loaded(path, late="refuse")
+    now_ns = time.monotonic_ns()
+    for options in ({}, {"outputs": ["logits"]}, {"traced": True}):
+        with pytest.raises(RefusedError):
+            model.run(INPUTS, due_ns=now_ns, **options)
+        model.run(INPUTS, due_ns=now_ns + 60 * 10**9, **options)
+    with pytest.raises(InputError, match="due_ns"):
+        model.run(INPUTS, due_ns=-1)
     with pytest.raises(RefusedError):
         asyncio.run(model.infer(INPUTS, deadline_ns=time.monotonic_ns() + 100))
     with pytest.raises(RefusedError):
