@@ -1,6 +1,8 @@
 // OpenVINO's C API as far as the core calls it: loaded by the tests in the place of the real one.
+// Long because a library's whole API is here, and has one state.
 #include "fake_openvino.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
@@ -9,9 +11,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define FAKE extern "C" __attribute__((visibility("default")))
@@ -20,7 +24,8 @@ namespace {
 
 constexpr int failed = -1;
 
-std::atomic<std::size_t> objects, runs, compiled, imported, violations, threads, in_float32;
+std::atomic<std::size_t> objects, runs, elsewhere, compiled, imported, violations, threads,
+    in_float32;
 std::mutex error_mutex;
 std::string last_error;
 
@@ -53,21 +58,36 @@ struct Port : Object {
   bool is_output = false;
   Model model;
 };
-struct Tensor : Object {
+/// What handles of one tensor share.
+struct Contents : Object {
   std::vector<std::int64_t> shape;
   std::int64_t* data = nullptr;
   std::size_t element_bytes = 8;
+  bool is_ours = true;
   std::vector<std::int64_t> own;
   [[nodiscard]] std::size_t count() const {
     std::size_t count = 1;
     for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
     return count;
   }
+  /// Our memory grows and stays; that of others must do.
+  void resize(std::vector<std::int64_t> to) {
+    const std::size_t before = count();
+    shape = std::move(to);
+    if (!is_ours && count() > before) ++violations;
+    if (!is_ours) return;
+    own.resize(std::max(own.size(), count()));
+    data = own.data();
+  }
+};
+struct Tensor : Object {
+  std::shared_ptr<Contents> contents = std::make_shared<Contents>();
 };
 struct Request : Object {
   Model model;
-  Tensor input, output;
+  std::shared_ptr<Contents> input, output;
   std::atomic<bool> is_running{false};
+  std::thread elsewhere;
   int status = 0;
   std::string error;
 };
@@ -114,6 +134,27 @@ void check_properties(const Core& core) {
   threads = static_cast<std::size_t>(std::stoi(core.properties.at("INFERENCE_NUM_THREADS")));
 }
 
+bool is_open(const Model& model) {
+  return model.has("dynamic") || model.has("counting") || model.has("unranked") ||
+         model.has("rows");
+}
+
+std::vector<std::int64_t> shape_of_output(const Model& model, const Contents& input) {
+  if (model.has("counting")) return {input.data[0]};
+  if (model.has("rows")) return {input.data[0], 0};
+  return input.shape;
+}
+
+/// A port's extents: {0, -1} where they are open.
+std::vector<Dimension> extents_of(const Port& port) {
+  std::vector<Dimension> extents;
+  const bool open = port.is_output && is_open(port.model);
+  for (const std::int64_t extent : port.model.shape)
+    extents.push_back(open ? Dimension{0, -1} : Dimension{extent, extent});
+  if (port.is_output && port.model.has("rows")) extents.push_back({0, 0});
+  return extents;
+}
+
 int compute(Request& request) {
   if (request.is_running.exchange(true)) ++violations;
   ++runs;
@@ -122,13 +163,11 @@ int compute(Request& request) {
   if (request.model.has("fails")) {
     status = fail("this run is meant to fail");
   } else if (!request.model.has("silent")) {
-    Tensor& output = request.output;
-    if (output.data == nullptr) {
-      output.shape = request.input.shape;
-      output.own.resize(output.count());
-      output.data = output.own.data();
-    }
-    for (std::size_t i = 0; i < output.count(); ++i) output.data[i] = request.input.data[i] + 1;
+    const Contents& input = *request.input;
+    Contents& output = *request.output;
+    output.resize(shape_of_output(request.model, input));
+    for (std::size_t i = 0; i < output.count(); ++i)
+      output.data[i] = input.data[std::min(i, input.count() - 1)] + 1;
   }
   request.is_running = false;
   return status;
@@ -138,10 +177,9 @@ int compute(Request& request) {
 
 FAKE std::size_t fakeOpenVinoCount(const char* what) {
   const std::map<std::string, std::size_t> counts{
-      {"objects", objects},       {"runs", runs},
-      {"compiled", compiled},     {"imported", imported},
-      {"violations", violations}, {"threads", threads},
-      {"float32", in_float32}};
+      {"objects", objects},   {"runs", runs},         {"elsewhere", elsewhere},
+      {"compiled", compiled}, {"imported", imported}, {"violations", violations},
+      {"threads", threads},   {"float32", in_float32}};
   return counts.at(what);
 }
 
@@ -224,6 +262,8 @@ FAKE void ov_compiled_model_free(Compiled* model) { delete model; }
 FAKE int ov_compiled_model_create_infer_request(const Compiled* model, Request** request) {
   *request = new Request;
   (*request)->model = model->model;
+  (*request)->input = std::make_shared<Contents>();
+  (*request)->output = std::make_shared<Contents>();
   return 0;
 }
 FAKE int ov_compiled_model_input_by_name(const Compiled* model, const char* name, Port** port) {
@@ -245,12 +285,11 @@ FAKE int ov_port_get_element_type(const Port* port, int* type) {
 }
 FAKE int ov_port_get_partial_shape(const Port* port, PartialShape* shape) {
   ++objects;
-  const std::vector<std::int64_t>& known = port->model.shape;
-  const auto rank = static_cast<std::int64_t>(known.size());
-  *shape = {{rank, rank}, new Dimension[known.size()]};
-  const bool is_open = port->is_output && port->model.has("dynamic");
-  for (std::size_t i = 0; i < known.size(); ++i)
-    shape->dims[i] = is_open ? Dimension{0, -1} : Dimension{known[i], known[i]};
+  const std::vector<Dimension> extents = extents_of(*port);
+  const auto rank = static_cast<std::int64_t>(extents.size());
+  *shape = {{rank, rank}, new Dimension[extents.size()]};
+  if (port->is_output && port->model.has("unranked")) shape->rank = {0, -1};
+  std::ranges::copy(extents, shape->dims);
   return 0;
 }
 FAKE void ov_partial_shape_free(PartialShape* shape) {
@@ -259,18 +298,30 @@ FAKE void ov_partial_shape_free(PartialShape* shape) {
 }
 FAKE void ov_output_const_port_free(Port* port) { delete port; }
 
+FAKE int ov_tensor_create(int type, Shape shape, Tensor** tensor) {
+  *tensor = new Tensor;
+  (*tensor)->contents->element_bytes = type == 9 ? 4 : 8;
+  (*tensor)->contents->resize({shape.dims, shape.dims + shape.rank});
+  return 0;
+}
 FAKE int ov_tensor_create_from_host_ptr(int type, Shape shape, void* data, Tensor** tensor) {
   *tensor = new Tensor;
-  (*tensor)->shape.assign(shape.dims, shape.dims + shape.rank);
-  (*tensor)->data = static_cast<std::int64_t*>(data);
-  (*tensor)->element_bytes = type == 9 ? 4 : 8;
+  Contents& contents = *(*tensor)->contents;
+  contents.shape.assign(shape.dims, shape.dims + shape.rank);
+  contents.data = static_cast<std::int64_t*>(data);
+  contents.is_ours = false;
+  contents.element_bytes = type == 9 ? 4 : 8;
+  return 0;
+}
+FAKE int ov_tensor_set_shape(Tensor* tensor, Shape shape) {
+  tensor->contents->resize({shape.dims, shape.dims + shape.rank});
   return 0;
 }
 FAKE int ov_tensor_get_shape(const Tensor* tensor, Shape* shape) {
   ++objects;
-  *shape = {static_cast<std::int64_t>(tensor->shape.size()),
-            new std::int64_t[tensor->shape.size()]};
-  std::memcpy(shape->dims, tensor->shape.data(), 8 * tensor->shape.size());
+  const std::vector<std::int64_t>& extents = tensor->contents->shape;
+  *shape = {static_cast<std::int64_t>(extents.size()), new std::int64_t[extents.size()]};
+  std::ranges::copy(extents, shape->dims);
   return 0;
 }
 FAKE int ov_shape_free(Shape* shape) {
@@ -279,36 +330,44 @@ FAKE int ov_shape_free(Shape* shape) {
   return 0;
 }
 FAKE int ov_tensor_get_byte_size(const Tensor* tensor, std::size_t* bytes) {
-  *bytes = tensor->element_bytes * tensor->count();
+  *bytes = tensor->contents->element_bytes * tensor->contents->count();
   return 0;
 }
 FAKE int ov_tensor_data(const Tensor* tensor, void** data) {
-  *data = tensor->data;
+  *data = tensor->contents->data;
   return 0;
 }
 FAKE void ov_tensor_free(Tensor* tensor) { delete tensor; }
 
 FAKE int ov_infer_request_set_tensor_by_const_port(Request* request, const Port* port,
                                                    const Tensor* tensor) {
-  Tensor& set = port->is_output ? request->output : request->input;
-  set.shape = tensor->shape;
-  set.data = tensor->data;
+  const std::vector<Dimension> extents = extents_of(*port);
+  const Contents& set = *tensor->contents;
+  bool fits = set.shape.size() == extents.size();
+  for (std::size_t i = 0; fits && i < extents.size(); ++i)
+    fits = extents[i].max < 0 || extents[i].max == set.shape[i];
+  if (!fits && set.count() > 0) return fail("a tensor of another size");
+  (port->is_output ? request->output : request->input) = tensor->contents;
   return 0;
 }
 FAKE int ov_infer_request_get_tensor_by_const_port(const Request* request, const Port* port,
                                                    Tensor** tensor) {
   *tensor = new Tensor;
-  const Tensor& found = port->is_output ? request->output : request->input;
-  (*tensor)->shape = found.shape;
-  (*tensor)->data = found.data;
+  (*tensor)->contents = port->is_output ? request->output : request->input;
   return 0;
 }
 FAKE int ov_infer_request_infer(Request* request) { return compute(*request); }
 FAKE int ov_infer_request_start_async(Request* request) {
-  request->status = compute(*request);
+  request->elsewhere = std::thread([request] {
+    ++elsewhere;
+    request->status = compute(*request);
+  });
   return 0;
 }
-FAKE int ov_infer_request_wait(Request* request) { return request->status; }
+FAKE int ov_infer_request_wait(Request* request) {
+  request->elsewhere.join();
+  return request->status;
+}
 FAKE int ov_infer_request_get_profiling_info(const Request* request, ProfilingInfos* infos) {
   if (!request->model.counts) return fail("performance counters are not on");
   ++objects;

@@ -46,6 +46,8 @@ Api::Api(const std::string& path) {
   FIND(ov_infer_request_get_profiling_info);
   FIND(ov_profiling_info_list_free);
   FIND(ov_infer_request_free);
+  FIND(ov_tensor_create);
+  FIND(ov_tensor_set_shape);
   FIND(ov_tensor_create_from_host_ptr);
   FIND(ov_tensor_get_shape);
   FIND(ov_tensor_get_byte_size);

@@ -77,6 +77,8 @@ struct Api {
   int (*ov_infer_request_get_profiling_info)(const OvRequest*, OvProfilingInfos*);
   void (*ov_profiling_info_list_free)(OvProfilingInfos*);
   void (*ov_infer_request_free)(OvRequest*);
+  int (*ov_tensor_create)(int type, OvShape, OvTensor**);
+  int (*ov_tensor_set_shape)(OvTensor*, OvShape);
   int (*ov_tensor_create_from_host_ptr)(int type, OvShape, void* data, OvTensor**);
   int (*ov_tensor_get_shape)(const OvTensor*, OvShape*);
   int (*ov_tensor_get_byte_size)(const OvTensor*, std::size_t*);
@@ -103,5 +105,14 @@ class Handle {
  private:
   std::unique_ptr<T, Free> object_{nullptr, nullptr};
 };
+
+/// What a function of the library makes. Throws std::runtime_error naming what it was to do.
+template <typename T, typename Function, typename... Args>
+[[nodiscard]] Handle<T> made_by(const Api& api, typename Handle<T>::Free free, const char* what,
+                                const Function& function, Args... args) {
+  T* object = nullptr;
+  api.check(function(args..., &object), what);
+  return {object, free};
+}
 
 }  // namespace engine::kernels::openvino

@@ -1,5 +1,6 @@
 #include "kernels/openvino/compiled_model.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -9,20 +10,6 @@ namespace engine::kernels::openvino {
 namespace {
 
 constexpr const char* device = "CPU";
-
-OvShape shape_of(std::span<const std::int64_t> extents) {
-  static std::int64_t none = 0;  // of a scalar; nobody writes it
-  return {static_cast<std::int64_t>(extents.size()),
-          extents.empty() ? &none : const_cast<std::int64_t*>(extents.data())};
-}
-
-template <typename T, typename Function, typename... Args>
-Handle<T> made_by(const Api& api, typename Handle<T>::Free free, const char* what,
-                  const Function& function, Args... args) {
-  T* object = nullptr;
-  api.check(function(args..., &object), what);
-  return {object, free};
-}
 
 /// The model's inputs at the sizes that it is compiled for.
 void reshape(const Api& api, const OvModel* model, const KernelParams& params) {
@@ -66,6 +53,10 @@ const OvCore* Cores::get(const KernelParams& params) {
   return core.get();
 }
 
+bool Port::is_sized() const {
+  return shape && std::ranges::find(*shape, any_extent) == shape->end();
+}
+
 CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
     : api_(cores.api()), compiled_(compiled(cores.get(params), params)) {
   request_ = made_by<OvRequest>(api_, api_.ov_infer_request_free, "to prepare a run",
@@ -76,6 +67,8 @@ CompiledModel::CompiledModel(Cores& cores, const KernelParams& params)
   for (std::size_t i = 0; i < params.output_names.size(); ++i)
     outputs_.push_back(port(api_.ov_compiled_model_output_by_name, params.output_names[i],
                             params.output_types[i]));
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    unsized_.push_back(unsized(outputs_[i], params.output_types[i]));
 }
 
 Handle<OvCompiled> CompiledModel::compiled(const OvCore* core, const KernelParams& params) {
@@ -101,14 +94,12 @@ Port CompiledModel::port(int (*find)(const OvCompiled*, const char*, OvPort**),
   api_.check(api_.ov_port_get_element_type(port.handle.get(), &port.type), "to ask for a type");
   OvPartialShape shape{};
   api_.check(api_.ov_port_get_partial_shape(port.handle.get(), &shape), "to ask for a shape");
-  bool known = shape.rank.min == shape.rank.max;
-  std::vector<std::int64_t> extents;
-  for (std::int64_t i = 0; known && i < shape.rank.max; ++i) {
-    known = shape.dims[i].min == shape.dims[i].max;
-    extents.push_back(shape.dims[i].max);
+  if (shape.rank.min == shape.rank.max) {
+    std::vector<std::int64_t>& extents = port.shape.emplace();
+    for (const OvDimension& dim : std::span(shape.dims, static_cast<std::size_t>(shape.rank.max)))
+      extents.push_back(dim.min == dim.max ? dim.max : any_extent);
   }
   api_.ov_partial_shape_free(&shape);
-  if (known) port.shape = std::move(extents);
   // Of one element: what one takes tells types apart as far as memory is concerned.
   alignas(64) static std::byte element[64];
   const std::int64_t one = 1;
@@ -133,25 +124,26 @@ void CompiledModel::set(const Port& port, std::span<const std::int64_t> shape, v
              "to take a tensor");
 }
 
+std::optional<UnsizedOutput> CompiledModel::unsized(const Port& port, int elem_type) const {
+  auto marking = port.shape ? marking_shape(*port.shape, elem_type) : std::nullopt;
+  if (!marking) return std::nullopt;
+  UnsizedOutput output(api_, port.type, *port.shape, *std::move(marking));
+  api_.check(api_.ov_infer_request_set_tensor_by_const_port(request_.get(), port.handle.get(),
+                                                            output.tensor()),
+             "to take a tensor");
+  return output;
+}
+
 void CompiledModel::run_elsewhere() {
   api_.check(api_.ov_infer_request_start_async(request_.get()), "to start a run");
   api_.check(api_.ov_infer_request_wait(request_.get()), "a run");
 }
 
-CompiledModel::Made CompiledModel::made(const Port& port) const {
+Made CompiledModel::made(const Port& port) const {
   const auto tensor = made_by<OvTensor>(
       api_, api_.ov_tensor_free, "to get an output", api_.ov_infer_request_get_tensor_by_const_port,
       static_cast<const OvRequest*>(request_.get()), static_cast<const OvPort*>(port.handle.get()));
-  OvShape shape{};
-  api_.check(api_.ov_tensor_get_shape(tensor.get(), &shape), "to ask for a shape");
-  Made made{{shape.dims, shape.dims + shape.rank}, nullptr, 0};
-  static_cast<void>(api_.ov_shape_free(&shape));
-  api_.check(api_.ov_tensor_get_byte_size(tensor.get(), &made.bytes), "to ask for a size");
-  if (made.bytes == 0) return made;
-  void* data = nullptr;
-  api_.check(api_.ov_tensor_data(tensor.get(), &data), "to ask for an address");
-  made.data = data;
-  return made;
+  return contents(api_, tensor.get());
 }
 
 void CompiledModel::export_to(const std::string& path) const {

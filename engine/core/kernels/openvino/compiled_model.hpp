@@ -14,6 +14,8 @@
 #include "kernels/library.hpp"
 #include "kernels/openvino/api.hpp"
 #include "kernels/openvino/blob.hpp"
+#include "kernels/openvino/tensors.hpp"
+#include "kernels/openvino/unsized_output.hpp"
 
 namespace engine::kernels::openvino {
 
@@ -38,8 +40,10 @@ class Cores {
 struct Port {
   Handle<OvPort> handle;
   int type = 0;  ///< OpenVINO's number of its element type
-  /// None where the data decide.
+  /// With any_extent where the data decide; none where they decide how many extents there are.
   std::optional<std::vector<std::int64_t>> shape = {};
+
+  [[nodiscard]] bool is_sized() const;
 };
 
 /// One run at a time.
@@ -56,28 +60,28 @@ class CompiledModel {
   /// Computes in a thread of the library. Throws std::runtime_error when it fails.
   void run_elsewhere();
   /// What the last run made of an output.
-  struct Made {
-    std::vector<std::int64_t> shape;
-    const void* data;
-    std::size_t bytes;
-  };
   [[nodiscard]] Made made(const Port& port) const;
   void export_to(const std::string& path) const;
   [[nodiscard]] std::vector<OperatorTime> operator_times() const;
 
   [[nodiscard]] const std::vector<Port>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<Port>& outputs() const noexcept { return outputs_; }
+  /// In the order of the outputs: those of any size that can be marked.
+  [[nodiscard]] std::span<std::optional<UnsizedOutput>> unsized() noexcept { return unsized_; }
 
  private:
   [[nodiscard]] Handle<OvCompiled> compiled(const OvCore* core, const KernelParams& params);
   [[nodiscard]] Port port(int (*find)(const OvCompiled*, const char*, OvPort**),
                           const std::string& name, int elem_type) const;
+  /// Gives the request a tensor for an output of any size.
+  [[nodiscard]] std::optional<UnsizedOutput> unsized(const Port& port, int elem_type) const;
 
   const Api& api_;
   std::shared_ptr<const Blob> blob_;  // an imported model computes from it
   Handle<OvCompiled> compiled_;
   Handle<OvRequest> request_;
   std::vector<Port> inputs_, outputs_;
+  std::vector<std::optional<UnsizedOutput>> unsized_;
 };
 
 }  // namespace engine::kernels::openvino

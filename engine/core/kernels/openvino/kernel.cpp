@@ -7,15 +7,13 @@
 #include <utility>
 
 #include "kernels/openvino/copies.hpp"
+#include "kernels/openvino/mark.hpp"
 #include "ort/output_pool.hpp"
 #include "ort/types.hpp"
 #include "ort/value.hpp"
 
 namespace engine::kernels::openvino {
 namespace {
-
-/// Written into outputs before a run: what is still there was not computed.
-constexpr std::uint64_t mark = 0x7fb1a5c3d29e6f84;
 
 void* address_of(const ort::OnnxValue& tensor) {
   alignas(64) static std::byte nothing[64];
@@ -46,34 +44,52 @@ bool has_its_numbers(const ort::OnnxValue& tensor, int elem_type) {
 
 /// What is known of the outputs before a run.
 struct Outputs {
+  struct Sized {
+    std::size_t index;  ///< among all outputs
+    std::vector<std::int64_t> shape;
+  };
   std::vector<int> types;
-  std::vector<std::optional<std::vector<std::int64_t>>> shapes = {};
-  bool can_be_marked = true;  ///< whether each one's place is known, and holds a mark
+  std::vector<Sized> sized = {};
+  bool can_be_marked = true;  ///< whether each one holds a mark
 
-  Outputs(const CompiledModel& model, const std::vector<int>& elem_types) : types(elem_types) {
+  Outputs(CompiledModel& model, const std::vector<int>& elem_types) : types(elem_types) {
     for (std::size_t i = 0; i < types.size(); ++i) {
-      shapes.push_back(model.outputs()[i].shape);
+      const Port& port = model.outputs()[i];
+      if (!port.is_sized()) {
+        can_be_marked = can_be_marked && model.unsized()[i];
+        continue;
+      }
+      sized.push_back({i, *port.shape});
       std::size_t count = 1;
-      if (shapes[i])
-        for (const std::int64_t extent : *shapes[i]) count *= static_cast<std::size_t>(extent);
-      const bool fits = ort::packed_bytes(types[i], count) >= sizeof(mark);
-      can_be_marked = can_be_marked && shapes[i] && fits;
+      for (const std::int64_t extent : *port.shape) count *= static_cast<std::size_t>(extent);
+      can_be_marked = can_be_marked && holds_mark(ort::packed_bytes(types[i], count));
     }
   }
 
+  /// Of those whose sizes are known.
   [[nodiscard]] std::vector<ort::ValueInfo> infos() const {
     std::vector<ort::ValueInfo> infos;
     if (!can_be_marked) return infos;
-    for (std::size_t i = 0; i < types.size(); ++i) {
+    for (const auto& [index, shape] : sized) {
       ort::ValueInfo& info = infos.emplace_back();
       info.kind = "tensor";
-      info.elem_type = types[i];
+      info.elem_type = types[index];
       info.shape.emplace();
-      for (const std::int64_t extent : *shapes[i]) info.shape->push_back({extent, ""});
+      for (const std::int64_t extent : shape) info.shape->push_back({extent, ""});
     }
     return infos;
   }
 };
+
+constexpr const char* no_answer = "OpenVINO: a run ended without an answer and without an error";
+
+/// A copy in memory of ours.
+ValuePtr ours(const Made& made, int elem_type) {
+  auto tensor = ort::make_tensor(elem_type, made.shape);
+  if (tensor->bytes() != made.bytes) throw std::runtime_error("an output of another size");
+  if (made.bytes > 0) std::memcpy(tensor->data(), made.data, made.bytes);
+  return tensor;
+}
 
 class OpenVinoKernel final : public LibraryKernel {
  public:
@@ -126,30 +142,33 @@ class OpenVinoKernel final : public LibraryKernel {
     }
     if (known_.can_be_marked) return run_marked(model, outputs);
     model.run_elsewhere();
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const CompiledModel::Made made = model.made(model.outputs()[i]);
-      auto tensor = ort::make_tensor(known_.types[i], made.shape);
-      if (tensor->bytes() != made.bytes) throw std::runtime_error("an output of another size");
-      if (made.bytes > 0) std::memcpy(tensor->data(), made.data, made.bytes);
-      outputs[i] = std::move(tensor);
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      outputs[i] = ours(model.made(model.outputs()[i]), known_.types[i]);
   }
 
   void run_marked(CompiledModel& model, std::span<ValuePtr> outputs) const {
     ort::OutputPool::Set made;
     if (!pool_.take(made))
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        made.push_back(ort::make_tensor(known_.types[i], *known_.shapes[i]));
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      void* const data = made[i]->data();
-      std::memcpy(data, &mark, sizeof(mark));
-      model.set(model.outputs()[i], *known_.shapes[i], data);
+      for (const auto& [index, shape] : known_.sized)
+        made.push_back(ort::make_tensor(known_.types[index], shape));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const auto& [index, shape] = known_.sized[i];
+      put_mark(made[i]->data());
+      model.set(model.outputs()[index], shape, made[i]->data());
     }
+    for (std::optional<UnsizedOutput>& output : model.unsized())
+      if (output) output->mark();
     model.run_here();
-    for (const auto& tensor : made)
-      if (std::memcmp(tensor->data(), &mark, sizeof(mark)) == 0)
-        throw std::runtime_error("OpenVINO: a run ended without an answer and without an error");
-    std::ranges::move(made, outputs.begin());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (has_mark(made[i]->data())) throw std::runtime_error(no_answer);
+      outputs[known_.sized[i].index] = std::move(made[i]);
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!model.unsized()[i]) continue;
+      const std::optional<Made> found = model.unsized()[i]->made();
+      if (!found) throw std::runtime_error(no_answer);
+      outputs[i] = ours(*found, known_.types[i]);
+    }
   }
 
   [[nodiscard]] const Kernel& otherwise() const {

@@ -1,0 +1,108 @@
+"""Models whose outputs' sizes depend on the data, with OpenVINO's kernels: answers, threads."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import surplus
+from surplus.engine.kernels.registry import installed
+from surplus.engine.runtime.model import Model
+
+pytestmark = pytest.mark.skipif(
+    "openvino" not in installed(), reason="the wheel openvino is not installed"
+)
+
+SIDE = 48
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Convolutions; where the image is not black; what they answer there."""
+    random = np.random.default_rng(0)
+    weights = [
+        onnx.numpy_helper.from_array(0.05 * random.standard_normal(shape).astype(np.float32), name)
+        for name, shape in {"w1": (32, 3, 3, 3), "w2": (32, 32, 3, 3), "w3": (1, 32, 3, 3)}.items()
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "w2"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["d"]),
+        helper.make_node("Conv", ["d", "w3"], ["e"], pads=[1, 1, 1, 1]),
+        helper.make_node("Sigmoid", ["e"], ["sized"]),
+        helper.make_node("ReduceMax", ["x"], ["light"], axes=[1]),
+        helper.make_node("NonZero", ["light"], ["where"]),
+        helper.make_node("Transpose", ["where"], ["rows"], perm=[1, 0]),
+        helper.make_node("GatherND", ["sized", "rows"], ["values"]),
+    ]
+    extents: dict[str, tuple[int, list[int | str]]] = {
+        "sized": (TensorProto.FLOAT, [1, 1, SIDE, SIDE]),
+        "rows": (TensorProto.INT64, ["k", 4]),
+        "values": (TensorProto.FLOAT, ["k"]),
+    }
+    graph = helper.make_graph(
+        nodes,
+        "lit",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, SIDE, SIDE])],
+        [helper.make_tensor_value_info(name, *row) for name, row in extents.items()],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "lit.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def _image(lit: int, seed: int = 0) -> dict[str, Any]:
+    """Black but for the first `lit` columns."""
+    data = np.random.default_rng(seed).standard_normal((1, 3, SIDE, SIDE)).astype(np.float32)
+    data[..., lit:] = 0
+    return {"x": data}
+
+
+def _load(path: Path, kernels: str = "openvino", devices: str = "cpu:1") -> Model:
+    return surplus.load(
+        path,
+        cache=path.parent / "cache",
+        devices=devices,
+        kernels=kernels,
+        selection_ns=0,
+        inputs=_image(SIDE // 2),
+    )
+
+
+def test_answers_grow_shrink_and_are_empty(path: Path) -> None:
+    plain, model = _load(path, "onnxruntime"), _load(path)
+    assert model.plan.libraries == ("openvino",)
+    held = []
+    for lit in (3, 0, SIDE, 10, SIDE, 0, 1):
+        given = _image(lit, seed=lit)
+        right, found = plain.run(given), model.run(given)
+        assert found["rows"].shape == right["rows"].shape
+        assert len(found["values"]) == lit * SIDE
+        held.append((right, found))
+    for right, found in held:  # none is written by a later run
+        assert np.array_equal(right["rows"], found["rows"])
+        for name in ("sized", "values"):
+            assert np.allclose(right[name], found[name], rtol=1e-4, atol=1e-4)
+    assert model.warning == ""
+
+
+def test_the_thread_of_the_lane_computes(path: Path) -> None:
+    model = _load(path)
+    assert model.plan.libraries == ("openvino",)
+    given = _image(SIDE)
+    for _ in range(5):
+        model.run(given)
+    here, everywhere = time.thread_time_ns(), time.process_time_ns()
+    for _ in range(30):
+        model.run(given)
+    here, everywhere = time.thread_time_ns() - here, time.process_time_ns() - everywhere
+    assert here > everywhere / 2
