@@ -48,7 +48,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -92,6 +92,17 @@ $(STAMPS)/cuda-provider: pyproject.toml $(STAMPS)/packages
 
 test-cuda-provider: install $(STAMPS)/cuda-provider  ## ONNX Runtime's real CUDA provider, on a GPU that computes nothing
 	$(BIN)/python -m pytest tests/null_gpu
+
+# 170 MB, which is why `bench neighbours` leaves Triton out where it was not done. The sessions within
+# are of the libraries that the other contenders have; the server's Python is ours.
+build/triton/installed: bench/neighbours/triton/requirements.txt $(STAMPS)/packages
+	rm -rf build/triton
+	$(BIN)/python -m venv build/triton
+	$(PIP) freeze | grep -E '^(onnxruntime|openvino)==' > build/triton/libraries.txt
+	build/triton/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --requirement build/triton/libraries.txt
+	touch $@
+
+triton: build/triton/installed  ## Triton's server, a peer of `bench neighbours`; fetches 170 MB
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

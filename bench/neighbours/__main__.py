@@ -7,6 +7,7 @@ Contenders are processes of their own and take turns of seconds; the host's stea
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from bench.infrastructure import result_file
 from bench.infrastructure.bystanders import Bystanders
 from bench.infrastructure.contender_process import ContenderProcess
 from bench.neighbours.clairvoyant import AskedQuery, clairvoyant_holds, clairvoyant_work_ns
-from bench.neighbours.contender import CORES, HOW
+from bench.neighbours.contender import CORES, HOW, left_out
 from bench.neighbours.mixes import MIXES, arrivals_s
 
 LOADS = (1.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -37,6 +38,7 @@ def measured(
         there = {
             how: ContenderProcess("bench.neighbours.contender", how, mix, folder, quiet=True)
             for how in HOW
+            if how not in left_out()
         }
         try:
             alone_ns = there[FASTEST].ask(do="alone")
@@ -150,6 +152,8 @@ def main() -> None:
     parser.add_argument("--periodic", action="store_true", help="instead of Poisson arrivals")
     args = parser.parse_args()
     loads = [float(text) for text in args.loads.split(",")]
+    for how, reason in left_out().items():
+        print(f"{how} is left out: {reason}", file=sys.stderr)
     rows = []
     for mix in [args.mix] if args.mix else MIXES:
         rows += measured(mix, loads, args.rounds, poisson=not args.periodic)

@@ -21,13 +21,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.infrastructure.process_tree import tree_cpu_s
 from bench.neighbours.mixes import BACKGROUND, MIXES, Stream, arrivals_s
+from bench.neighbours.triton.environment import missing
+from bench.neighbours.triton.loading import in_triton
 
 CALLERS = 3
 """Of each stream: at most so many of its queries are in flight."""
 
 CORES = len(os.sched_getaffinity(0))
 _NICE = 19
+TRITON = "triton x1, nice"
 
 Ask = Callable[[int], object]
 """Is told when the answer is due, on ``time.monotonic_ns``'s clock; 0: it is not."""
@@ -100,6 +104,9 @@ def engine(**settings: Any) -> Callable[..., Ask]:
     return load
 
 
+_LIBRARIES = {"onnxruntime": _ONE_THREAD, "openvino": openvino_with_streams}
+
+
 class How(NamedTuple):
     """A contender."""
 
@@ -117,9 +124,16 @@ HOW: Mapping[str, How] = {
     "onnxruntime x1, nice": How(_ONE_THREAD, is_nice=True),
     "fastest x1, nice": How(fastest_of_one, is_nice=True),
     "fastest x1, nice, gives up": How(fastest_of_one, is_nice=True, gives_up=True),
+    TRITON: How(in_triton(_LIBRARIES, lambda ask: alone_ns(ask), CORES)),
     "surplus": How(engine()),
     "surplus, late refused": How(engine(late="refuse")),
 }
+
+
+def left_out() -> dict[str, str]:
+    """Contenders that cannot run here, and why."""
+    reason = missing()
+    return {TRITON: reason} if reason else {}
 
 
 class Background:
@@ -143,12 +157,12 @@ class Background:
             self._ask(0)
             self._done[index] += not self._ends.is_set()
 
-    def end(self) -> tuple[int, float]:
-        """How many queries it answered, and the CPU seconds of another process."""
+    def end(self) -> int:
+        """How many queries it answered."""
         self._ends.set()
         for thread in self._threads:
             thread.join()
-        return sum(self._done), 0.0
+        return sum(self._done)
 
 
 class NiceBackground:
@@ -164,11 +178,11 @@ class NiceBackground:
         """As of Background."""
         self._tell("begin")
 
-    def end(self) -> tuple[int, float]:
+    def end(self) -> int:
         """As of Background."""
         self._tell("end")
-        done, cpu_s = self._answer()
-        return done, cpu_s
+        done: int = self._answer()
+        return done
 
     def _tell(self, word: str) -> None:
         assert self._child.stdin, "it is a pipe"
@@ -185,14 +199,11 @@ def serve_background(ask: Ask, callers: int) -> None:
     os.nice(_NICE)
     background = Background(ask, callers)
     _say(None)
-    used_s = 0.0
     for line in sys.stdin:
         if line.strip() == "begin":
             background.begin()
-            used_s = time.process_time()
         else:
-            done, _ = background.end()
-            _say((done, time.process_time() - used_s))
+            _say(background.end())
 
 
 def turn(
@@ -281,11 +292,11 @@ def main() -> None:
             _say({name: alone_ns(ask) for name, ask in asks.items()})
             continue
         background.begin()
-        began_s, used_s = time.monotonic(), time.process_time()
+        began_s, used_s = time.monotonic(), tree_cpu_s(os.getpid())
         latencies = turn(asks, streams, asked, gives_up)
-        done, elsewhere_s = background.end()
+        done = background.end()
         spent_s = time.monotonic() - began_s
-        cpu_s = time.process_time() - used_s + elsewhere_s
+        cpu_s = tree_cpu_s(os.getpid()) - used_s
         _say({"ns": latencies, "background": done, "s": spent_s, "cpu s": cpu_s})
     return None
 

@@ -1,0 +1,1 @@
+"""Triton Inference Server as a peer: what nvidia-pytriton carries, without pytriton."""
