@@ -936,6 +936,10 @@ class Recording:
         """As Run.spans."""
 
     @property
+    def stacked(self) -> int:
+        """As Run.stacked."""
+
+    @property
     def submitted_ns(self) -> int:
         """As Run.submitted_ns."""
 

@@ -43,6 +43,8 @@ class Span:
         ``ready_ns <= start_ns <= end_ns``. Queueing time is ``start_ns - ready_ns``.
     query : int
         Which query it belongs to.
+    queries : int
+        How many queries it answered by one call, that one included.
     """
 
     kind: SpanKind
@@ -55,6 +57,7 @@ class Span:
     start_ns: int
     end_ns: int
     query: int = 0
+    queries: int = 1
 
     def later(self, delay_ns: int, query: int | None = None) -> Span:
         """The same execution so much later, of another query if one is given."""

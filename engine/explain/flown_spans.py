@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -73,15 +74,21 @@ def spans_of(flights: Flights, run: FlownRun) -> FlownSpans:
     rows = flights.between(run.begun_ns, run.end_ns).tolist()
     own = {row[NodeField.NODE]: row for row in rows if row[NodeField.ARRIVAL] == run.arrival}
     ended = {node: row[NodeField.END] for node, row in own.items()}
+    calls = Counter(map(_call, rows))
     for row in rows:
         if row[NodeField.ARRIVAL] != run.arrival:
-            maker.add(row, row[NodeField.START])
+            maker.add(row, row[NodeField.START], calls[_call(row)])
     for node, row in own.items():
-        maker.add(row, maker.ready_ns(node, ended))
+        maker.add(row, maker.ready_ns(node, ended), calls[_call(row)])
         maker.found.usual_ns[node] = flights.usual_ns(run.plan, node)
     maker.found.ran = len(own)
     maker.add_never_begun(ended)
     return maker.found
+
+
+def _call(row: Sequence[int]) -> tuple[int, ...]:
+    """What queries that were answered by one call have in common: all but who they are."""
+    return tuple(value for field, value in enumerate(row) if field != NodeField.ARRIVAL)
 
 
 class _Maker:
@@ -103,12 +110,13 @@ class _Maker:
         known = [ended[other] for other in before if other in ended]
         return max(known, default=self._run.begun_ns)
 
-    def add(self, row: Sequence[int], ready_ns: int) -> None:
-        """A node that ran."""
+    def add(self, row: Sequence[int], ready_ns: int, queries: int) -> None:
+        """A node that ran, for so many queries."""
         device, kind, arrival, plan, node, lane, start, end = row
         place = self._place(device, kind == LaneKind.BEST_EFFORT)
         query = QUERY if arrival == self._run.arrival else arrival + 1
         span = self._span((plan, node, query), place, lane, (min(ready_ns, start), start, end))
+        span = replace(span, queries=queries)
         self.found.spans.append(span)
         if kind == LaneKind.BORROWED:
             self.found.borrowed.add(id(span))

@@ -134,6 +134,7 @@ def _details(span: Span) -> dict[str, Any]:
         what: span.name,
         "index": span.index,
         "query": span.query,
+        "queries": span.queries,
         "ready_us": span.ready_ns / 1e3,
         "queueing_us": span.queueing_ns / 1e3,
         "lanes": list(span.lanes),

@@ -49,4 +49,5 @@ def heading(timeline: Timeline) -> str:
 
 def label_of(span: Span) -> str:
     """What a span is called where its row is not beside it."""
-    return f"copy {span.name}" if span.kind is SpanKind.COPY else span.name
+    name = f"copy {span.name}" if span.kind is SpanKind.COPY else span.name
+    return f"{name} ({span.queries} queries)" if span.queries > 1 else name

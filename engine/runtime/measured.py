@@ -83,7 +83,8 @@ def measured_timeline(
         if node < len(segments):
             index = segments[node]
             category = categories.get(index, "segment")
-            spans.append(_segment_span(plan, index, category, lane, ready, start, end))
+            span = _segment_span(plan, index, category, lane, ready, start, end)
+            spans.append(replace(span, queries=run.stacked))  # such a plan is a single segment
         else:
             copy = plan.copies[node - len(segments)]
             spans.append(_copy_span(plan, copy, copied, ready, start, end))

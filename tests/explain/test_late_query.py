@@ -8,6 +8,7 @@ import pytest
 
 from surplus.engine.explain.categories import Category
 from surplus.engine.explain.flights import CANCELLED, ENDED_LATE, FlownRun, LaneKind
+from surplus.engine.explain.flown_spans import QUERY, spans_of
 from surplus.engine.explain.late_query import LateQuery, explain_query, late_queries
 from tests.explain.recordings import Recording, card
 
@@ -213,3 +214,20 @@ def test_parts_add_up_whatever_was_recorded(seed: int) -> None:
             Category.SEATS,
             Category.GATE,
         )
+
+
+def test_queries_of_one_call_say_how_many_they_are() -> None:
+    made = recording(lanes=2)
+    for arrival in range(3):
+        made.ran(VAD, arrival, (100, 180))
+    made.ran(VAD, 3, (100, 180), lane=1)
+    made.ran(TEXT, 4, (180, 200))
+    run = made.ended(VAD, 1, begun=90, end=180, due=150)
+    found = spans_of(made.flights, run)
+    queries = {(span.category, span.lanes, span.query): span.queries for span in found.spans}
+    assert queries == {
+        ("vad", (0,), QUERY): 3,
+        ("vad", (0,), 1): 3,
+        ("vad", (0,), 3): 3,
+        ("vad", (1,), 4): 1,
+    }

@@ -115,6 +115,7 @@ class _Recorded:
 
     done = True
     submitted_ns = 1
+    stacked = 1
 
     def __init__(self, *rows: tuple[int, int, int, int, int]) -> None:
         self._rows = np.array(rows, np.int64)

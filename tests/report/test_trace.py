@@ -36,11 +36,18 @@ def test_a_span_in_full(make_span):
             "task": "conv1",
             "index": 7,
             "query": 3,
+            "queries": 1,
             "ready_us": 1.0,
             "queueing_us": 1.5,
             "lanes": [0],
         },
     }
+
+
+def test_a_span_says_how_many_queries_it_answered(make_span):
+    timeline = Timeline.of([make_span("whole", 0, 5, queries=8)], "measured")
+    (event,) = _complete(to_trace({"m": timeline}))
+    assert (event["name"], event["args"]["queries"]) == ("whole (8 queries)", 8)
 
 
 def test_a_copy_is_called_by_its_tensor(make_span):

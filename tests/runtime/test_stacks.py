@@ -237,7 +237,17 @@ def test_a_traced_query_says_with_how_many_it_was_answered(graph, machine, folde
     model = model_of(graph, machine, StackUse(of_two()))
     with held_lane(model._machine, folder):
         futures = [model.submit(query, traced=True) for query in queries(3)]
-    assert [future.result() is not None and future._run.stacked for future in futures] == [3] * 3
+        futures += [model.submit(query, traced=True) for query in queries(1, rows=8)]
+    for future in futures:
+        future.result()
+    answered = [[span.queries for span in future.timeline()] for future in futures]
+    assert answered == [[3], [3], [3], [1]]  # the last one is as large as a batch may be
+
+
+def test_so_does_one_that_was_run(graph, machine) -> None:
+    model = model_of(graph, machine, StackUse(of_two()))
+    model.run(queries(1)[0], traced=True)
+    assert [span.queries for span in model.timeline()] == [1]
 
 
 def test_callers_who_wait_are_answered_together_and_rightly(graph) -> None:

@@ -322,6 +322,10 @@ void bind_query(nb::module_& m) {
       .def(
           "spans", [](const PyRecording& self) { return span_rows(self.spans, self.submitted_ns); },
           "As Run.spans.")
+      .def_prop_ro(
+          "stacked",
+          [](const PyRecording& self) { return self.spans.empty() ? 1 : self.spans[0].stacked; },
+          "As Run.stacked.")
       .def_ro("submitted_ns", &PyRecording::submitted_ns, "As Run.submitted_ns.")
       .def_ro("moments", &PyRecording::moments,
               "When the caller did what (CallTimes), on time.monotonic_ns()'s clock.")
