@@ -28,8 +28,9 @@ def stack(job: PlanJob, model: Model) -> Stacks:
     """
     graph, plan = job.graph, model.plan
     lanes = model.lanes[plan.devices[0]]
-    overlapping = narrow_plan(graph, plan, lanes, Departure.ALWAYS) or plan
-    found = StackSearch(graph, overlapping, job.machine, job.inputs).found()
+    # What queries that overlap run: of a plan of several segments what was found to keep its bits.
+    narrow = model.narrow_plan or narrow_plan(graph, plan, lanes, Departure.ALWAYS)
+    found = StackSearch(graph, narrow or plan, job.machine, job.inputs).found()
     use = job.params.stacks(found)
     model.be_stacked(use)
     _log.info("%s: batches: %s", graph.name, use.facts["batches"])

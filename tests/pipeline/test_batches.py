@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline import batches
 from surplus.engine.pipeline.load import load
+from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
+from surplus.engine.segmentation.plan import Plan
 from tests.pipeline.subject import Subject
 
 LENETS = Stacks(
@@ -19,10 +24,12 @@ LENETS = Stacks(
 
 
 class _Search:
-    """Finds the same at once."""
+    """Finds the same at once, and remembers of which plan."""
 
-    def __init__(self, *_: object) -> None:
-        pass
+    plan: Plan | None = None
+
+    def __init__(self, graph: Graph, plan: Plan, *_: object) -> None:
+        _Search.plan = plan
 
     def found(self) -> Stacks:
         return LENETS
@@ -58,3 +65,16 @@ def test_bits_and_bounds_are_those_of_each_load(lenet: Subject) -> None:
 def test_it_is_found_out_where_nothing_is_stored_too(lenet: Subject) -> None:
     assert _load(lenet, reuse=False, same_bits=False).facts["batches"].startswith("up to 8")
     assert lenet.plans() == []
+
+
+@pytest.mark.parametrize("is_narrow", [False, True])
+def test_the_plan_that_queries_overlap_with_is_looked_at(lenet: Subject, is_narrow: bool) -> None:
+    model = _load(lenet, reuse=False)
+    narrow = replace(model.plan, name="found narrow")
+    if is_narrow:
+        model.be_narrow(narrow)
+    asked = {"graph": model.graph, "machine": model._machine, "inputs": lenet.inputs}
+    job: Any = SimpleNamespace(params=LoadParams(), **asked)
+    batches.stack(job, model)
+    assert _Search.plan is not None
+    assert (_Search.plan.name == "found narrow") is is_narrow
