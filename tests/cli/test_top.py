@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import surplus
-from surplus import models
 from surplus.engine.cli.main import main
 from tests.cli.calls import Called
+from tests.late_server import late_server
 
 Top = Callable[..., Called]
 ASKED = 4
@@ -19,13 +19,7 @@ ASKED = 4
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]:
-    folder = tmp_path_factory.mktemp("top")
-    path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    asked = {"cache": folder / "cache", "selection_ns": 0}
-    model = surplus.load(path, "cpu:1", deadline_ms=0.001, **asked)
-    with surplus.Server({"numbers": model}, port=0, http_port=0) as server:
-        for _ in range(ASKED):
-            model.run(models.example_inputs("lenet"))
+    with late_server(tmp_path_factory.mktemp("top"), "numbers", ASKED) as server:
         yield server
 
 

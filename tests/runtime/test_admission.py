@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,12 @@ import pytest
 
 import surplus
 from surplus import models
-from surplus.engine import _core
 from surplus.engine.errors import ConfigError, InputError, RefusedError
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
+from tests.runtime.held_lane import HOLD_NS, held_lane
 
 INPUTS = models.example_inputs("lenet")
-HOLD_NS = 80_000_000
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +27,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _loaded(path: Path, **more: Any) -> Model:
     return surplus.load(path, "cpu:1", cache=path.parent / "cache", tune="now", **more)
-
-
-@contextmanager
-def _held(model: Model) -> Iterator[None]:
-    """Its lane, for as long as it takes to submit."""
-    builder = _core.PlanBuilder(model._machine)
-    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
-    builder.set_inputs([])
-    builder.set_outputs([])
-    held = builder.build().submit([], priority=1_000)
-    time.sleep(HOLD_NS / 8e9)
-    yield
-    assert held.wait()
 
 
 def test_what_cannot_be_in_time_is_refused_whichever_way_it_is_asked(path: Path) -> None:
@@ -83,7 +67,7 @@ def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
 
 def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
     model = _loaded(path, late="refuse")  # what holds the lane counts
-    with _held(model):
+    with held_lane(model):
         model.be_urgent(LoadParams(max_wait_ms=HOLD_NS / 8e6).urgency())
         with pytest.raises(RefusedError, match="longer than it may") as refused:
             model.submit(INPUTS).result()
@@ -97,7 +81,7 @@ def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
 
 def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
     flooded, light = _loaded(path), _loaded(path)
-    with _held(flooded):
+    with held_lane(flooded):
         flood = [flooded.submit(INPUTS, traced=True) for _ in range(50)]
         asked = light.submit(INPUTS, traced=True)
     asked.result()

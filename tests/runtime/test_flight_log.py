@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +10,14 @@ import pytest
 
 import surplus
 from surplus import models
-from surplus.engine import _core
 from surplus.engine.errors import ConfigError, UnknownModelError
 from surplus.engine.explain.categories import Category
 from surplus.engine.report.late import late_document, late_trace
 from surplus.engine.runtime import flight_log
 from surplus.engine.runtime.model import Model
+from tests.runtime.held_lane import held_lane
 
 INPUTS = models.example_inputs("lenet")
-HOLD_NS = 80_000_000
 
 
 @pytest.fixture(scope="module")
@@ -33,26 +30,12 @@ def _loaded(folder: Path, name: str, network: str = "lenet", **more: Any) -> Mod
     return surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0, **more)
 
 
-@contextmanager
-def _held(model: Model) -> Iterator[None]:
-    """Its lane, for as long as it takes to submit."""
-    builder = _core.PlanBuilder(model._machine)
-    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
-    builder.set_inputs([])
-    builder.set_outputs([])
-    plan = builder.build()
-    plan.be_called("holder")
-    held = plan.submit([], priority=1_000)
-    yield
-    assert held.wait()
-
-
 def test_who_blocks_the_only_lane_is_named(folder: Path) -> None:
     vad = _loaded(folder, "vad", deadline_ms=1)
     detector = _loaded(folder, "detector", "squeezenet", priority=1)
     image = models.example_inputs("squeezenet")
     flight_log.record()
-    with _held(vad):
+    with held_lane(vad):
         blocks = detector.submit(image, traced=True)
         late = vad.submit(INPUTS)
     late.result()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,14 @@ import pytest
 
 import surplus
 from surplus import models
-from surplus.engine import _core
 from surplus.engine.errors import ConfigError, InputError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
+from tests.runtime.held_lane import held_lane
 
 INPUTS = models.example_inputs("lenet")
 HOUR_NS = 3_600 * 10**9
-HOLD_NS = 80_000_000
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +29,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _loaded(path: Path, **more: Any) -> Model:
     return surplus.load(path, "cpu:1", cache=path.parent / "cache", selection_ns=0, **more)
-
-
-@contextmanager
-def _held(model: Model) -> Iterator[None]:
-    """Its lane, for as long as it takes to submit."""
-    builder = _core.PlanBuilder(model._machine)
-    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
-    builder.set_inputs([])
-    builder.set_outputs([])
-    held = builder.build().submit([], priority=1_000)
-    time.sleep(HOLD_NS / 8e9)
-    yield
-    assert held.wait()
 
 
 def _order(futures: dict[str, surplus.Future]) -> list[str]:
@@ -65,7 +49,7 @@ def test_models_that_are_due_first_go_first(path: Path) -> None:
         "first": {"priority": 1},
     }
     loaded = {name: _loaded(path, **more) for name, more in asked.items()}
-    with _held(loaded["plain"]):
+    with held_lane(loaded["plain"]):
         futures = {name: m.submit(INPUTS, traced=True) for name, m in loaded.items()}
         now_ns = time.monotonic_ns()
         plain = loaded["plain"]
@@ -76,7 +60,7 @@ def test_models_that_are_due_first_go_first(path: Path) -> None:
 
 def test_what_a_query_says_counts(path: Path) -> None:
     model = _loaded(path, priority=-1)
-    with _held(model):
+    with held_lane(model):
         futures = {
             "as its model": model.submit(INPUTS, traced=True),
             "more urgent": model.submit(INPUTS, traced=True, priority=0),
@@ -87,7 +71,7 @@ def test_what_a_query_says_counts(path: Path) -> None:
 def test_best_effort_is_answered_on_lanes_of_its_own(path: Path) -> None:
     right = _loaded(path).run(INPUTS)
     idle = _loaded(path, best_effort=True)
-    with _held(idle):  # the one lane of all others
+    with held_lane(idle):  # the one lane of all others
         for answer in (idle.run(INPUTS), idle.submit(INPUTS).result(timeout=60)):
             np.testing.assert_array_equal(answer["logits"], right["logits"])
 

@@ -13,24 +13,16 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 import surplus
-from surplus import models
 from surplus.engine.serving.messages import TAILS, message_type
+from tests.late_server import late_server
 from tests.serving.fakes import WAIT_S
 
-INPUTS = models.example_inputs("lenet")
 LATE = 3
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]:
-    """Of a model ``digits`` that is always late."""
-    folder = tmp_path_factory.mktemp("tails")
-    path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    asked = {"cache": folder / "cache", "selection_ns": 0}
-    model = surplus.load(path, "cpu:1", deadline_ms=0.001, **asked)
-    with surplus.Server({"digits": model}, port=0, http_port=0) as server:
-        for _ in range(LATE):
-            model.run(INPUTS)
+    with late_server(tmp_path_factory.mktemp("tails"), "digits", LATE) as server:
         yield server
 
 
@@ -90,8 +82,8 @@ def test_both_faces_say_why_queries_were_late(server: surplus.Server) -> None:
 
 def test_both_faces_draw_late_queries(server: surplus.Server) -> None:
     traces = (
-        _get(server, "late?window_s=600&format=perfetto")[1],
-        _call(server, "Late", window_s=600, perfetto=True),
+        _get(server, "late?model=digits&window_s=600&format=perfetto")[1],
+        _call(server, "Late", model="digits", window_s=600, perfetto=True),
     )
     for trace in traces:
         names = [event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"

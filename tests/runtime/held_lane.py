@@ -1,0 +1,27 @@
+"""The only lane of a model's machine, held while a test submits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from surplus.engine import _core
+from surplus.engine.runtime.model import Model
+
+HOLD_NS = 80_000_000
+
+
+@contextmanager
+def held_lane(model: Model) -> Iterator[None]:
+    """Its lane, by a plan called ``holder``, for as long as it takes to submit."""
+    builder = _core.PlanBuilder(model._machine)
+    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
+    builder.set_inputs([])
+    builder.set_outputs([])
+    plan = builder.build()
+    plan.be_called("holder")
+    held = plan.submit([], priority=1_000)
+    time.sleep(HOLD_NS / 8e9)
+    yield
+    assert held.wait()
