@@ -17,6 +17,16 @@ class ContenderProcess:
         Its arguments.
     quiet : bool
         Whether what it writes to its standard error is dropped.
+
+    Attributes
+    ----------
+    first : dict
+        What it said when it was ready.
+
+    Raises
+    ------
+    EOFError
+        If it has ended instead of an answer, here and wherever it is asked.
     """
 
     def __init__(self, module: str, *words: str, quiet: bool = False) -> None:
@@ -28,7 +38,8 @@ class ContenderProcess:
             stderr=subprocess.DEVNULL if quiet else None,
             text=True,
         )
-        self._answer()
+        self._words = " ".join((module, *words))
+        self.first = self._answer()
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """What it says."""
@@ -39,7 +50,10 @@ class ContenderProcess:
 
     def _answer(self) -> dict[str, Any]:
         assert self._child.stdout, "it is a pipe"
-        found: dict[str, Any] = json.loads(self._child.stdout.readline())
+        line = self._child.stdout.readline()
+        if not line:
+            raise EOFError(f"{self._words} has ended with status {self._child.wait()}")
+        found: dict[str, Any] = json.loads(line)
         return found
 
     def end(self) -> None:
