@@ -26,6 +26,7 @@ from bench.kernels.models import model_of
 
 MODEL, LIGHT = "resnet50", "squeezenet"
 CORES = len(os.sched_getaffinity(0))
+_HOUR_NS = 3_600 * 10**9
 ALONE_S, FLOOD, FLOOD_S, ASKED_EVERY_S = 0.6, 250, 4.0, 0.05
 
 
@@ -123,11 +124,48 @@ class Engine:
         await self._light.infer(self._light_inputs)
 
 
+class ByPolicy:
+    """Ours, where a policy of co-location says what runs when; its targets are the queries' own.
+
+    Parameters
+    ----------
+    policy : str
+        Of ``engine simulate``.
+    """
+
+    def __init__(self, cache: Path, *, policy: str) -> None:
+        from surplus.engine.scheduling.policy_params import PolicyParams, prepare
+        from surplus.engine.scheduling.policy_service import PolicyService
+        from surplus.engine.scheduling.served_by_policy import ServedByPolicy
+
+        found = {name: model_of(name) for name in (MODEL, LIGHT)}
+        self._inputs = {name: inputs for name, (_, inputs) in found.items()}
+        never_ns = dict.fromkeys(found, _HOUR_NS)
+        asked = PolicyParams(policy, never_ns, devices=f"cpu:{CORES}", most_items=1, cache=cache)
+        ready = prepare(asked, {name: path for name, (path, _) in found.items()})
+        service = PolicyService(ready.demand, ready.policy, ready.models, ready.places)
+        self._served = {name: ServedByPolicy(service, i, 1) for i, name in enumerate(found)}
+
+    async def ask(self, due_ns: int) -> None:
+        """As of Answering."""
+        from surplus.engine.errors import DeadlineError
+
+        try:
+            await self._served[MODEL].infer(self._inputs[MODEL], None, due_ns, None)
+        except DeadlineError as error:
+            raise Refused from error
+
+    async def ask_light(self) -> None:
+        """As of Answering."""
+        await self._served[LIGHT].infer(self._inputs[LIGHT], None, None, None)
+
+
 HOW: Mapping[str, Callable[[Path], Answering]] = {
     "onnxruntime x1": lambda cache: Sessions(cache, drops=False),
     "onnxruntime x1, drops": lambda cache: Sessions(cache, drops=True),
     "surplus": lambda cache: Engine(cache, late="refuse"),
     "surplus, late served": lambda cache: Engine(cache, late="serve"),
+    "surplus, edf_drop": lambda cache: ByPolicy(cache, policy="edf_drop"),
 }
 
 
