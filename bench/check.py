@@ -49,7 +49,7 @@ class Guard:
 
     def stored(self) -> float | None:
         """The stored ratio; None if there is none."""
-        path = result_file.RESULTS / f"{self.table}.json"
+        path = result_file.path_of(self.table)
         if not path.exists():
             return None
         rows = result_file.read_rows(path)

@@ -5,11 +5,10 @@ A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``; prose aroun
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-from bench.infrastructure.result_file import RESULTS, markdown, rows_of
+from bench.infrastructure.result_file import markdown, path_of, read_document, rows_of
 
 _DOCS = Path(__file__).parent.parent / "docs"
 _NAMES = ("PERFORMANCE", "KERNELS", "COLOCATION", "COLOCATION_RESULTS")
@@ -24,7 +23,7 @@ def rendered(page: str) -> str:
 
 def _table(match: re.Match[str]) -> str:
     name = match.group(1)
-    document = json.loads((RESULTS / f"{name}.json").read_text())
+    document = read_document(path_of(name))
     machine = document["machine"]
     origin = (
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, ONNX Runtime"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
 import os
 import platform
@@ -19,6 +20,9 @@ RESULTS = Path(__file__).parents[1] / "results"
 LONG_BYTES = 8192
 """Tables of more are stored as columns."""
 
+PACKED_BYTES = 24_576
+"""Tables whose text is longer are packed by gzip: nobody reads them but through the docs."""
+
 
 def machine() -> dict[str, Any]:
     """The machine and the software that a figure depends on."""
@@ -34,13 +38,25 @@ def machine() -> dict[str, Any]:
 
 
 def path_of(name: str) -> Path:
-    """Where the rows of a table are stored."""
-    return RESULTS / f"{name}.json"
+    """Where the rows of a table are stored, packed or not."""
+    plain, packed = _paths(name)
+    return packed if packed.exists() else plain
+
+
+def _paths(name: str) -> tuple[Path, Path]:
+    return RESULTS / f"{name}.json", RESULTS / f"{name}.json.gz"
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """A stored table with what is said of it."""
+    data = path.read_bytes()
+    found: dict[str, Any] = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return found
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a stored table."""
-    return rows_of(json.loads(path.read_text()))
+    return rows_of(read_document(path))
 
 
 def rows_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -70,9 +86,15 @@ def write(
         "machine": dict(where or machine()),
         "config": dict(config),
     }
-    path = path_of(name)
-    write_atomic(path, _text(document, rows).encode())
-    return path
+    plain, packed = _paths(name)
+    data = _text(document, rows).encode()
+    if len(data) <= PACKED_BYTES or name.endswith(".part"):
+        write_atomic(plain, data)
+        packed.unlink(missing_ok=True)
+        return plain
+    write_atomic(packed, gzip.compress(data, mtime=0))  # equal tables are equal files
+    plain.unlink(missing_ok=True)
+    return packed
 
 
 def _text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:

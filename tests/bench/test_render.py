@@ -15,7 +15,7 @@ from bench.models.throughput import SHORTEST_SLICE_S, slice_s
 
 
 def test_tables_are_made_from_their_json_and_prose_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(render, "RESULTS", tmp_path)
+    monkeypatch.setattr(result_file, "RESULTS", tmp_path)
     document = {
         "machine": {
             "date": "2026-01-01",
@@ -39,7 +39,7 @@ def test_tables_are_made_from_their_json_and_prose_stays(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", render.PAGES, ids=lambda page: page.stem)
 def test_every_table_of_a_page_has_its_result(page):
     names = render._TABLE.findall(page.read_text())
-    assert all((result_file.RESULTS / f"{name}.json").exists() for name in names)
+    assert all(result_file.path_of(name).exists() for name in names)
 
 
 def test_contenders_take_turns_and_first_runs_are_not_counted():

@@ -70,10 +70,30 @@ def test_long_tables_are_stored_as_columns_short_ones_as_rows(results):
     assert json.loads(long.read_text())["config"] == {"seed": 1}
 
 
+def test_a_table_that_nobody_would_read_is_packed_and_found(results, monkeypatch):
+    plain = result_file.write("grows", {"seed": 1}, LONG, {})
+    assert plain.suffix == ".json"
+    monkeypatch.setattr(result_file, "PACKED_BYTES", 1_000)
+    packed = result_file.write("grows", {"seed": 1}, LONG, {})
+    assert result_file.path_of("grows") == packed == results / "grows.json.gz"
+    assert not plain.exists()
+    assert result_file.read_rows(packed) == LONG
+    assert result_file.read_document(packed)["config"] == {"seed": 1}
+    first = packed.read_bytes()
+    assert result_file.write("grows", {"seed": 1}, LONG, {}).read_bytes() == first
+    assert result_file.write("grows", {}, LONG[:1], {}) == plain == result_file.path_of("grows")
+    assert not packed.exists()
+
+
+def test_a_table_that_is_not_whole_yet_stays_as_it_is(results, monkeypatch):
+    monkeypatch.setattr(result_file, "PACKED_BYTES", 0)
+    assert result_file.write("grows.part", {}, LONG, {}) == results / "grows.part.json"
+
+
 def test_long_tables_of_different_keys_stay_rows(results):
     rows = [*LONG, {"model": "another"}]
     path = result_file.write("mixed", {}, rows, {})
-    assert json.loads(path.read_text())["rows"] == rows
+    assert result_file.read_document(path)["rows"] == rows
     assert result_file.read_rows(path) == rows
 
 
