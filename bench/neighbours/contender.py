@@ -126,7 +126,7 @@ HOW: Mapping[str, How] = {
     "fastest x1, nice, gives up": How(fastest_of_one, is_nice=True, gives_up=True),
     TRITON: How(in_triton(_LIBRARIES, lambda ask: alone_ns(ask), CORES)),
     "surplus": How(engine()),
-    "surplus, late refused": How(engine(late="refuse")),
+    "surplus, late served": How(engine(late="serve")),
 }
 
 

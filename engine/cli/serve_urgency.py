@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from surplus.engine.cli import options
 from surplus.engine.cli.durations import duration_ns
-from surplus.engine.serving.server_params import MAX_WAIT_MS, late_by_default
+from surplus.engine.serving.server_params import MAX_WAIT_MS
 
 if TYPE_CHECKING:
     from surplus.engine.planning.load_params import LoadParams
@@ -34,10 +34,10 @@ def add_urgency(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--late",
-        choices=("serve", "refuse"),
+        choices=("refuse", "serve"),
+        default="refuse",
         help="queries that cannot be in time, by --slo or their own timeout, as predicted: refuse"
-        " them at once, or serve them behind the others (default: refuse where one model is"
-        " served)",
+        " them at once, or serve them behind the others (default %(default)s)",
     )
     parser.add_argument(
         "--max-wait-ms",
@@ -76,7 +76,7 @@ def by_model(
             loading,
             deadline_ms=due_ns[name] / 1e6 if name in due_ns else None,
             best_effort=name in args.best_effort,
-            late=args.late or late_by_default(len(known)),
+            late=args.late,
             max_wait_ms=args.max_wait_ms,
             weight=weights.get(name, 1.0),
         )

@@ -92,9 +92,10 @@ class LoadParams:
         When a query is due, from its submission on (``Urgency``).
     priority, best_effort : int, bool
         Of its queries: the higher goes first; behind those of all models that are not.
-    late : {"serve", "refuse"}
-        Whether queries that cannot be in time, as predicted from measured times, are answered late,
-        behind the others, or refused at once. Those that are admitted are in time, 99 of 100.
+    late : {"refuse", "serve"}, optional
+        Whether queries that cannot be in time, as predicted from measured times, are refused at
+        once, or answered late, behind the others. Those that are admitted are in time, 99 of 100.
+        By default they are refused where the model has a deadline.
     max_wait_ms : float
         Queries that are not due are refused where they would wait for longer, as predicted; 0 is no
         limit.
@@ -144,7 +145,7 @@ class LoadParams:
     deadline_ms: float | None = None
     priority: int = 0
     best_effort: bool = False
-    late: str = "serve"
+    late: str | None = None
     max_wait_ms: float = 0.0
     weight: float = 1.0
     max_batch: int | None = None
@@ -279,7 +280,8 @@ class LoadParams:
     def urgency(self) -> Urgency:
         """What its queries are, where they do not say it themselves."""
         urgency = Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
-        return urgency.admitting(self.late, self.max_wait_ms, self.weight)
+        late = self.late or ("serve" if self.deadline_ms is None else "refuse")
+        return urgency.admitting(late, self.max_wait_ms, self.weight)
 
     def stacks(self, found: Stacks | None) -> StackUse:
         """What a model makes of what was found out of its queries in batches."""

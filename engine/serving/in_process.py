@@ -19,7 +19,7 @@ from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
-from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams, late_by_default
+from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
 
 
 class Server:
@@ -78,8 +78,7 @@ class Server:
         with self._lock:
             if self._thread is not None:
                 raise ConfigError("the server was started before")
-            late = late_by_default(len(self._models))
-            executors = {n: _executor(n, model, late) for n, model in self._models.items()}
+            executors = {name: _executor(name, model) for name, model in self._models.items()}
             ports: Future[tuple[int, int | None]] = Future()
             thread = threading.Thread(
                 target=lambda: asyncio.run(self._serve(executors, ports)),
@@ -168,9 +167,9 @@ class Server:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _executor(name: str, model: str | Path | Model | LazyModel, late: str) -> Servable:
+def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model, name=name))
     if not isinstance(model, Model):
-        model = load(model, late=late, max_wait_ms=MAX_WAIT_MS)
+        model = load(model, late="refuse", max_wait_ms=MAX_WAIT_MS)
     return ModelExecutor(ServedAlone(model, name))

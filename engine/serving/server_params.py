@@ -60,11 +60,3 @@ class ServerParams:
         for name in ("max_in_flight", "max_connections"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
-
-
-def late_by_default(models: int) -> str:
-    """What becomes of queries that cannot be in time, in a server of so many.
-
-    Of several models nearly nothing that is promised comes late, and too much is refused.
-    """
-    return "refuse" if models == 1 else "serve"

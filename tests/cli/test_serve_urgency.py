@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from surplus.engine.cli.serve_urgency import by_model
+from surplus.engine.cli.serve_urgency import add_urgency, by_model
 from surplus.engine.errors import ConfigError
 from surplus.engine.planning.load_params import LoadParams
 from tests.cli.calls import Command
@@ -40,11 +40,10 @@ def test_each_model_has_its_weight_and_all_refuse_alike() -> None:
     assert {(params.late, params.max_wait_ms) for params in found.values()} == {("refuse", 250.0)}
 
 
-@pytest.mark.parametrize(("names", "late"), [(["a"], "refuse"), (["a", "a", "b"], "serve")])
-def test_one_model_refuses_by_default(names: list[str], late: str) -> None:
-    asked = _asked()
-    asked.late = None
-    assert {params.late for params in by_model(asked, LoadParams(), names).values()} == {late}
+def test_a_server_refuses_by_default() -> None:
+    parser = argparse.ArgumentParser()
+    add_urgency(parser)
+    assert parser.parse_args([]).late == "refuse"
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -31,7 +31,7 @@ def _loaded(folder: Path, name: str, network: str = "lenet", **more: Any) -> Mod
 
 
 def test_who_blocks_the_only_lane_is_named(folder: Path) -> None:
-    vad = _loaded(folder, "vad", deadline_ms=1)
+    vad = _loaded(folder, "vad", deadline_ms=1, late="serve")
     detector = _loaded(folder, "detector", "squeezenet", priority=1)
     image = models.example_inputs("squeezenet")
     flight_log.record()

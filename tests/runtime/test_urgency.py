@@ -12,7 +12,7 @@ import pytest
 
 import surplus
 from surplus import models
-from surplus.engine.errors import ConfigError, InputError
+from surplus.engine.errors import ConfigError, InputError, RefusedError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
@@ -76,8 +76,10 @@ def test_best_effort_is_answered_on_lanes_of_its_own(path: Path) -> None:
             np.testing.assert_array_equal(answer["logits"], right["logits"])
 
 
-def test_a_query_that_is_late_is_answered(path: Path) -> None:
-    model = _loaded(path, deadline_ms=1e-5)
+def test_a_query_that_is_late_is_answered_where_that_was_asked_for(path: Path) -> None:
+    with pytest.raises(RefusedError):
+        _loaded(path, deadline_ms=1e-5).run(INPUTS)
+    model = _loaded(path, deadline_ms=1e-5, late="serve")
     right = _loaded(path).run(INPUTS)
     for answer in (
         model.run(INPUTS),
@@ -99,7 +101,7 @@ def test_whatever_answers_knows_it(path: Path) -> None:
 
 
 def test_a_plan_that_is_found_in_the_background_knows_it(path: Path, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"cache": tmp_path, "tune": "background"}
+    asked: dict[str, Any] = {"cache": tmp_path, "tune": "background", "late": "serve"}
     with surplus.load(path, "cpu:1", deadline_ms=7.0, **asked) as model:
         until = time.monotonic() + 60
         while model.judgement is None and time.monotonic() < until:
