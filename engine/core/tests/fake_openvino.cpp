@@ -70,6 +70,11 @@ struct Contents : Object {
     for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
     return count;
   }
+  void put(std::size_t index, std::int64_t number) {
+    const auto narrow = static_cast<std::int32_t>(number);
+    if (element_bytes == 4) std::memcpy(reinterpret_cast<char*>(data) + 4 * index, &narrow, 4);
+    if (element_bytes == 8) data[index] = number;
+  }
   /// Our memory grows and stays; that of others must do.
   void resize(std::vector<std::int64_t> to) {
     const std::size_t before = count();
@@ -167,7 +172,7 @@ int compute(Request& request) {
     Contents& output = *request.output;
     output.resize(shape_of_output(request.model, input));
     for (std::size_t i = 0; i < output.count(); ++i)
-      output.data[i] = input.data[std::min(i, input.count() - 1)] + 1;
+      output.put(i, input.data[std::min(i, input.count() - 1)] + 1);
   }
   request.is_running = false;
   return status;
@@ -280,7 +285,8 @@ FAKE int ov_compiled_model_output_by_name(const Compiled* model, const char* nam
   return 0;
 }
 FAKE int ov_port_get_element_type(const Port* port, int* type) {
-  *type = port->model.has("halves") ? 9 : 10;
+  const bool narrow = port->is_output && port->model.has("narrow");
+  *type = port->model.has("halves") || narrow ? 9 : 10;
   return 0;
 }
 FAKE int ov_port_get_partial_shape(const Port* port, PartialShape* shape) {

@@ -5,7 +5,7 @@
 //   rows         the output has a second extent, of 0, before which its size is open
 //   refused      reading fails; uncompilable: compiling does
 //   fails        a run does; silent: it ends without an answer and without an error
-//   halves       elements take four bytes
+//   halves       elements take four bytes; narrow: those of the output do
 //   slow         a run takes some milliseconds
 // Each has an input "x" and an output "y" of int64: y = x + 1.
 #pragma once

@@ -10,6 +10,7 @@
 #include "kernels/library.hpp"
 #include "kernels/openvino/blob.hpp"
 #include "kernels/openvino/kernel.hpp"
+#include "kernels/openvino/mark.hpp"
 #include "kernels/openvino/unsized_output.hpp"
 #include "ort_fixtures.hpp"
 #include "test.hpp"
@@ -173,6 +174,41 @@ TEST(outputs_of_any_size_are_computed_in_the_thread_that_asks) {
     CHECK(setting.library->failure().empty());
   }
   setting.check_clean();
+}
+
+TEST(a_single_number_of_32_bits_holds_a_mark) {
+  for (const char* words : {"narrow", "narrow silent"}) {
+    Setting setting;
+    {
+      KernelParams params = setting.params(words);
+      params.inputs[0].shape = {1};
+      params.output_types = {ort::kInt32};
+      const auto kernel = setting.library->make(params);
+      const std::vector<ValuePtr> inputs{tensor(6, 1)};
+      std::vector<ValuePtr> outputs(1);
+      kernel->execute(inputs, outputs, nullptr);
+      const bool silent = contains(words, "silent");
+      const auto& made = static_cast<const ort::OnnxValue&>(*outputs[0]);
+      CHECK(*static_cast<const std::int32_t*>(made.data()) == (silent ? -5 : 7));
+      CHECK(contains(setting.library->failure(), "without an answer") == silent);
+      CHECK(setting.begun() == 1 && setting.elsewhere() == 0);
+    }
+    setting.check_clean();
+  }
+}
+
+TEST(a_mark_takes_no_more_than_there_is) {
+  using namespace kernels::openvino;
+  for (const std::size_t bytes : {4, 7, 8, 100}) {
+    std::string data(bytes + 8, 'x');
+    CHECK(holds_mark(bytes) && !has_mark(data.data(), bytes));
+    put_mark(data.data(), bytes);
+    CHECK(has_mark(data.data(), bytes));
+    CHECK(data.substr(bytes) == "xxxxxxxx");
+    data[0] = 'x';
+    CHECK(!has_mark(data.data(), bytes));
+  }
+  CHECK(!holds_mark(3));
 }
 
 TEST(outputs_that_hold_no_mark_are_computed_in_a_thread_of_the_library) {

@@ -153,14 +153,14 @@ class OpenVinoKernel final : public LibraryKernel {
         made.push_back(ort::make_tensor(known_.types[index], shape));
     for (std::size_t i = 0; i < made.size(); ++i) {
       const auto& [index, shape] = known_.sized[i];
-      put_mark(made[i]->data());
+      put_mark(made[i]->data(), made[i]->bytes());
       model.set(model.outputs()[index], shape, made[i]->data());
     }
     for (std::optional<UnsizedOutput>& output : model.unsized())
       if (output) output->mark();
     model.run_here();
     for (std::size_t i = 0; i < made.size(); ++i) {
-      if (has_mark(made[i]->data())) throw std::runtime_error(no_answer);
+      if (has_mark(made[i]->data(), made[i]->bytes())) throw std::runtime_error(no_answer);
       outputs[known_.sized[i].index] = std::move(made[i]);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -27,7 +27,8 @@ std::optional<std::vector<std::int64_t>> marking_shape(std::span<const std::int6
   if (open == extents.end() || count == 0) return std::nullopt;
   // One row where that is enough: a row may be large.
   std::int64_t& rows = shape[static_cast<std::size_t>(open - extents.begin())];
-  while (!holds_mark(ort::packed_bytes(elem_type, count * static_cast<std::size_t>(rows)))) ++rows;
+  while (ort::packed_bytes(elem_type, count * static_cast<std::size_t>(rows)) < sizeof(mark_bits))
+    ++rows;
   return shape;
 }
 
@@ -42,12 +43,12 @@ void UnsizedOutput::mark() {
   api_.check(api_.ov_tensor_set_shape(tensor_.get(), shape_of(marking_)), "to resize a tensor");
   void* data = nullptr;
   api_.check(api_.ov_tensor_data(tensor_.get(), &data), "to ask for an address");
-  put_mark(data);
+  put_mark(data, sizeof(mark_bits));
 }
 
 std::optional<Made> UnsizedOutput::made() const {
   Made made = contents(api_, tensor_.get());
-  if (made.shape == marking_ && has_mark(made.data)) return std::nullopt;
+  if (made.shape == marking_ && has_mark(made.data, made.bytes)) return std::nullopt;
   return made;
 }
 
