@@ -1040,3 +1040,26 @@ def lent_lanes(rows: NDArray[numpy.int64], now_ns: int) -> list[int]:
         State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted
         end_ns. A state's first row is of the run that waits, the others of what lanes compute.
     """
+
+def join_broker(path: str, name: str) -> None:
+    """
+    Share the cores with the other processes that have joined this file, made where it is not.
+
+    `name` is shown to them. Again: says anew which CPUs this process may use. Raises RuntimeError
+    naming the file and why it cannot be used.
+    """
+
+def has_joined_broker() -> bool: ...
+def is_sharing_cores() -> bool:
+    """Whether other processes have joined."""
+
+def leases() -> list[dict[str, Any]]:
+    """
+    What computes now, or waits for its turn, in all processes that have joined.
+
+    Times are on time.monotonic_ns()'s clock: when it began, when it will end, as predicted, when it
+    is due (0: it is not). What dead processes left is freed before.
+    """
+
+def asked_elsewhere(now_ns: int) -> int:
+    """Say that a query that is due came; when one came to another process last, 0 for never."""

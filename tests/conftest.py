@@ -15,6 +15,9 @@ os.environ["SURPLUS_TUNE"] = "now"
 # The same of whose kernels: tests of other libraries than ONNX Runtime name them.
 os.environ["SURPLUS_KERNELS"] = "onnxruntime"
 
+# Other processes of this user are no part of a test, nor are tests that run beside it.
+os.environ["SURPLUS_BROKER"] = "off"
+
 # Who starts the tests in the background of a script has them ignore Ctrl-C, and what they start
 # would inherit that: tests of Ctrl-C then wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)

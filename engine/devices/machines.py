@@ -12,6 +12,7 @@ from surplus.engine import _core
 from surplus.engine.devices import after_fork
 from surplus.engine.devices.emulation_params import EmulationParams as EmulationParams
 from surplus.engine.devices.plugins import close_plugins
+from surplus.engine.devices.shared_cores import share_cores
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import DeviceError, DeviceLostError
 from surplus.engine.native import load_runtime
@@ -159,6 +160,7 @@ def open_machine(
     """
     load_runtime()
     options = core_options(specs, emulation or EmulationParams(), reopens=reopens)
+    share_cores()
     try:
         machine = _core.Machine(options)
     except (RuntimeError, ValueError) as error:

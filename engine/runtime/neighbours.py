@@ -1,10 +1,12 @@
-"""Whether queries of several models that are due share the cores."""
+"""Whether queries of several models that are due share the cores, in this process or in others."""
 
 from __future__ import annotations
 
 import time
 from typing import Protocol
 from weakref import WeakSet
+
+from surplus.engine import _core
 
 _LATELY_NS = 1_000_000_000
 
@@ -42,7 +44,8 @@ class Neighbours:
         if who is not self._last:
             self._last, self._other_ns = who, self._last_ns
         self._last_ns = now_ns
-        return now_ns - self._other_ns < _LATELY_NS
+        others_ns = max(self._other_ns, _core.asked_elsewhere(now_ns))
+        return now_ns - others_ns < _LATELY_NS
 
 
 OF_PROCESS = Neighbours()

@@ -20,4 +20,5 @@ NB_MODULE(_core, m) {
   engine::bind_query(m);
   engine::bind_limits(m);
   engine::bind_decisions(m);
+  engine::bind_broker(m);
 }

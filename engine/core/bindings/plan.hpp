@@ -85,6 +85,7 @@ using SpanRows = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim
 
 void bind_decisions(nanobind::module_& m);
 void bind_devices(nanobind::module_& m);
+void bind_broker(nanobind::module_& m);
 void bind_machine(nanobind::module_& m);
 void bind_builder(nanobind::module_& m);
 void bind_run(nanobind::module_& m);

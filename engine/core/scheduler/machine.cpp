@@ -40,7 +40,8 @@ Machine::Machine(const MachineParams& params)
     : spin_ns_(params.spin_ns),
       budget_holder_(params.thread_budget > 0 ? std::make_shared<ThreadBudget>(params.thread_budget)
                                               : ThreadBudget::of_process()),
-      budget_(*budget_holder_) {
+      budget_(*budget_holder_),
+      broker_(params.broker != nullptr ? *params.broker : broker::Broker::of_process()) {
   for (std::uint32_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
   admission_ = std::make_unique<Admission>(executors_);

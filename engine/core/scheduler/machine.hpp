@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "broker/broker.hpp"
 #include "devices/device.hpp"
 #include "devices/params.hpp"
 #include "scheduler/admission.hpp"
@@ -31,8 +32,9 @@ struct RunOptions;
 
 struct MachineParams {
   std::vector<DeviceParams> devices;
-  std::int64_t spin_ns = 200'000;  ///< how long a thread spins, budget allowing, before it parks
-  int thread_budget = 0;           ///< of its own; 0: the process's, which machines share
+  std::int64_t spin_ns = 200'000;    ///< how long a thread spins, budget allowing, before it parks
+  int thread_budget = 0;             ///< of its own; 0: the process's, which machines share
+  broker::Broker* broker = nullptr;  ///< outlives the machine; null: the process's
 };
 
 /// Thread-safe. close() before the last reference goes (MachineOwner does).
@@ -109,12 +111,13 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// returns whether it held. Who then parks says with waited() how long it waited.
   template <typename Condition>
   bool spin_until(SpinHabit& habit, Condition&& condition) {
-    if (spin_ns_ == 0 || !habit.pays() || !budget_.try_spin()) return false;
+    if (spin_ns_ == 0 || !habit.pays() || !budget_.try_spin(broker_.leased_elsewhere()))
+      return false;
     const std::int64_t end_ns = now_ns() + spin_ns_;
     bool held = false;
     do {
       for (int i = 0; i < 64 && !(held = condition()); ++i) cpu_relax();
-    } while (!held && !budget_.exceeded() && now_ns() < end_ns);
+    } while (!held && !is_crowded() && now_ns() < end_ns);
     budget_.remove_running(1);
     if (held) habit.note(0, spin_ns_);
     return held;
@@ -131,6 +134,9 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] Admission& admission() noexcept { return *admission_; }
   [[nodiscard]] VirtualTime& virtual_time() noexcept { return virtual_time_; }
   [[nodiscard]] ThreadBudget& budget() noexcept { return budget_; }
+  [[nodiscard]] broker::Broker& broker() noexcept { return broker_; }
+  /// Whether there are more threads than cores, those of other processes among them.
+  [[nodiscard]] bool is_crowded() noexcept { return budget_.exceeded(broker_.leased_elsewhere()); }
   [[nodiscard]] HeldLanes& held_lanes() noexcept { return held_lanes_; }
   [[nodiscard]] FlightRecorder& recorder() noexcept { return recorder_; }
 
@@ -147,6 +153,7 @@ class Machine : public std::enable_shared_from_this<Machine> {
   const std::int64_t spin_ns_;
   const std::shared_ptr<ThreadBudget> budget_holder_;
   ThreadBudget& budget_;
+  broker::Broker& broker_;
   int device_count_ = 0;
   FlightRecorder recorder_;                         ///< before the devices, whose lanes write to it
   std::vector<std::unique_ptr<Device>> executors_;  ///< the devices

@@ -172,6 +172,8 @@ class Run final : public Watched {
 
   /// On the monotonic clock; 0: none.
   [[nodiscard]] std::int64_t deadline_ns() const noexcept { return options_.deadline_ns; }
+  /// When it came; of a run that is neither traced nor predicted 0.
+  [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
   /// Among the runs of the machine.
   [[nodiscard]] const RunOrder& order() const noexcept { return order_; }
   /// Its ready nodes in that executor's queue, by position; guarded by the queue.

@@ -22,17 +22,18 @@ class ThreadBudget {
   void remove_running(int threads) noexcept {
     active_.fetch_sub(threads, std::memory_order_relaxed);  // relaxed: a count, orders nothing
   }
-  /// Counts the caller as spinning if there is a core for it; then call remove_running(1).
-  [[nodiscard]] bool try_spin() noexcept {
+  /// Counts the caller as spinning if there is a core for it; then call remove_running(1). Other
+  /// processes have `elsewhere` of the cores.
+  [[nodiscard]] bool try_spin(int elsewhere = 0) noexcept {
     int active = active_.load(std::memory_order_relaxed);  // relaxed: the CAS confirms it
-    while (active < limit())
+    while (active + elsewhere < limit())
       if (active_.compare_exchange_weak(active, active + 1, std::memory_order_relaxed))  // a count
         return true;
     return false;
   }
   /// Whether spinners have to make room.
-  [[nodiscard]] bool exceeded() const noexcept {
-    return active_.load(std::memory_order_relaxed) > limit();  // relaxed: a hint
+  [[nodiscard]] bool exceeded(int elsewhere = 0) const noexcept {
+    return active_.load(std::memory_order_relaxed) + elsewhere > limit();  // relaxed: a hint
   }
   [[nodiscard]] int limit() const noexcept {
     return limit_.load(std::memory_order_relaxed);  // relaxed: a number, orders nothing

@@ -76,6 +76,7 @@ void CpuDevice::stop() noexcept {
     threads.swap(workers_);
   }
   for (std::thread& thread : threads) thread.join();
+  give_back_rows();
 }
 
 void CpuDevice::push(const Task& task) {
@@ -271,7 +272,7 @@ bool CpuDevice::linger(const Lane& lane) {
   spinners.fetch_add(1, std::memory_order_seq_cst);
   bool ready = false;
   for (int i = 0; i < lingering_pauses && !ready && !has_answer(mine); ++i) {
-    if (machine_.budget().exceeded()) break;
+    if (machine_.is_crowded()) break;
     cpu_relax();
     ready = queue_.maybe_ready();
   }
@@ -328,6 +329,11 @@ bool CpuDevice::choose(Lane& lane, Task& task) {
   return found;
 }
 
+/// Short nodes pay nothing, nor does any while there is no other process.
+inline bool CpuDevice::is_leased(std::int64_t service_ns) const noexcept {
+  return service_ns >= broker::Broker::worth_leasing_ns && machine_.broker().is_shared();
+}
+
 /// The lane holds as many seats as the node needs, or its run was stopped.
 CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
@@ -335,22 +341,30 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   const Stacking* const stacking = run.plan().stacking();
   const bool is_stack = stacking != nullptr && gather(lane, run, *stacking);
   const std::int64_t service_ns = is_stack ? lane.stack.takes_ns() : node.service_ns;
-  const bool lends = is_lendable(lane, service_ns);
+  const bool leases = is_leased(service_ns);
+  const bool lends = is_lendable(lane, service_ns, leases);
   const bool is_forecast =
       !alone_ && lane.lender == nullptr && service_ns > 0 && machine_.forecasts_lanes();
   const std::int64_t predicted_ns = lends || is_forecast ? now_ns() + service_ns : 0;
   if (is_forecast) forecast(lane, predicted_ns);
   if (lends) lane.loan.begin(run.order(), predicted_ns);
+  if (leases) [[unlikely]]
+    lease(lane, task, service_ns, lends);
   const bool is_measured = run.plan().measures(node);
   const std::int64_t began_ns = is_measured ? now_ns() : 0;
   const std::int64_t had_ns = is_measured && lends ? thread_cpu_ns() : 0;
   const std::int64_t expected_ns = is_measured ? run.begin_node(task.node, node, began_ns) : 0;
   const std::int64_t end_ns =
       is_stack ? execute_stack(lane, task, node) : execute(lane, task, node);
+  const bool shared =
+      lane.lender != nullptr || lane.loan.was_lent() || (leases && machine_.is_crowded());
   if (is_measured) {
     run.end_node(node, expected_ns, began_ns);
-    if (!is_stack) note_time(lane, run, task.node, began_ns, had_ns);
+    if (!is_stack)
+      note_time(run, task.node, began_ns, shared ? std::optional(had_ns) : std::nullopt);
   }
+  if (leases) [[unlikely]]
+    machine_.broker().end(lane.row);
   if (is_forecast) seats_.forecast.end(lane.id);
   if (lane.taker.seats != 1) keep_seats(lane, 1);
   if (lends && !lane.loan.try_end()) return hand_over(lane, run, node, end_ns);
@@ -379,14 +393,15 @@ std::int64_t CpuDevice::execute(Lane& lane, const Task& task, const PlanNode& no
 }
 
 /// What others took of its core meanwhile is not its time: they are in the outlook by themselves.
-/// `had_ns` is what the thread had had of cores when it began; 0: it was too short to share one.
-void CpuDevice::note_time(const Lane& lane, Run& run, std::uint32_t node, std::int64_t began_ns,
-                          std::int64_t had_ns) const {
+/// `had_ns` is what the thread had had of cores when it began a node that shared one, 0 if that is
+/// not known.
+void CpuDevice::note_time(Run& run, std::uint32_t node, std::int64_t began_ns,
+                          std::optional<std::int64_t> had_ns) const {
   if (is_idle_ || run.stopped()) return;
   std::int64_t took_ns = now_ns() - began_ns;
-  if (lane.lender != nullptr || lane.loan.was_lent()) {
+  if (had_ns) {
     const std::int64_t least_ns = took_ns / 8;
-    if (had_ns == 0 || (took_ns = thread_cpu_ns() - had_ns) < least_ns) return;  // or elsewhere
+    if (*had_ns == 0 || (took_ns = thread_cpu_ns() - *had_ns) < least_ns) return;  // or elsewhere
   }
   run.plan().times().note(node, took_ns);
 }

@@ -92,6 +92,7 @@ class CpuDevice final : public Device {
     Lane* lender = nullptr;       ///< whose place its holder takes; null: it has a seat
     RunOrder lenders_order;       ///< of what computes there
     bool is_coming = false;       ///< who borrows it has not looked for nodes yet
+    int row = -1;                 ///< of the broker's table, once it has leased
     NodeRing* flights = nullptr;  ///< what it ran lately
     NodeValues values;
     Stack stack;           ///< what it answers together with the run in hand
@@ -133,8 +134,8 @@ class CpuDevice final : public Device {
   [[nodiscard]] Left run_node(Lane& lane, const Task& task);
   [[nodiscard]] Left hand_over(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);
   std::int64_t execute(Lane& lane, const Task& task, const PlanNode& node);
-  void note_time(const Lane& lane, Run& run, std::uint32_t node, std::int64_t began_ns,
-                 std::int64_t had_ns) const;
+  void note_time(Run& run, std::uint32_t node, std::int64_t began_ns,
+                 std::optional<std::int64_t> had_ns) const;
   [[nodiscard]] bool gather(Lane& lane, Run& run, const Stacking& stacking);
   std::int64_t execute_stack(Lane& lane, const Task& task, const PlanNode& node);
   void forecast(const Lane& lane, std::int64_t end_ns);
@@ -151,7 +152,8 @@ class CpuDevice final : public Device {
   void flush(Lane& lane, Run& run);
 
   // --- loans (cpu_loans.cpp) ---
-  [[nodiscard]] bool is_lendable(const Lane& lane, std::int64_t service_ns) const noexcept;
+  [[nodiscard]] bool is_lendable(const Lane& lane, std::int64_t service_ns,
+                                 bool leases) const noexcept;
   void lend();
   bool lend_once();
   [[nodiscard]] Lane* least_urgent(const RunOrder& first, Loan::Offer& offer);
@@ -163,6 +165,11 @@ class CpuDevice final : public Device {
   void arrived(Lane& place);
   void offer_vacancy(Lane* place);
   void empty_kept(Lane& lane);
+
+  // --- leases among processes (cpu_leases.cpp) ---
+  [[nodiscard]] bool is_leased(std::int64_t service_ns) const noexcept;
+  void lease(Lane& lane, const Task& task, std::int64_t service_ns, bool lends);
+  void give_back_rows() noexcept;
 
   Machine& machine_;
   const std::uint32_t executor_;

@@ -8,9 +8,10 @@
 
 namespace engine {
 
-bool CpuDevice::is_lendable(const Lane& lane, std::int64_t service_ns) const noexcept {
-  return service_ns >= worth_lending_ns && lane.taker.seats == 1 &&
-         lends_.load(std::memory_order_relaxed);  // relaxed: a flag that is set once
+bool CpuDevice::is_lendable(const Lane& lane, std::int64_t service_ns, bool leases) const noexcept {
+  // relaxed: a flag that is set once
+  return service_ns >= worth_lending_ns && lane.taker.seats == 1 && !is_idle_ &&
+         (leases || lends_.load(std::memory_order_relaxed));
 }
 
 /// For who found all seats taken. Whoever comes while another thread is here leaves it to that,

@@ -29,6 +29,10 @@ class Loan {
   // --- its holder ---
   /// `end_ns` is predicted.
   void begin(const RunOrder& order, std::int64_t end_ns) noexcept;
+  /// It ends later than was said.
+  void expect(std::int64_t end_ns) noexcept {
+    end_ns_.store(end_ns, std::memory_order_relaxed);  // relaxed: see the members
+  }
   /// The computation is over. False while the place is lent: what the holder has left to do it may
   /// do, then it calls leave().
   [[nodiscard]] bool try_end() noexcept;
@@ -71,7 +75,8 @@ class Loan {
   }
 
   std::atomic<std::uint64_t> word_{between};
-  // Written by the holder before it begins; read by lenders, who then find the word unchanged.
+  // Written by the holder before it begins; read by lenders, who then find the word unchanged. The
+  // end may change meanwhile: it is a prediction.
   std::atomic<std::int64_t> rank_{0}, due_ns_{0}, end_ns_{0};
   std::atomic<int> cpu_{-1};
 };
@@ -94,6 +99,10 @@ class LeastUrgent {
     offer_ = offer;
     return found_ = true;
   }
+  /// So long may wait what has `left_ns` until it is due.
+  [[nodiscard]] static constexpr std::int64_t affordable_ns(std::int64_t left_ns) noexcept {
+    return left_ns / affordable_parts;
+  }
   /// Whether nothing is to be lent, since one of them ends soon enough.
   [[nodiscard]] bool waits() const noexcept { return waits_; }
   /// The last that was.
@@ -105,7 +114,7 @@ class LeastUrgent {
   [[nodiscard]] bool can_afford(const RunOrder& other, std::int64_t wait_ns) const noexcept {
     if (!first_.is_due()) return false;
     if (now_ns_ >= first_.due_ns) return first_.is_of_class(other);
-    return wait_ns < (first_.due_ns - now_ns_) / affordable_parts;
+    return wait_ns < affordable_ns(first_.due_ns - now_ns_);
   }
 
   const RunOrder first_;

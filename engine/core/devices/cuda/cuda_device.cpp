@@ -185,7 +185,7 @@ template <typename Condition>
 bool CudaDevice::poll_until(Condition&& condition) {
   if (!machine_.spins()) return false;
   const std::int64_t end_ns = last_progress_ns_ + spin_after_ns;
-  while (now_ns() < end_ns && !machine_.budget().exceeded())
+  while (now_ns() < end_ns && !machine_.is_crowded())
     for (int i = 0; i < 64; ++i) {
       if (condition()) return true;
       cpu_relax();
