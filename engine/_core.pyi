@@ -516,7 +516,8 @@ class Machine:
         What was recorded of nodes and runs that ended since then.
 
         `nodes` int64 (n, 8): device, kind of lane (0 a lane, 1 a place that is lent to what is
-        more urgent, 2 best effort), arrival, plan, node, lane, start, end.
+        more urgent, 2 best effort), arrival, plan, node, lane, start, end. Where a lane waited for
+        another process: -1 less its number in `processes`, instead of the node.
         `rings` int64 (n, 4): device, kind, records so far, and since when all of a lane's are
         there, 0 where none was lost.
         `plans`, and the last ones that are gone: number, label, is_gone, `recorded` runs and of
@@ -1062,4 +1063,11 @@ def leases() -> list[dict[str, Any]]:
     """
 
 def asked_elsewhere(now_ns: int) -> int:
-    """Say that a query that is due came; when one came to another process last, 0 for never."""
+    """
+    Say that a query that is due came; when one came to another process last.
+
+    1: none did, but one may; 0: no other process expects any.
+    """
+
+def expect_asked() -> int:
+    """Say that queries that are due may come; the same of other processes, as asked_elsewhere()."""

@@ -118,6 +118,8 @@ def _query(row: Row) -> Row:
 def _whose(culprit: Mapping[str, Any] | None) -> str:
     if culprit is None:
         return ""
+    if not culprit["segment"]:  # another process
+        return f" ({culprit['model']})"
     place = f"lane {culprit['lane']} of {culprit['device']}"
     return f" ({culprit['model']}'s {culprit['segment']}, {place})"
 

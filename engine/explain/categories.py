@@ -24,6 +24,8 @@ class Category(StrEnum):
     """Ready, but segments of this query hold every lane, or a copy of it the link."""
     QUEUEING_OTHERS = "queueing_others"
     """Ready, but no lane is free, and another query holds one of them, or the link."""
+    ELSEWHERE = "elsewhere"
+    """Ready, but another process goes first on the cores. Told of recorded queries only."""
     SEATS = "seats"
     """A wide segment is ready and some lanes are free, but fewer than it needs."""
     GATE = "gate"

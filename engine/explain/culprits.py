@@ -1,8 +1,9 @@
 """Who was in a query's way: stretches of its time, cut where another query begins or ends to be it.
 
-Where a segment waits for a lane it is whoever holds the lane on which it starts in the end; where a
-begun segment's place is lent it is whoever runs there. A segment's service beyond what it usually
-takes is told apart, at its end: when it was slow is not known.
+Where a segment waits for a lane it is whoever holds the lane on which it starts in the end, or
+another process, where that lane waited for it; where a begun segment's place is lent it is whoever
+runs there. A segment's service beyond what it usually takes is told apart, at its end: when it was
+slow is not known.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from surplus.engine.explain.flown_spans import QUERY, FlownSpans
 from surplus.placement.timeline import Span
 
 _WAITS = (Category.QUEUEING, Category.QUEUEING_OTHERS, Category.SEATS, Category.GATE)
+_MAY_BE_ELSEWHERE = (Category.DISPATCH, Category.SUBMISSION)
+"""What a wait for another process seems to be while other lanes are free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """What a query waited for: a segment of a model on a lane."""
+    """What a query waited for: a segment of a model on a lane, or another process's cores."""
 
     model: str
     segment: str
@@ -69,6 +72,8 @@ def blamed(found: Breakdown, flown: FlownSpans) -> tuple[Stretch, ...]:
             stretches.append(Stretch(piece.category, piece.start_ns, piece.end_ns))
         elif piece.category in _WAITS:
             stretches += _waited(piece, piece.span, flown, is_between=piece.span is not first)
+        elif piece.category in _MAY_BE_ELSEWHERE and flown.elsewhere:
+            stretches += _handed_over(piece, piece.span, flown, is_between=piece.span is not first)
         elif piece.category is Category.SERVICE:
             stretches += _served(piece, piece.span, flown)
         else:
@@ -90,7 +95,28 @@ def _waited(
         there = [other for other in holders if other.start_ns <= start < other.end_ns]
         holder = max(there, key=lambda o: (o.lanes[0] == span.lanes[0], o.start_ns), default=None)
         culprit = None if holder is None else _culprit(holder)
-        yield Stretch(piece.category, start, end, span.name, culprit, is_between)
+        category = Category.ELSEWHERE if id(holder) in flown.elsewhere else piece.category
+        yield Stretch(category, start, end, span.name, culprit, is_between)
+
+
+def _handed_over(
+    piece: BreakdownPiece, span: Span, flown: FlownSpans, *, is_between: bool
+) -> Iterator[Stretch]:
+    """Cut a hand-over where the segment's own lane waited for another process meanwhile."""
+    waits = [
+        other
+        for other in flown.spans
+        if id(other) in flown.elsewhere
+        and _meet(other, piece, span)
+        and other.lanes[0] == span.lanes[0]
+    ]
+    for start, end in _cuts(waits, piece.start_ns, piece.end_ns):
+        there = [other for other in waits if other.start_ns <= start < other.end_ns]
+        if there:
+            culprit = _culprit(there[0])
+            yield Stretch(Category.ELSEWHERE, start, end, span.name, culprit, is_between)
+        else:
+            yield Stretch(piece.category, start, end, span.name)
 
 
 def _served(piece: BreakdownPiece, span: Span, flown: FlownSpans) -> Iterator[Stretch]:

@@ -129,7 +129,7 @@ class Flights:
     devices : sequence of (str, int)
         Name and lanes of each.
     nodes : array (n, 8)
-        ``NodeField``.
+        ``NodeField``; those that ran.
     runs : array (m, 6)
         Plan, arrival, begun, due, end, outcome.
     plans : mapping of int to PlanCard
@@ -138,6 +138,11 @@ class Flights:
         By device and kind of lane: since when no record of a lane was lost.
     lost_before_ns : mapping of int to int
         By number of plan: before then runs of it were lost; 0: none was.
+    waits : array (n, 8)
+        ``NodeField``; what lanes waited for other processes before a node of that run. Instead of
+        the node it is -1 less the number of the process.
+    processes : sequence of str
+        By number.
     """
 
     now_ns: int
@@ -148,6 +153,8 @@ class Flights:
     plans: Mapping[int, PlanCard]
     reaches_ns: Mapping[tuple[int, int], int] = field(default_factory=dict)
     lost_before_ns: Mapping[int, int] = field(default_factory=dict)
+    waits: Table = field(default_factory=lambda: np.empty((0, 8), np.int64))
+    processes: Sequence[str] = ()
 
     @cached_property
     def by_start(self) -> Table:
@@ -168,6 +175,18 @@ class Flights:
         found = self.by_start[first:last]
         overlapping: Table = found[found[:, NodeField.END] > start_ns]
         return overlapping
+
+    def waits_between(self, start_ns: int, end_ns: int) -> Table:
+        """Waits for other processes at some time from one moment to another."""
+        begun = self.waits[:, NodeField.START] < end_ns
+        overlapping: Table = self.waits[begun & (self.waits[:, NodeField.END] > start_ns)]
+        return overlapping
+
+    def process(self, node: int) -> str:
+        """What people know the process by that ``waits`` names so instead of a node."""
+        number = -1 - node
+        known = self.processes[number] if number < len(self.processes) else "others"
+        return f"process {known}"
 
     def runs_of(self, plans: Iterable[int], since_ns: int = 0) -> list[FlownRun]:
         """Runs of these plans that ended since then, by their end."""
@@ -254,13 +273,17 @@ def flights_of(
     reaches: dict[tuple[int, int], int] = {}
     for device, kind, _, reaches_ns in document["rings"].tolist():
         reaches[device, kind] = max(reaches.get((device, kind), 0), reaches_ns)
+    nodes = document["nodes"]
+    ran = nodes[:, NodeField.NODE] >= 0
     return Flights(
         document["now_ns"],
         max(since_ns, document["on_since_ns"]),
         devices,
-        document["nodes"],
+        nodes[ran],
         np.concatenate(tables) if tables else np.empty((0, 6), np.int64),
         plans,
         reaches,
         {row["number"]: row["lost_before_ns"] for row in document["plans"]},
+        nodes[~ran],
+        document["processes"],
     )

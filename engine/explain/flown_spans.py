@@ -12,6 +12,7 @@ from surplus.placement.timeline import Span, SpanKind, Timeline
 
 QUERY = 0
 """Number of the query that is explained; others have that of their arrival, counted from 1."""
+_NO_QUERY = -1
 
 
 @dataclass
@@ -30,6 +31,8 @@ class FlownSpans:
         What the query's nodes usually take, by their index.
     borrowed : set of int
         ``id`` of spans that ran in the place of another one.
+    elsewhere : set of int
+        ``id`` of spans in which a lane waited for another process.
     ran : int
         Nodes of the query that ran.
     """
@@ -39,6 +42,7 @@ class FlownSpans:
     spans: list[Span] = field(default_factory=list)
     usual_ns: dict[int, int] = field(default_factory=dict)
     borrowed: set[int] = field(default_factory=set)
+    elsewhere: set[int] = field(default_factory=set)
     ran: int = 0
 
     @property
@@ -81,6 +85,8 @@ def spans_of(flights: Flights, run: FlownRun) -> FlownSpans:
     for node, row in own.items():
         maker.add(row, maker.ready_ns(node, ended), calls[_call(row)])
         maker.found.usual_ns[node] = flights.usual_ns(run.plan, node)
+    for row in flights.waits_between(run.begun_ns, run.end_ns).tolist():
+        maker.add_wait(row)
     maker.found.ran = len(own)
     maker.add_never_begun(ended)
     return maker.found
@@ -120,6 +126,25 @@ class _Maker:
         self.found.spans.append(span)
         if kind == LaneKind.BORROWED:
             self.found.borrowed.add(id(span))
+
+    def add_wait(self, row: Sequence[int]) -> None:
+        """What a lane waited for another process, whichever query it was about to go on with."""
+        device, kind, _, _, process, lane, start, end = row
+        begun_ns = self._run.begun_ns
+        span = Span(
+            kind=SpanKind.SEGMENT,
+            index=-1,
+            name="",
+            category=self._flights.process(process),
+            resource=self._place(device, kind == LaneKind.BEST_EFFORT),
+            lanes=(lane,),
+            ready_ns=start - begun_ns,
+            start_ns=start - begun_ns,
+            end_ns=end - begun_ns,
+            query=_NO_QUERY,
+        )
+        self.found.spans.append(span)
+        self.found.elsewhere.add(id(span))
 
     def add_never_begun(self, ended: Mapping[int, int]) -> None:
         """Of a query that was ended: what was ready and had not begun waited until then."""

@@ -130,6 +130,8 @@ def _reason(model: str, cause: LateCause) -> str:
             return f"were begun, and made way for {whose} segment {cause.segment!r}{where}"
         case Category.QUEUEING:
             return "waited for their own segments"
+        case Category.ELSEWHERE:
+            return f"waited for {cause.culprit}"
         case _ if cause.culprit:
             return f"waited for {whose} segment {cause.segment!r}{where}"
     return f"waited for {_OTHER.get(cause.category, cause.category.replace('_', ' '))}"

@@ -42,6 +42,8 @@ def described(stretch: Stretch) -> str:
     if stretch.culprit is None:
         return what
     who = stretch.culprit
+    if not who.segment:  # another process
+        return f"{what}: {who.model}"
     return f"{what}: {who.model}'s {who.segment} on lane {who.lane} of {who.device}"
 
 

@@ -43,6 +43,8 @@ for line in sys.stdin:
         ends.set()
         worker.join()
         print("ok", flush=True)
+    elif line == "expect\\n":
+        print(json.dumps(_core.expect_asked()), flush=True)
     elif line == "leases\\n":
         print(json.dumps(_core.leases()), flush=True)
     else:
@@ -111,6 +113,15 @@ def test_the_leases_of_one_process_are_seen_by_the_other(workers) -> None:
     assert not lease["best_effort"]
     assert one.tell("stop") == "ok"
     assert other.ask("leases") == []
+
+
+def test_who_expects_queries_that_are_due_is_known_to_the_other(workers) -> None:
+    one, other = workers
+    assert one.ask("state")[0]
+    assert one.tell("expect") == "0"
+    assert other.ask("state")[1]
+    assert other.tell("expect") == "1"
+    assert one.tell("expect") == "1"
 
 
 def test_what_a_killed_process_leased_is_free(workers) -> None:

@@ -32,6 +32,7 @@ class Recording:
     runs: list[FlownRun] = field(default_factory=list)
     reaches_ns: dict[tuple[int, int], int] = field(default_factory=dict)
     lost_before_ns: dict[int, int] = field(default_factory=dict)
+    waits: list[tuple[int, ...]] = field(default_factory=list)
 
     def ran(
         self,
@@ -45,6 +46,10 @@ class Recording:
         """Nodes of a run, from number ``first`` on."""
         for node, (start, end) in enumerate(times, first):
             self.nodes.append((0, kind, arrival, plan, node, lane, start, end))
+
+    def waited(self, plan: int, arrival: int, times: tuple[int, int], lane: int = 0) -> None:
+        """A lane waited for the process ``other (7)`` before a node of that run."""
+        self.waits.append((0, LaneKind.LANE, arrival, plan, -2, lane, *times))
 
     def ended(
         self, plan: int, arrival: int, begun: int, end: int, due: int = 0, outcome: int = OK
@@ -65,4 +70,6 @@ class Recording:
             {card.number: card for card in self.cards},
             self.reaches_ns,
             self.lost_before_ns,
+            np.array(self.waits, np.int64).reshape(-1, 8),
+            ("others", "other (7)"),
         )

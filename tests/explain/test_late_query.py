@@ -89,6 +89,45 @@ def test_waits_between_its_slices_are_told_apart() -> None:
     assert found.between_ns == 40
 
 
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_a_wait_for_another_process_names_it(lanes: int) -> None:
+    made = recording("a", "b", lanes=lanes)
+    made.waited(VAD, 1, (104, 150))
+    made.ran(VAD, 1, (151, 160))
+    made.waited(VAD, 1, (162, 170))
+    made.ran(VAD, 1, (170, 180), first=1)
+    found = explained(made, made.ended(VAD, 1, 100, 180, due=130))
+    assert parts(found) == {
+        "elsewhere process other (7)/@0": 54,
+        "service": 19,
+        "submission": 5,
+        "dispatch": 2,
+    }
+    assert found.between_ns == 8
+    assert found.is_whole
+
+
+def test_who_waits_behind_a_lane_that_waits_for_another_process_waited_for_that() -> None:
+    made = recording()
+    made.waited(DETECTOR, 2, (90, 150))
+    made.ran(DETECTOR, 2, (150, 170))
+    made.ran(VAD, 1, (170, 180))
+    found = explained(made, made.ended(VAD, 1, 100, 180, due=130))
+    assert parts(found) == {
+        "elsewhere process other (7)/@0": 50,
+        "queueing_others detector/backbone@0": 20,
+        "service": 10,
+    }
+
+
+def test_another_lanes_wait_for_a_process_is_not_this_querys() -> None:
+    made = recording(lanes=2)
+    made.waited(DETECTOR, 2, (90, 150), lane=1)
+    made.ran(DETECTOR, 2, (150, 170), lane=1)
+    made.ran(VAD, 1, (110, 120), lane=0)
+    assert parts(explained(made, made.ended(VAD, 1, 100, 120))) == {"submission": 10, "service": 10}
+
+
 def test_a_lent_place_is_pre_emption_and_not_service() -> None:
     made = recording()
     made.ran(VAD, 1, (100, 200))

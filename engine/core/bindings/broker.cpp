@@ -66,7 +66,16 @@ is due (0: it is not). What dead processes left is freed before.)");
         return Broker::of_process().asked_elsewhere();
       },
       "now_ns"_a,
-      R"(Say that a query that is due came; when one came to another process last, 0 for never.)");
+      R"(Say that a query that is due came; when one came to another process last.
+
+1: none did, but one may; 0: no other process expects any.)");
+  m.def(
+      "expect_asked",
+      [] {
+        Broker::of_process().expect_asked();
+        return Broker::of_process().asked_elsewhere();
+      },
+      "Say that queries that are due may come; the same of other processes, as asked_elsewhere().");
 }
 
 }  // namespace engine

@@ -130,6 +130,7 @@ nb::dict flights(const PyMachine& self, std::int64_t since_ns) {
   result["rings"] = std::move(found.rings).rows();
   result["nodes"] = std::move(found.nodes).rows();
   result["plans"] = plans;
+  result["processes"] = machine.recorder().processes();
   return result;
 }
 
@@ -175,7 +176,8 @@ It is recorded anyway while a plan is loaded whose queries are due.)")
            R"(What was recorded of nodes and runs that ended since then.
 
 `nodes` int64 (n, 8): device, kind of lane (0 a lane, 1 a place that is lent to what is
-more urgent, 2 best effort), arrival, plan, node, lane, start, end.
+more urgent, 2 best effort), arrival, plan, node, lane, start, end. Where a lane waited for
+another process: -1 less its number in `processes`, instead of the node.
 `rings` int64 (n, 4): device, kind, records so far, and since when all of a lane's are
 there, 0 where none was lost.
 `plans`, and the last ones that are gone: number, label, is_gone, `recorded` runs and of

@@ -15,6 +15,7 @@
 #include "broker/table_file.hpp"
 #include "broker/view.hpp"
 #include "scheduler/clock.hpp"
+#include "scheduler/lane_outlook.hpp"
 
 namespace engine::broker {
 
@@ -27,6 +28,13 @@ struct Claim {
   int width = 1;
   bool waits = true;  ///< whether it may have to wait for its turn
   std::string_view what = {};
+};
+
+/// How a lane came to compute.
+struct Turn {
+  int beside = -1;            ///< the CPU of what it computes beside; -1: it has a core
+  int waited_for = -1;        ///< the slot of a process that was in its way; -1: none was
+  std::int64_t since_ns = 0;  ///< when it began to wait
 };
 
 /// A lease as it is shown.
@@ -91,23 +99,33 @@ class Broker {
   [[nodiscard]] int take_row() noexcept;
   void give_back_row(int row) noexcept;
   /// Says that a lane computes from now on, and waits for its turn until it comes or `gives_up`
-  /// says so. Returns the CPU of what it computes beside, or -1. About 100 ns where there are cores
-  /// for all.
-  [[nodiscard]] int begin(int row, const Claim& claim, const std::function<bool()>& gives_up);
+  /// says so. About 100 ns where there are cores for all.
+  [[nodiscard]] Turn begin(int row, const Claim& claim, const std::function<bool()>& gives_up);
   void end(int row) noexcept;
 
   // --- models ---
-  /// A query that is due came.
+  /// Queries that are due may come.
+  void expect_asked() noexcept;
+  /// One came.
   void note_asked(std::int64_t now_ns) noexcept;
-  /// When one came to another process last; 0: never.
+  /// When one came to another process last; `may_be_asked`: none did, but one may; 0: none will.
   [[nodiscard]] std::int64_t asked_elsewhere() noexcept;
+  /// What other processes have before them on our cores, as far as it is leased: what computes
+  /// first, then what waits, in its order; best effort excluded.
+  void look_ahead(std::vector<LaneOutlook::Elsewhere>& found, std::int64_t now_ns);
+  /// Our cores, of those that we may use.
+  [[nodiscard]] int cores() const noexcept { return cores_; }
 
   /// Frees what processes left that are not there any more; how many. Looks no sooner than
   /// `unless_since_ns` after the last time.
   int sweep(std::int64_t unless_since_ns = 0) noexcept;
   [[nodiscard]] std::vector<Listed> list();
+  /// Name and number of a slot's process, for people.
+  [[nodiscard]] std::string who(int slot);
 
  private:
+  friend class DeviceLease;
+
   [[nodiscard]] Table* table() const noexcept {
     return table_.load(std::memory_order_acquire);  // acquire: who sees it sees it whole
   }
@@ -116,14 +134,15 @@ class Broker {
   }
   void take_slot(const std::string& path);
   void describe(const std::string& name);
-  void show(Row& row, const Claim& claim, std::int64_t now_ns) noexcept;
+  static void show(Row& row, const Claim& claim, std::int64_t now_ns) noexcept;
+  void use(Slot& slot, int row) const noexcept;
   void count(Table& table, bool best_effort, int lanes) noexcept;
   [[nodiscard]] int leased(Table& table) noexcept;
   [[nodiscard]] bool is_among_strangers(const Table& table) const noexcept;
   [[nodiscard]] std::uint64_t rivals(const Table& table) noexcept;
-  int settle(Table& table, int row, const Claim& claim, const std::function<bool()>& gives_up);
-  void start(Row& row, const Claim& claim) noexcept;
-  int await_turn(Table& table, int row, const Claim& claim, const std::function<bool()>& gives_up);
+  Turn settle(Table& table, int row, const Claim& claim, const std::function<bool()>& gives_up);
+  static void start(Row& row, const Claim& claim) noexcept;
+  Turn await_turn(Table& table, int row, const Claim& claim, const std::function<bool()>& gives_up);
   [[nodiscard]] static std::int64_t patience_ends(const Claim& claim, const Standing& standing,
                                                   std::int64_t began_ns,
                                                   std::int64_t last_ns) noexcept;

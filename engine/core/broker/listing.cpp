@@ -1,10 +1,19 @@
-// What the broker tells models, and who looks.
+// What the broker tells models, admission, and who looks.
 #include <algorithm>
 #include <bit>
 
 #include "broker/broker.hpp"
 
 namespace engine::broker {
+
+void Broker::expect_asked() noexcept {
+  Table* const table = this->table();
+  if (table == nullptr) return;
+  std::int64_t never = 0;
+  // relaxed, both: a hint
+  own_slot(*table).asked_ns.compare_exchange_strong(never, may_be_asked, std::memory_order_relaxed,
+                                                    std::memory_order_relaxed);
+}
 
 void Broker::note_asked(std::int64_t now_ns) noexcept {
   // relaxed: a hint
@@ -22,6 +31,34 @@ std::int64_t Broker::asked_elsewhere() noexcept {
                     table->slots[static_cast<std::size_t>(std::countr_zero(others))].asked_ns.load(
                         std::memory_order_relaxed));
   return last;
+}
+
+void Broker::look_ahead(std::vector<LaneOutlook::Elsewhere>& found, std::int64_t now) {
+  found.clear();
+  Table* const table = this->table();
+  if (table == nullptr || !is_shared()) return;
+  sweep(news_ns / 2);
+  const View view(*table, now);
+  const Seen mine{.slot = slot_, .row = -1};
+  for (const Seen& seen : view.leases()) {
+    if (seen.slot == slot_ || !view.may_matter(seen, mine)) continue;
+    const bool waits = seen.stand == Stand::waits;
+    const std::int64_t left_ns = seen.end_ns - (waits ? seen.since_ns : now);
+    found.push_back(
+        {seen.order, std::clamp(left_ns, std::int64_t{0}, longest_ns), seen.width, waits});
+  }
+  std::ranges::sort(found, [](const auto& a, const auto& b) {
+    return a.waits != b.waits ? b.waits : a.order < b.order;
+  });
+}
+
+std::string Broker::who(int slot) {
+  Table* const table = this->table();
+  if (table == nullptr || slot < 0 || slot >= slot_count) return {};
+  const Slot& found = table->slots[static_cast<std::size_t>(slot)];
+  // relaxed: it is shown only
+  const std::int32_t process = found.process.load(std::memory_order_relaxed);
+  return read(found.name) + " (" + std::to_string(process) + ")";
 }
 
 std::vector<Listed> Broker::list() {

@@ -14,6 +14,7 @@ inline constexpr int row_count = 64;
 inline constexpr int max_width = 512;
 inline constexpr std::size_t cpu_words = 16;
 inline constexpr std::size_t name_words = 4;
+inline constexpr std::int64_t may_be_asked = 1;
 
 inline constexpr std::uint64_t magic = 0x7372'7572'706c'7573;
 /// Of the layout below; another one's file has another default name, too.
@@ -37,8 +38,9 @@ struct alignas(64) Row {
   std::atomic<std::uint64_t> word{0};
   /// RunOrder; of what is not due, it is never due: virtual times are a process's own.
   std::atomic<std::int64_t> rank{0}, due_ns{0}, arrival_ns{0};
-  std::atomic<std::int64_t> since_ns{0}, end_ns{0};  ///< the end is predicted
-  std::atomic<std::int32_t> width{0}, cpu{-1};       ///< where it began
+  /// The end is predicted; of one that waits as if it began when it came.
+  std::atomic<std::int64_t> since_ns{0}, end_ns{0};
+  std::atomic<std::int32_t> width{0}, cpu{-1};  ///< where it began
   std::atomic<std::uint64_t> device{0};  ///< 0: CPUs; else a GPU, by a number of its identity
   Name what{};
 };
@@ -46,7 +48,8 @@ struct alignas(64) Row {
 /// One process, which holds the lock on the slot's byte of the file for as long as it lives.
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> bell{0}, bell_sleepers{0};  ///< a futex, of lanes that wait
-  std::atomic<std::int64_t> asked_ns{0};  ///< when a query that is due last came here
+  /// When a query that is due last came here; `may_be_asked`: none did, but one may; 0: none will.
+  std::atomic<std::int64_t> asked_ns{0};
   // What the process is; written when it takes the slot.
   std::atomic<std::int32_t> process{0};         ///< its number, where it sees itself
   std::atomic<std::uint32_t> cores{0};          ///< by affinity and quota

@@ -55,32 +55,42 @@ void Broker::show(Row& row, const Claim& claim, std::int64_t now) noexcept {
                    std::memory_order_relaxed);
   row.arrival_ns.store(claim.arrival_ns, std::memory_order_relaxed);
   row.since_ns.store(now, std::memory_order_relaxed);
+  row.end_ns.store(now + claim.service_ns, std::memory_order_relaxed);
   row.width.store(claim.width, std::memory_order_relaxed);
   row.cpu.store(sched_getcpu(), std::memory_order_relaxed);
   write(row.what, claim.what.data(), claim.what.size());
 }
 
-int Broker::begin(int row_number, const Claim& claim, const std::function<bool()>& gives_up) {
+Turn Broker::begin(int row_number, const Claim& claim, const std::function<bool()>& gives_up) {
   Table* const table = this->table();
-  if (table == nullptr || row_number < 0) return -1;
+  if (table == nullptr || row_number < 0) return {};
   Slot& slot = own_slot(*table);
   Row& row = slot.rows[static_cast<std::size_t>(row_number)];
   const std::int64_t now = now_ns();
+  // relaxed: see View
+  row.device.store(0, std::memory_order_relaxed);
   show(row, claim, now);
   const std::uint64_t last = row.word.load(std::memory_order_relaxed);  // relaxed: ours
   // seq_cst: before we look at others, and they at us. It waits until it is known that it need not:
   // of two that begin at once one goes first, and both see which.
   row.word.store(as(last + stands, Stand::waits), std::memory_order_seq_cst);
-  // relaxed: who misses the row misses one that has just begun
-  if ((slot.rows_in_use.load(std::memory_order_relaxed) & bit(row_number)) == 0)
-    slot.rows_in_use.fetch_or(bit(row_number), std::memory_order_relaxed);
+  use(slot, row_number);
   sweep(longest_ns);
   const bool best_effort = claim.order.is_best_effort();
   count(*table, best_effort, std::clamp(claim.width, 1, max_width));
   const bool has_core = best_effort ? !is_among_strangers(*table) : leased(*table) <= cores_;
-  const int beside = has_core ? -1 : settle(*table, row_number, claim, gives_up);
+  Turn turn;
+  if (!has_core) turn = settle(*table, row_number, claim, gives_up);
+  turn.since_ns = now;
   start(row, claim);
-  return beside;
+  return turn;
+}
+
+/// From now on others look at that row.
+void Broker::use(Slot& slot, int row) const noexcept {
+  // relaxed, both: who misses the row misses one that has just begun
+  if ((slot.rows_in_use.load(std::memory_order_relaxed) & bit(row)) == 0)
+    slot.rows_in_use.fetch_or(bit(row), std::memory_order_relaxed);
 }
 
 void Broker::end(int row_number) noexcept {
@@ -117,14 +127,14 @@ void Broker::start(Row& row, const Claim& claim) noexcept {
 }
 
 /// There may be more leases than cores: whose turn is it?
-int Broker::settle(Table& table, int row, const Claim& claim,
-                   const std::function<bool()>& gives_up) {
+Turn Broker::settle(Table& table, int row, const Claim& claim,
+                    const std::function<bool()>& gives_up) {
   {
     const View view(table, now_ns());
     const Seen* const mine = view.find(slot_, row);
-    if (mine == nullptr) return -1;
+    if (mine == nullptr) return {};
     const Standing standing = view.of(*mine);
-    if (!claim.waits || standing.is_its_turn) return standing.beside;
+    if (!claim.waits || standing.is_its_turn) return {.beside = standing.beside};
   }
   return await_turn(table, row, claim, gives_up);
 }
@@ -141,9 +151,8 @@ std::int64_t Broker::patience_ends(const Claim& claim, const Standing& standing,
          (left_ns > 0 ? std::min(LeastUrgent::affordable_ns(left_ns), news_ns) : news_ns);
 }
 
-/// Returns as begin() does.
-int Broker::await_turn(Table& table, int row_number, const Claim& claim,
-                       const std::function<bool()>& gives_up) {
+Turn Broker::await_turn(Table& table, int row_number, const Claim& claim,
+                        const std::function<bool()>& gives_up) {
   Slot& slot = own_slot(table);
   Row& row = slot.rows[static_cast<std::size_t>(row_number)];
   std::atomic<std::uint16_t>& wanting = table.wanting[static_cast<std::size_t>(slot_)];
@@ -151,7 +160,7 @@ int Broker::await_turn(Table& table, int row_number, const Claim& claim,
   const std::int64_t began = now_ns();
   std::int64_t news = began;
   std::uint64_t before = 0;
-  int beside = -1;
+  Turn turn;
   for (std::int64_t now = began; !gives_up(); now = now_ns()) {
     const std::uint32_t key = slot.bell.load(std::memory_order_seq_cst);  // seq_cst: before a look
     give_way_if_late(table, row, claim, now);
@@ -159,8 +168,9 @@ int Broker::await_turn(Table& table, int row_number, const Claim& claim,
     const Seen* const mine = view.find(slot_, row_number);
     if (mine == nullptr) break;
     const Standing standing = view.of(*mine);
-    beside = standing.beside;
+    turn.beside = standing.beside;
     if (standing.is_its_turn) break;
+    if (standing.ahead >= 0) turn.waited_for = standing.ahead;
     if (standing.before != before) news = now;
     before = standing.before;
     const std::int64_t until = patience_ends(claim, standing, began, news);
@@ -169,7 +179,7 @@ int Broker::await_turn(Table& table, int row_number, const Claim& claim,
     if (slot.bell.load(std::memory_order_relaxed) == key) sweep(look_ns);  // relaxed: a hint
   }
   wanting.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: as above
-  return beside;
+  return turn;
 }
 
 /// As ReadyQueue has it: what cannot be in time any more goes behind what may be.

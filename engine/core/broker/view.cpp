@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <tuple>
 
 #include "devices/cpu/loan.hpp"
@@ -37,7 +38,8 @@ bool Seen::precedes(const Seen& other) const noexcept {
   return std::tie(slot, row) < std::tie(other.slot, other.row);
 }
 
-View::View(const Table& table, std::int64_t now_ns) noexcept : table_(table), now_ns_(now_ns) {
+View::View(const Table& table, std::int64_t now_ns, std::uint64_t device) noexcept
+    : table_(table), now_ns_(now_ns), device_(device) {
   // acquire: what the slots' processes say of themselves
   std::uint64_t live = table.live.load(std::memory_order_acquire);
   for (; live != 0; live &= live - 1) {
@@ -66,13 +68,15 @@ void View::look_at(const Slot& slot, int index) noexcept {
     seen.word = row.word.load(std::memory_order_seq_cst);
     seen.stand = static_cast<Stand>(seen.word % stands);
     // relaxed, all that follow: see the class
-    if (seen.stand == Stand::none || row.device.load(std::memory_order_relaxed) != 0) continue;
+    if (seen.stand == Stand::none || row.device.load(std::memory_order_relaxed) != device_)
+      continue;
     seen.order = {row.rank.load(std::memory_order_relaxed),
                   row.due_ns.load(std::memory_order_relaxed),
                   static_cast<std::uint64_t>(row.arrival_ns.load(std::memory_order_relaxed))};
     if (seen.order.may_be_late() && now_ns_ > seen.order.due_ns) seen.order = seen.order.late();
     seen.width = std::clamp(row.width.load(std::memory_order_relaxed), 1, max_width);
     seen.cpu = row.cpu.load(std::memory_order_relaxed);
+    seen.since_ns = row.since_ns.load(std::memory_order_relaxed);
     seen.end_ns = row.end_ns.load(std::memory_order_relaxed);
     ++count_;
   }
@@ -94,6 +98,7 @@ int View::leased_of(int slot, int owner, int width) const noexcept {
 
 /// CPUs that processes with so many lanes leave to the owner.
 int View::left_to(int owner, const Lanes& lanes) const noexcept {
+  if (device_ != 0) return 1 - std::accumulate(lanes.begin(), lanes.end(), 0);
   const Process& own = processes_[static_cast<std::size_t>(owner)];
   int of_cpus = own.cpus, of_group = own.cores;
   for (int slot = 0; slot < slot_count; ++slot) {
@@ -105,10 +110,9 @@ int View::left_to(int owner, const Lanes& lanes) const noexcept {
   return std::min(of_cpus, of_group);
 }
 
-/// Whether it is another one that may have a CPU of its process. Best effort has none to what is
-/// not: the kernel takes it away.
 bool View::may_matter(const Seen& other, const Seen& mine) const noexcept {
   if (other.slot == mine.slot && other.row == mine.row) return false;
+  if (device_ != 0) return true;
   if (other.order.is_best_effort() && !mine.order.is_best_effort()) return false;
   const auto own = static_cast<std::size_t>(mine.slot);
   const auto its = static_cast<std::size_t>(other.slot);
@@ -127,10 +131,15 @@ Standing View::of(const Seen& mine) const noexcept {
       found.before +=
           other.word * 31 + static_cast<std::uint64_t>(other.slot * row_count + other.row);
     }
-    if (is_before || other.stand == Stand::computes) taken[slot] += other.width;
+    if (is_before || other.stand == Stand::computes) {
+      taken[slot] += other.width;
+      if (other.slot != mine.slot && (found.ahead < 0 || other.stand == Stand::computes))
+        found.ahead = other.slot;
+    }
     if (other.order.preempts(mine.order)) by_rank[slot] += other.width;
   }
-  const int wanted = std::min(mine.width, processes_[static_cast<std::size_t>(mine.slot)].cores);
+  const int cores = device_ != 0 ? 1 : processes_[static_cast<std::size_t>(mine.slot)].cores;
+  const int wanted = std::min(mine.width, cores);
   found.is_outranked = left_to(mine.slot, by_rank) < wanted;
   found.is_its_turn = left_to(mine.slot, taken) >= wanted;
   if (found.is_its_turn || left_to(mine.slot, before) < wanted) return found;

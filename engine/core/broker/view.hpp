@@ -18,7 +18,7 @@ struct Seen {
   RunOrder order = {};
   int width = 1;
   int cpu = -1;
-  std::int64_t end_ns = 0;
+  std::int64_t since_ns = 0, end_ns = 0;
 
   /// The total order of all leases of the machine.
   [[nodiscard]] bool precedes(const Seen& other) const noexcept;
@@ -32,13 +32,17 @@ struct Standing {
   int beside = -1;           ///< the CPU of what it then computes beside; -1: it has a core
   bool is_outranked = true;  ///< those that go before it by more than arrival leave it no core
   std::uint64_t before = 0;  ///< changes when those before it do
+  /// Of those in its way one of another process, by its slot, rather one that computes; -1: none
+  /// is.
+  int ahead = -1;
 };
 
-/// A copy of the leases of CPUs, of the first `most` of them; about 100 ns a process and 10 a
-/// lease. Rows that are just being written may be wrong for one decision: all of it is advice.
+/// A copy of the leases of CPUs, or of another device, which then is one for all of them; of the
+/// first `most`. About 100 ns a process and 10 a lease. Rows that are just being written may be
+/// wrong for one decision: all of it is advice.
 class View {
  public:
-  View(const Table& table, std::int64_t now_ns) noexcept;
+  View(const Table& table, std::int64_t now_ns, std::uint64_t device = 0) noexcept;
 
   /// The lease of that row; null: there is none, or it was not looked at.
   [[nodiscard]] const Seen* find(int slot, int row) const noexcept;
@@ -46,6 +50,9 @@ class View {
   /// Whether there may be more than were looked at.
   [[nodiscard]] bool is_full() const noexcept { return count_ == most; }
   [[nodiscard]] std::span<const Seen> leases() const noexcept { return {seen_.data(), count_}; }
+  /// Whether it is another one that may have a CPU of its process, or the same device. Best effort
+  /// has no CPU to what is not: the kernel takes it away.
+  [[nodiscard]] bool may_matter(const Seen& other, const Seen& mine) const noexcept;
 
  private:
   static constexpr std::size_t most = 128;
@@ -60,11 +67,11 @@ class View {
   void look_at(const Slot& slot, int index) noexcept;
   [[nodiscard]] int leased_of(int slot, int owner, int width) const noexcept;
   [[nodiscard]] int left_to(int owner, const Lanes& lanes) const noexcept;
-  [[nodiscard]] bool may_matter(const Seen& other, const Seen& mine) const noexcept;
   [[nodiscard]] const Seen* least_urgent(const Seen& mine) const noexcept;
 
   const Table& table_;
   const std::int64_t now_ns_;
+  const std::uint64_t device_;
   std::array<Process, slot_count> processes_{};
   std::array<Seen, most> seen_;
   std::size_t count_ = 0;

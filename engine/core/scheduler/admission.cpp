@@ -30,14 +30,27 @@ std::string Admission::Verdict::text() const {
                  : "the query would have waited " + ms + " longer than it may";
 }
 
-Admission::Admission(const std::vector<std::unique_ptr<Device>>& devices) {
-  for (const auto& device : devices) outlooks_.emplace_back(device->lanes());
+Admission::Admission(const std::vector<std::unique_ptr<Device>>& devices, broker::Broker& broker)
+    : broker_(broker) {
+  for (const auto& device : devices) {
+    if (device->helper() != nullptr) host_ = static_cast<int>(outlooks_.size());
+    outlooks_.emplace_back(device->lanes());
+  }
+}
+
+/// What other processes have before them, which changes from query to query.
+void Admission::look_elsewhere(std::int64_t now_ns) {
+  if (host_ < 0 || (!broker_.is_shared() && elsewhere_.empty())) return;
+  broker_.look_ahead(elsewhere_, now_ns);
+  LaneOutlook& outlook = outlooks_[static_cast<std::size_t>(host_)];
+  outlook.share(elsewhere_, broker_.cores() - outlook.lanes());
 }
 
 /// It begins when the last of its devices has lanes for it, and ends when that has done its part
 /// and its longest path is over.
 Admission::Prediction Admission::predict(const Plan& plan, const RunOrder& order,
                                          std::int64_t now_ns) {
+  look_elsewhere(now_ns);
   Prediction found;
   int parts = 0;
   works_.clear();

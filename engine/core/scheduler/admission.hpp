@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "broker/broker.hpp"
 #include "devices/device.hpp"
 #include "scheduler/error_margins.hpp"
 #include "scheduler/flow_demand.hpp"
@@ -30,8 +31,9 @@ class Run;
 /// By how much single runs are off at most, of a hundred one, is learnt (ErrorMargins).
 ///
 /// What runs on a CPU is followed node by node; of what runs on other devices the planned times
-/// count, whole until the run ends. Runs count once a plan has rules: until then nothing is locked.
-/// Thread-safe; O(runs * log lanes) a run.
+/// count, whole until the run ends. What other processes lease of the cores counts (broker.hpp);
+/// what they have not begun is not known. Runs count once a plan has rules: until then nothing is
+/// locked. Thread-safe; O(runs * log lanes) a run.
 class Admission {
  public:
   struct Counts {
@@ -49,7 +51,7 @@ class Admission {
     [[nodiscard]] std::string text() const;
   };
 
-  explicit Admission(const std::vector<std::unique_ptr<Device>>& devices);
+  Admission(const std::vector<std::unique_ptr<Device>>& devices, broker::Broker& broker);
 
   /// A plan has rules: from now on runs count.
   void begin() noexcept {
@@ -89,13 +91,17 @@ class Admission {
                               std::int64_t now_ns) noexcept;
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
+  void look_elsewhere(std::int64_t now_ns);
   void add(bool is_promised);
 
+  broker::Broker& broker_;
+  int host_ = -1;  ///< the CPU device that is shared with other processes
   std::atomic<bool> counts_runs_{false};
   mutable SpinLock lock_;
   // All guarded by lock_.
   std::vector<LaneOutlook> outlooks_;     ///< by executor
   std::vector<LaneOutlook::Work> works_;  ///< of the last predicted run, by executor
+  std::vector<LaneOutlook::Elsewhere> elsewhere_;
   FlowDemand demand_;
   ErrorMargins margins_;
   Counts counts_;

@@ -1,12 +1,13 @@
 #include "scheduler/flight_recorder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace engine {
 
 namespace {
 
-constexpr std::size_t most_gone = 64;
+constexpr std::size_t most_gone = 64, most_processes = 256;
 
 }  // namespace
 
@@ -49,6 +50,21 @@ NodeRing& FlightRecorder::add_ring(std::uint32_t executor, RingKind kind) {
 
 void FlightRecorder::add_executor() {
   own_.push_back(&add_ring(static_cast<std::uint32_t>(own_.size()), RingKind::lane));
+}
+
+std::int64_t FlightRecorder::number_of(const std::string& process) {
+  const std::lock_guard lock(processes_mutex_);
+  const auto found = std::ranges::find(processes_, process);
+  const auto number = found - processes_.begin();
+  if (found != processes_.end()) return number;
+  if (processes_.size() == most_processes) return 0;
+  processes_.push_back(process);
+  return number;
+}
+
+std::vector<std::string> FlightRecorder::processes() const {
+  const std::lock_guard lock(processes_mutex_);
+  return processes_;
 }
 
 void FlightRecorder::bury(GonePlan plan) {

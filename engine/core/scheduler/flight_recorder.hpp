@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "scheduler/clock.hpp"
@@ -15,7 +16,9 @@
 
 namespace engine {
 
-/// A node that a lane ran: arrival of its run, number of its plan, node, lane, start, end.
+/// A node that a lane ran: arrival of its run, number of its plan, node, lane, start, end. Or that
+/// it waited for another process before a node of that run: -1 less the process's number, instead
+/// of the node.
 using NodeRing = FlightRing<6>;
 
 /// Whose ring it is: of a lane, of a place that was lent to what is more urgent, or of a lane of
@@ -74,6 +77,11 @@ class FlightRecorder {
     for (const auto& ring : rings_) look(*ring);
   }
 
+  /// A number of another process, by what people know it by; 0 where there were too many.
+  [[nodiscard]] std::int64_t number_of(const std::string& process);
+  /// By number.
+  [[nodiscard]] std::vector<std::string> processes() const;
+
   /// A plan goes. The last ones are remembered: models change theirs.
   void bury(GonePlan plan);
   /// The oldest first.
@@ -87,7 +95,9 @@ class FlightRecorder {
   std::atomic<std::int64_t> on_since_ns_{0};  ///< when it was last switched on
   mutable std::mutex rings_mutex_;            // guards rings_
   std::vector<std::unique_ptr<Ring>> rings_;
-  std::vector<NodeRing*> own_;     ///< by executor; before its threads start
+  std::vector<NodeRing*> own_;          ///< by executor; before its threads start
+  mutable std::mutex processes_mutex_;  // guards processes_
+  std::vector<std::string> processes_{"others"};
   mutable std::mutex gone_mutex_;  // guards gone_
   std::deque<GonePlan> gone_;
 };

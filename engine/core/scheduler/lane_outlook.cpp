@@ -73,8 +73,25 @@ void LaneOutlook::occupy(const Work& newcomer, std::int64_t now_ns) {
       static_cast<void>(take(with_, work.computing, in_hand_left_ns(work, now_ns), 0, now_ns));
 }
 
+void LaneOutlook::share(std::span<const Elsewhere> others, int spare) {
+  elsewhere_.assign(others.begin(), others.end());
+  spare_ = std::max(spare, 0);
+}
+
+/// What goes before the newcomer in other processes: they take cores in the same order.
+void LaneOutlook::occupy_elsewhere(const RunOrder& newcomer, std::int64_t now_ns) {
+  int spare = spare_;
+  for (const Elsewhere& other : elsewhere_) {
+    if (newcomer.preempts(other.order)) continue;
+    const int lanes = std::min(other.lanes - std::min(spare, other.lanes), lanes_);
+    spare -= std::min(spare, other.lanes);
+    if (lanes > 0) static_cast<void>(take(with_, lanes, lanes * other.left_ns, 0, now_ns));
+  }
+}
+
 LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_ns) {
   occupy(work, now_ns);
+  occupy_elsewhere(work.order, now_ns);
   const std::size_t place = newcomers_place_ = place_of(work.order);
   const auto hold = [&](const Work& other) { return keeps_lanes(other, work.order); };
   for (std::size_t i = 0; i < place; ++i)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "scheduler/run_order.hpp"
@@ -48,10 +49,21 @@ class LaneOutlook {
     std::int64_t harms_ns = 0;
   };
 
+  /// Of what another process computes on the device's cores, or waits to.
+  struct Elsewhere {
+    RunOrder order;
+    std::int64_t left_ns = 0;  ///< on each of its lanes
+    int lanes = 1;
+    bool waits = false;
+  };
+
   explicit LaneOutlook(int lanes) : lanes_(lanes) {}
 
   [[nodiscard]] int lanes() const noexcept { return lanes_; }
   [[nodiscard]] std::size_t size() const noexcept { return runs_.size(); }
+  /// What there is elsewhere from now on, in the order in which it has cores, best effort excluded;
+  /// `spare` of these the device has no lanes for.
+  void share(std::span<const Elsewhere> others, int spare);
   /// Of a run that is not there yet.
   [[nodiscard]] Forecast forecast(const Work& work, std::int64_t now_ns);
   /// Admits the run of the last forecast.
@@ -76,6 +88,7 @@ class LaneOutlook {
   [[nodiscard]] std::size_t place_of(const RunOrder& order) const;
   [[nodiscard]] Work* find(const RunOrder& order);
   void occupy(const Work& newcomer, std::int64_t now_ns);
+  void occupy_elsewhere(const RunOrder& newcomer, std::int64_t now_ns);
   [[nodiscard]] Outlook take(Lanes& lanes, int width, std::int64_t work_ns, std::int64_t margin_ns,
                              std::int64_t now_ns) const;
   [[nodiscard]] Outlook take_run(Lanes& lanes, const Work& work, bool holds_lanes,
@@ -84,6 +97,8 @@ class LaneOutlook {
   const int lanes_;
   std::vector<Work> runs_;  ///< sorted
   std::size_t promised_ = 0;
+  std::vector<Elsewhere> elsewhere_;
+  int spare_ = 0;
   Lanes with_, without_;  ///< of a forecast; heaps
   // Of the last forecast.
   std::size_t newcomers_place_ = 0;

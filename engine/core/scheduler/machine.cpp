@@ -44,7 +44,7 @@ Machine::Machine(const MachineParams& params)
       broker_(params.broker != nullptr ? *params.broker : broker::Broker::of_process()) {
   for (std::uint32_t i = 0; i < params.devices.size(); ++i) add_device(params, i);
   device_count_ = static_cast<int>(executors_.size());
-  admission_ = std::make_unique<Admission>(executors_);
+  admission_ = std::make_unique<Admission>(executors_, broker_);
   meters_.push_back(std::make_unique<MemoryMeter>());
 }
 

@@ -182,12 +182,17 @@ class Run final : public Watched {
   void trace_ready(std::uint32_t node, std::int64_t ready_ns) noexcept {
     spans_[node].ready_ns = ready_ns;
   }
+  [[nodiscard]] bool is_recorded() const noexcept { return is_recorded_; }
   /// Whether somebody wants to know when its nodes run: who traces it, or the machine's recorder.
   [[nodiscard]] bool is_timed() const noexcept { return is_timed_; }
   /// Tells them when and where a node did; lane -1: it was skipped. Before the node is completed.
   /// `ring` is the lane's, if it has one of its own; `stacked`: queries that it answered together.
   void trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_t end_ns,
              NodeRing* ring = nullptr, int stacked = 1) noexcept;
+  /// Tells the recorder, if it wants to know, that a lane waited for another process before one of
+  /// its nodes began.
+  void record_wait(int lane, const std::string& process, std::int64_t start_ns, std::int64_t end_ns,
+                   NodeRing& ring) const;
   /// Where callers park who execute nodes of it meanwhile; notified when it is done.
   [[nodiscard]] EventCount& helpers() noexcept { return helpers_; }
   /// Whether it is predicted to take longer than `duration_ns` from now.

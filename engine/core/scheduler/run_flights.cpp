@@ -26,4 +26,11 @@ void Run::trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_
                start_ns, end_ns});
 }
 
+void Run::record_wait(int lane, const std::string& process, std::int64_t start_ns,
+                      std::int64_t end_ns, NodeRing& ring) const {
+  if (!is_recorded_) return;
+  ring.write({static_cast<std::int64_t>(order_.arrival), plan_.flown().number(),
+              -1 - machine_.recorder().number_of(process), lane, start_ns, end_ns});
+}
+
 }  // namespace engine

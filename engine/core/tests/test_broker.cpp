@@ -26,7 +26,7 @@ struct Brokers {
   void take_all(Broker& broker, std::int64_t due_in_ns) {
     for (int i = 0; i < available_cores(); ++i) {
       rows.push_back(broker.take_row());
-      CHECK(broker.begin(rows.back(), claim(due_in_ns), at_once) == -1);
+      CHECK(broker.begin(rows.back(), claim(due_in_ns), at_once).beside == -1);
     }
   }
   [[nodiscard]] std::size_t waiting() {
@@ -59,7 +59,7 @@ TEST(leases_are_seen_by_all) {
   Brokers of;
   const int row = of.first.take_row();
   const std::int64_t before_ns = now_ns();
-  CHECK(of.first.begin(row, claim(second_ns), never) == -1);
+  CHECK(of.first.begin(row, claim(second_ns), never).beside == -1);
   CHECK(of.second.leased_elsewhere() == 1 && of.first.leased_elsewhere() == 0);
   const std::vector<Listed> found = of.second.list();
   CHECK(found.size() == 1);
@@ -77,7 +77,7 @@ TEST(what_is_less_urgent_waits_until_a_lease_ends) {
   std::atomic<bool> began{false};
   std::thread later([&] {
     const int row = of.second.take_row();
-    CHECK(of.second.begin(row, claim(3'600 * second_ns), never) == -1);
+    CHECK(of.second.begin(row, claim(3'600 * second_ns), never).beside == -1);
     began = true;
     of.second.end(row);
   });
@@ -102,10 +102,10 @@ TEST(what_is_given_up_does_not_wait) {
   Brokers of;
   of.take_all(of.first, second_ns);
   const int row = of.second.take_row();
-  CHECK(of.second.begin(row, claim(3'600 * second_ns), at_once) == -1);
+  CHECK(of.second.begin(row, claim(3'600 * second_ns), at_once).beside == -1);
   Claim unwaiting = claim(3'600 * second_ns);
   unwaiting.waits = false;
-  CHECK(of.second.begin(of.second.take_row(), unwaiting, never) == -1);
+  CHECK(of.second.begin(of.second.take_row(), unwaiting, never).beside == -1);
   CHECK(of.waiting() == 0);
 }
 
@@ -113,22 +113,23 @@ TEST(what_cannot_afford_to_wait_begins_beside_the_least_urgent) {
   Brokers of;
   of.take_all(of.first, 3'600 * second_ns);
   const int row = of.second.take_row();
-  CHECK(of.second.begin(row, claim(2 * second_ns), at_once) >= 0);  // these end in a second
+  CHECK(of.second.begin(row, claim(2 * second_ns), at_once).beside >= 0);  // these end in a second
   CHECK(of.waiting() == 0);
   of.second.end(row);
-  CHECK(of.second.begin(row, claim(60 * second_ns), at_once) == -1);  // it waits, and gives up
+  CHECK(of.second.begin(row, claim(60 * second_ns), at_once).beside ==
+        -1);  // it waits, and gives up
   of.second.end(row);
   Claim prior = claim(0);
   prior.order = RunOrder::of(1, false, 0, 0);
-  CHECK(of.second.begin(row, prior, at_once) >= 0);  // of a higher priority
+  CHECK(of.second.begin(row, prior, at_once).beside >= 0);  // of a higher priority
 }
 
 TEST(no_more_begin_beside_others_than_there_are_cores) {
   Brokers of;
   of.take_all(of.first, 3'600 * second_ns);
   for (int i = 0; i < available_cores(); ++i)
-    CHECK(of.second.begin(of.second.take_row(), claim(second_ns), at_once) >= 0);
-  CHECK(of.second.begin(of.second.take_row(), claim(2 * second_ns), at_once) == -1);
+    CHECK(of.second.begin(of.second.take_row(), claim(second_ns), at_once).beside >= 0);
+  CHECK(of.second.begin(of.second.take_row(), claim(2 * second_ns), at_once).beside == -1);
 }
 
 TEST(of_those_that_wait_the_most_urgent_goes_first) {
@@ -156,7 +157,7 @@ TEST(virtual_times_of_a_process_mean_nothing_to_another) {
   Claim shared = claim(0);
   shared.order = RunOrder::of(0, false, 0, 0, 77);
   const int row = of.first.take_row();
-  CHECK(of.first.begin(row, shared, never) == -1);
+  CHECK(of.first.begin(row, shared, never).beside == -1);
   CHECK(of.second.list().at(0).order.due_ns == RunOrder::never);
 }
 
@@ -191,13 +192,13 @@ TEST(best_effort_counts_for_nobody) {
   Claim last = claim(0);
   last.order = RunOrder::of(0, true, 0, 0);
   const int row = of.first.take_row();
-  CHECK(of.first.begin(row, last, never) == -1);
+  CHECK(of.first.begin(row, last, never).beside == -1);
   CHECK(of.second.leased_elsewhere() == 1);  // nobody spins on its core
-  CHECK(of.second.begin(of.second.take_row(), claim(0), never) == -1);
+  CHECK(of.second.begin(of.second.take_row(), claim(0), never).beside == -1);
   of.second.end(0);
   of.first.end(row);
   of.take_all(of.second, second_ns);
-  CHECK(of.first.begin(row, last, never) == -1);  // the kernel weighs it
+  CHECK(of.first.begin(row, last, never).beside == -1);  // the kernel weighs it
   of.first.end(row);
   CHECK(of.second.leased_elsewhere() == 0);
 }
@@ -229,7 +230,7 @@ TEST(the_leases_of_who_is_killed_are_freed) {
 TEST(a_forked_child_is_in_none_and_may_join) {
   Brokers of;
   const int row = of.first.take_row();
-  CHECK(of.first.begin(row, claim(second_ns), never) == -1);
+  CHECK(of.first.begin(row, claim(second_ns), never).beside == -1);
   Child child([&] {
     Broker& own = Broker::of_process();
     if (own.has_joined()) _exit(1);
@@ -252,7 +253,7 @@ TEST(there_is_no_place_for_more_processes_than_slots) {
   Broker last;
   const std::string why = failure_of([&] { last.join(folder.file(), "last"); });
   CHECK(why.find("has no place for more than 64 processes") != std::string::npos);
-  CHECK(!last.has_joined() && last.take_row() == 0 && last.begin(0, claim(1), never) == -1);
+  CHECK(!last.has_joined() && last.take_row() == 0 && last.begin(0, claim(1), never).beside == -1);
   all.pop_back();
   last.join(folder.file(), "last");
   CHECK(last.is_shared());
@@ -264,7 +265,7 @@ TEST(there_are_so_many_rows_and_no_more) {
   broker.join(folder.file(), "one");
   for (int i = 0; i < row_count; ++i) CHECK(broker.take_row() >= 0);
   CHECK(broker.take_row() == -1);
-  CHECK(broker.begin(-1, claim(1), never) == -1);
+  CHECK(broker.begin(-1, claim(1), never).beside == -1);
   broker.end(-1);
   broker.give_back_row(7);
   CHECK(broker.take_row() == 7);
@@ -275,6 +276,13 @@ TEST(who_was_asked_is_told_to_the_others) {
   CHECK(of.first.asked_elsewhere() == 0);
   of.second.note_asked(77);
   CHECK(of.first.asked_elsewhere() == 77 && of.second.asked_elsewhere() == 0);
+  of.second.expect_asked();
+  CHECK(of.first.asked_elsewhere() == 77);  // one came
+  of.first.expect_asked();
+  CHECK(of.second.asked_elsewhere() == may_be_asked);
+  Broker alone;
+  alone.expect_asked();
+  CHECK(alone.asked_elsewhere() == 0);
 }
 
 TEST(a_table_full_of_anything_harms_nobody) {

@@ -132,3 +132,42 @@ TEST(threads_do_not_spin_while_others_have_work_for_the_cores) {
   shared.end_elsewhere();
   CHECK(!(*shared.machine)->is_crowded());
 }
+
+TEST(a_wait_for_another_process_is_recorded) {
+  Shared shared(lanes);
+  FlightRecorder& recorder = (*shared.machine)->recorder();
+  recorder.ask_until(now_ns() + 3'600 * second_ns);
+  const PlanPtr plan = shared.plan([] {});
+  shared.take_all_elsewhere(second_ns);
+  CHECK(shared.submit(plan, 3'600 * second_ns)->wait(0, false));
+  std::vector<NodeRing::Record> waits, nodes;
+  recorder.each_ring([&](const FlightRecorder::Ring& ring) {
+    ring.records.read([&](const NodeRing::Record& r) { (r[2] < 0 ? waits : nodes).push_back(r); });
+  });
+  CHECK(waits.size() == 1 && nodes.size() == 1);
+  const auto [arrival, plans_number, process, lane, start_ns, end_ns] = waits[0];
+  CHECK(arrival == nodes[0][0] && plans_number == nodes[0][1] && lane == nodes[0][3]);
+  CHECK(end_ns - start_ns >= Broker::news_ns && end_ns <= nodes[0][4]);
+  const std::string name = recorder.processes().at(static_cast<std::size_t>(-1 - process));
+  CHECK(name == "other (" + std::to_string(getpid()) + ")");
+}
+
+TEST(what_others_lease_counts_where_runs_are_admitted) {
+  Shared shared(std::min(lanes, available_cores()));
+  const PlanPtr plan = shared.plan([] {}, 1'000'000);
+  plan->admit_by({.refuses_late = true});
+  Claim prior = claim(0, 3'600 * second_ns);
+  prior.order = RunOrder::of(1, false, 0, 0);
+  for (int i = 0; i < available_cores(); ++i)
+    static_cast<void>(shared.other.begin(i, prior, at_once));
+  const auto is_refused = [&](std::int64_t due_in_ns) {
+    const RunPtr run = shared.submit(plan, due_in_ns);
+    CHECK(run->wait(0, false));
+    return run->outcome() == Outcome::refused;
+  };
+  CHECK(is_refused(second_ns / 2));
+  CHECK(!is_refused(3'600 * second_ns));
+  for (int i = 0; i < available_cores(); ++i) shared.other.end(i);
+  CHECK(!is_refused(3'600 * second_ns));
+  CHECK((*shared.machine)->admission().counts().refused == 1);
+}

@@ -18,16 +18,19 @@ void CpuDevice::lease(Lane& lane, const Task& task, std::int64_t service_ns, boo
   const std::int64_t left_ns =
       node.dependencies == 0 ? std::max(run.plan().critical_path_ns(), service_ns) : 0;
   if (lends) lane.loan.expect(RunOrder::never);  // its place may be lent while it waits
-  const int cpu = broker.begin(lane.row,
-                               {.order = run.order(),
-                                .arrival_ns = run.begun_ns(),
-                                .service_ns = service_ns,
-                                .left_ns = left_ns,
-                                .width = node.width,
-                                .waits = waits,
-                                .what = run.plan().node_name(task.node)},
-                               [&run] { return run.should_skip(); });
-  if (cpu >= 0 && lane.taker.helps == nullptr) spread_.move_to(cpu);
+  const broker::Turn turn = broker.begin(lane.row,
+                                         {.order = run.order(),
+                                          .arrival_ns = run.begun_ns(),
+                                          .service_ns = service_ns,
+                                          .left_ns = left_ns,
+                                          .width = node.width,
+                                          .waits = waits,
+                                          .what = run.plan().node_name(task.node)},
+                                         [&run] { return run.should_skip(); });
+  if (turn.beside >= 0 && lane.taker.helps == nullptr) spread_.move_to(turn.beside);
+  if (turn.waited_for >= 0 && run.is_recorded())
+    run.record_wait(lane.shown_id, broker.who(turn.waited_for), turn.since_ns, now_ns(),
+                    *lane.flights);
   if (lends) lane.loan.expect(now_ns() + service_ns);
 }
 
