@@ -46,6 +46,7 @@ struct Agree<Function<Ours...>, Status(Theirs...)>
 RUNTIME(runtime_version, cudaRuntimeGetVersion);
 RUNTIME(device_count, cudaGetDeviceCount);
 RUNTIME(set_device, cudaSetDevice);
+RUNTIME(bus_id, cudaDeviceGetPCIBusId);
 RUNTIME(memory_info, cudaMemGetInfo);
 RUNTIME(stream_create, cudaStreamCreateWithPriority);
 RUNTIME(stream_destroy, cudaStreamDestroy);

@@ -112,6 +112,7 @@ class Api {
   Function<int*> runtime_version{library_, "cudaRuntimeGetVersion"};
   Function<int*> device_count{library_, "cudaGetDeviceCount"};
   Function<int> set_device{library_, "cudaSetDevice"};
+  Function<char*, int, int> bus_id{library_, "cudaDeviceGetPCIBusId"};
   Function<std::size_t*, std::size_t*> memory_info{library_, "cudaMemGetInfo"};
   Function<StreamHandle*, unsigned, int> stream_create{library_, "cudaStreamCreateWithPriority"};
   Function<StreamHandle> stream_destroy{library_, "cudaStreamDestroy"};

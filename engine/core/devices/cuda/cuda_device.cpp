@@ -88,6 +88,7 @@ void CudaDevice::work(std::promise<void>& opened) {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would delay every poll
   try {
     gpu_.open();
+    lease_.emplace(machine_.broker(), broker::device_number(gpu_.bus_id()));
   } catch (const Error& error) {
     const std::string advice =
         error.is_fatal() ? "; if CUDA lost the GPU before, the process must be restarted" : "";
@@ -104,6 +105,7 @@ void CudaDevice::work(std::promise<void>& opened) {
     if (!step()) park();
   }
   machine_.budget().remove_running(1);
+  lease_.reset();
   kernels_.calls().close();
   gpu_.settle();
   const auto turn = capture_turn();  // all that follows waits for the whole GPU
@@ -116,6 +118,7 @@ bool CudaDevice::step() {
   const bool called = kernels_.calls().run_all();
   drain();
   if (gpu_.health.is_lost()) {
+    lease_->end();
     // Each node that ends may make others ready, of any queue.
     for (auto task = backlog_.pop_any(); task; task = backlog_.pop_any()) {
       task->run->fail(task->node, gpu_.health.lost);
@@ -127,6 +130,7 @@ bool CudaDevice::step() {
   try {
     moved |= end_passed();
     moved |= submit_next();
+    let_others();
     if (in_flight_.empty() && gpu_.streams().is_idle()) kernels_.return_memory();
     const bool is_quiet = !moved && in_flight_.empty();
     moved |= kernels_.open_further(is_quiet ? std::optional(last_progress_ns_) : std::nullopt);
@@ -163,6 +167,7 @@ bool CudaDevice::end_passed() {
 }
 
 void CudaDevice::park() {
+  const bool waits = lease_->waits();
   const bool busy = !in_flight_.empty() || (kernels_.waits_for_quiet() && !gpu_.health.is_lost());
   const auto has_news = [this] {
     return !inbox_.empty() || !kernels_.calls().empty() ||
@@ -174,7 +179,8 @@ void CudaDevice::park() {
   const EventCount::Key key = kernels_.calls().sleeper().prepare();
   if (has_news()) return kernels_.calls().sleeper().cancel();
   machine_.budget().remove_running(1);
-  kernels_.calls().sleeper().wait(key, busy ? now_ns() + poll_interval_ns : 0);
+  const std::int64_t nap_ns = busy ? poll_interval_ns : broker::DeviceLease::ask_ns;
+  kernels_.calls().sleeper().wait(key, busy || waits ? now_ns() + nap_ns : 0);
   machine_.budget().add_running(1);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "broker/device_lease.hpp"
 #include "devices/cuda/backlog.hpp"
 #include "devices/cuda/gpu.hpp"
 #include "devices/cuda/in_flight.hpp"
@@ -37,6 +38,9 @@ inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 /// streams of the whole GPU, and warning() says so.
 ///
 /// A kernel goes to lanes that it is open on (kernel_store.hpp).
+///
+/// Kernels of other processes go to the GPU in turns with ours, the most urgent first
+/// (device_lease.hpp); copies do not wait for that.
 ///
 /// The submitting thread counts as running in the machine's thread budget while it is awake, which
 /// it is as long as work is on the GPU.
@@ -104,6 +108,10 @@ class CudaDevice final : public Device {
   }
   [[nodiscard]] LaneChoice choose_lane(const Task& task, const Partition& partition) const;
   bool submit_kernel(std::size_t partition);
+  [[nodiscard]] bool is_leased(const PlanNode& node) const noexcept;
+  [[nodiscard]] bool may_submit(const Task& task);
+  void let_others();
+  [[nodiscard]] bool kernels_in_flight() const noexcept;
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
   bool submit_copy(Backlog::Queue queue);
   bool copy_in(Held& held);
@@ -139,6 +147,7 @@ class CudaDevice final : public Device {
   std::thread thread_;
 
   // All below: the submitting thread's own.
+  std::optional<broker::DeviceLease> lease_;  ///< once the GPU is open
   Backlog backlog_;
   std::vector<Task> arrivals_;
   InFlight in_flight_;

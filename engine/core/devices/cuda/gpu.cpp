@@ -1,6 +1,7 @@
 #include "devices/cuda/gpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -92,6 +93,12 @@ void Gpu::open() {
                                                             .reserve_bytes = params.reserve_bytes});
   pinned_ = std::make_shared<PinnedPool>(api_, params.staging_bytes);
   open_devices().add(params.ordinal);
+}
+
+std::string Gpu::bus_id() const {
+  std::array<char, 64> text{};
+  api_->bus_id(text.data(), static_cast<int>(text.size() - 1), params.ordinal);
+  return text.data();
 }
 
 /// Divides the GPU where that was asked for and can be done.

@@ -53,6 +53,8 @@ class Gpu {
   /// Thread-safe.
   [[nodiscard]] DevicePool::Stats memory_stats() const { return memory_->stats(); }
 
+  /// Where it is plugged in, which is the same for all processes of the host.
+  [[nodiscard]] std::string bus_id() const;
   [[nodiscard]] const ApiPtr& api() const noexcept { return api_; }
   [[nodiscard]] Streams& streams() noexcept { return *streams_; }
   [[nodiscard]] DevicePool& memory() noexcept { return *memory_; }

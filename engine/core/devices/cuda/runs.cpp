@@ -67,13 +67,19 @@ bool CudaDevice::submit_kernel(std::size_t partition) {
   if (std::ranges::none_of(lanes_of_it, [&](std::uint32_t lane) { return has_room(lane); }))
     return false;
   std::optional<std::uint32_t> lane;
+  bool is_held_back = false;  // by other processes: then is all that goes after it
   const auto suits = [&](const Task& task) {
     if (task.run->should_skip()) return true;
     const PlanNode& node = task.run->plan().node(task.node);
     const LaneChoice choice = choose_lane(task, part);
     if (choice.wished) kernels_.wish(node, partition, *choice.wished);
+    if (!choice.lane) return false;
+    if (is_leased(node)) {
+      is_held_back = is_held_back || !may_submit(task);
+      if (is_held_back) return false;
+    }
     lane = choice.lane;
-    return lane.has_value();
+    return true;
   };
   const auto task = backlog_.pop_suitable(Backlog::kernels_of(partition), looks, suits);
   if (!task) return false;
