@@ -35,12 +35,11 @@ def measured(
 ) -> list[dict[str, Any]]:
     """A row for each contender and load."""
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
-        there = {
-            how: ContenderProcess("bench.neighbours.contender", how, mix, folder, quiet=True)
-            for how in HOW
-            if how not in left_out()
-        }
+        there: dict[str, ContenderProcess] = {}
         try:
+            for how in [how for how in HOW if how not in left_out()]:
+                words = "bench.neighbours.contender", how, mix, folder
+                there[how] = ContenderProcess(*words, quiet=True)
             alone_ns = there[FASTEST].ask(do="alone")
             for process in there.values():  # what is opened when queries first overlap
                 process.ask(do="turn", load=max(loads), s=1.0, seed=rounds, poisson=poisson)
