@@ -1,7 +1,9 @@
-"""Models whose outputs' sizes depend on the data, with OpenVINO's kernels: answers, threads."""
+"""Outputs whose sizes depend on the data, from OpenVINO's kernels: answers, threads, failures."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -42,10 +44,12 @@ def path(tmp_path: Path) -> Path:
         helper.make_node("NonZero", ["light"], ["where"]),
         helper.make_node("Transpose", ["where"], ["rows"], perm=[1, 0]),
         helper.make_node("GatherND", ["sized", "rows"], ["values"]),
+        helper.make_node("Identity", ["rows"], ["again"]),
     ]
     extents: dict[str, tuple[int, list[int | str]]] = {
         "sized": (TensorProto.FLOAT, [1, 1, SIDE, SIDE]),
         "rows": (TensorProto.INT64, ["k", 4]),
+        "again": (TensorProto.INT64, ["k", 4]),
         "values": (TensorProto.FLOAT, ["k"]),
         "mean": (TensorProto.FLOAT, []),
     }
@@ -91,7 +95,8 @@ def test_answers_grow_shrink_and_are_empty(path: Path) -> None:
         assert len(found["values"]) == lit * SIDE
         held.append((right, found))
     for right, found in held:  # none is written by a later run
-        assert np.array_equal(right["rows"], found["rows"])
+        for name in ("rows", "again"):
+            assert np.array_equal(right[name], found[name])
         for name in ("sized", "values", "mean"):
             assert np.allclose(right[name], found[name], rtol=1e-4, atol=1e-4)
     assert model.warning == ""
@@ -108,3 +113,45 @@ def test_the_thread_of_the_lane_computes(path: Path) -> None:
         model.run(given)
     here, everywhere = time.thread_time_ns() - here, time.process_time_ns() - everywhere
     assert here > everywhere / 2
+
+
+def test_a_run_that_fails_without_an_error_is_found_out(tmp_path: Path) -> None:
+    """One whose sizes do not fit, which OpenVINO keeps to itself; what fits is just passed on."""
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "sizes"], ["y"]), helper.make_node("Exp", ["x"], ["z"])],
+        "reshaped",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [64]),
+            helper.make_tensor_value_info("sizes", TensorProto.INT64, [2]),
+        ],
+        [
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, ["a", "b"]),
+            helper.make_tensor_value_info("z", TensorProto.FLOAT, [64]),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "reshaped.onnx")
+    code = f"""
+import numpy as np, surplus
+from surplus.engine.errors import ExecutionError
+x = np.arange(64, dtype=np.float32)
+def given(*sizes): return dict(x=x, sizes=np.array(sizes))
+model = surplus.load({str(tmp_path / "reshaped.onnx")!r}, cache={str(tmp_path / "cache")!r},
+                     devices="cpu:1", kernels="openvino", selection_ns=0, inputs=given(8, 8))
+assert model.plan.libraries == ("openvino",)
+def answers(): return all(np.array_equal(model.run(given(*s))["y"], x.reshape(s))
+                          for s in ((8, 8), (1, 64), (64, 1), (2, 32)))
+assert answers() and model.warning == ""
+try:
+    model.run(given(8, 9))
+except ExecutionError as error:
+    print(error)
+assert answers()
+print(model.warning)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Reshape" in done.stdout
+    assert "a run ended without an answer and without an error" in done.stdout
