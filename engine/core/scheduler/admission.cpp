@@ -121,7 +121,9 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
 /// Whether one that would be refused is answered, late, to see what it takes by now.
 bool Admission::is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
                          std::int64_t now_ns) noexcept {
-  if (!found.is_for_its_time(order, now_ns) || !plan.times().doubts()) return false;
+  if (!found.is_for_its_time(order, now_ns) ||
+      !plan.times().doubts(found.outlook.end_ns <= order.due_ns))
+    return false;
   margins_.forget(&plan.share());
   return true;
 }
@@ -134,7 +136,8 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   const Prediction found = predict(plan, order, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
-  if (found.is_for_its_time(order, now_ns) && plan.times().will_doubt())
+  if (found.is_for_its_time(order, now_ns) &&
+      plan.times().will_doubt(found.outlook.end_ns <= order.due_ns))
     return {};  // admit() wants it answered
   ++counts_.refused;
   if (order.is_due())

@@ -32,7 +32,7 @@ class ServiceTimes {
   void plan_node(std::uint32_t executor, int width, std::int64_t planned_ns) {
     const std::int64_t planned_work_ns = planned_ns * width;
     const TimeSpent planned{planned_work_ns, planned_work_ns / planned_spread};
-    nodes_.push_back({planned, executor, width, planned_ns > 0});
+    nodes_.push_back({planned, executor, width, planned_ns > 0 ? planned_weight : 0});
     if (by_executor_.size() <= executor) by_executor_.resize(executor + 1);
     by_executor_[executor].mean_ns += planned.mean_ns;
     by_executor_[executor].spread_ns += planned.spread_ns;
@@ -44,13 +44,14 @@ class ServiceTimes {
     lock_.lock();
     Node& found = nodes_[node];
     const std::int64_t work_ns = took_ns * found.width;
-    TimeSpent next{work_ns, found.is_known ? found.time.spread_ns : work_ns / planned_spread};
-    if (found.is_known) {
+    TimeSpent next{work_ns, found.weight > 0 ? found.time.spread_ns : work_ns / planned_spread};
+    found.weight = std::min(found.weight + 1, most_weight);
+    if (found.weight > 1) {
       const std::int64_t most_ns =
           most_off * std::max(found.time.spread_ns, found.time.mean_ns / least_spread);
       const std::int64_t off_ns = std::clamp(work_ns - found.time.mean_ns, -most_ns, most_ns);
-      next.mean_ns = found.time.mean_ns + off_ns / 8;
-      next.spread_ns += ((off_ns < 0 ? -off_ns : off_ns) - next.spread_ns) / 8;
+      next.mean_ns = found.time.mean_ns + off_ns / found.weight;
+      next.spread_ns += ((off_ns < 0 ? -off_ns : off_ns) - next.spread_ns) / found.weight;
     }
     TimeSpent& sum = by_executor_[found.executor];
     sum.mean_ns += next.mean_ns - found.time.mean_ns;
@@ -59,24 +60,29 @@ class ServiceTimes {
     work_ns_.store(work_ns_.load(std::memory_order_relaxed) + next.mean_ns - found.time.mean_ns,
                    std::memory_order_relaxed);
     found.time = next;
-    found.is_known = true;
     refused_ = 0;
     lock_.unlock();
   }
   /// A run is refused for its own time, which may have been measured beside others that are gone.
   /// True for every few in a row: that one is to be answered, and its times count instead of what
   /// was known.
-  [[nodiscard]] bool doubts() noexcept {
+  /// Also of the first ones, where it is only for how far off they may be: `is_expected` in time.
+  [[nodiscard]] bool doubts(bool is_expected) noexcept {
     const std::lock_guard lock(lock_);
+    if (is_expected && trials_left_ > 0) {
+      --trials_left_;
+      return true;
+    }
     if (++refused_ < refused_before_doubt) return false;
     refused_ = 0;
-    for (Node& node : nodes_) node.is_known = false;
+    trials_left_ = 1;  // a first run is slow
+    for (Node& node : nodes_) node.weight = 0;
     return true;
   }
   /// Whether the next such run would be answered; counts this one as refused if not.
-  [[nodiscard]] bool will_doubt() noexcept {
+  [[nodiscard]] bool will_doubt(bool is_expected) noexcept {
     const std::lock_guard lock(lock_);
-    if (refused_ + 1 >= refused_before_doubt) return true;
+    if ((is_expected && trials_left_ > 0) || refused_ + 1 >= refused_before_doubt) return true;
     ++refused_;
     return false;
   }
@@ -118,7 +124,10 @@ class ServiceTimes {
   }
 
  private:
-  static constexpr int refused_before_doubt = 8;
+  static constexpr int refused_before_doubt = 16;
+  static constexpr int first_trials = 3;
+  /// How many measured times one that was planned counts as, and all of the past at most.
+  static constexpr int planned_weight = 2, most_weight = 8;
   /// A time that was planned is expected to be off by that part of it.
   static constexpr std::int64_t planned_spread = 5;
   static constexpr std::int64_t most_off = 4;
@@ -128,14 +137,15 @@ class ServiceTimes {
     TimeSpent time = {};
     std::uint32_t executor = 0;
     int width = 1;
-    bool is_known = false;  ///< else the next measured time counts as it is
+    int weight = 0;  ///< of measured times; 0: the next one counts as it is
   };
 
   mutable SpinLock lock_;
   std::vector<Node> nodes_;             ///< guarded by lock_, as the next
   std::vector<TimeSpent> by_executor_;  ///< its size stays
   std::int64_t planned_ns_ = 0;
-  int refused_ = 0;  ///< in a row, for their own time; guarded by lock_
+  int trials_left_ = first_trials;  ///< guarded by lock_
+  int refused_ = 0;                 ///< in a row, for their own time; guarded by lock_
   std::atomic<std::int64_t> work_ns_{0};
 };
 
