@@ -36,8 +36,9 @@ class Member:
     """A process that serves some streams of a mix, or the background, or all."""
 
     def __init__(self, mix: str, names: Sequence[str], cache: Path, broker: str) -> None:
+        self._names = ",".join(names)
         words = [sys.executable, "-m", "bench.neighbours.processes", "--serve"]
-        words += [",".join(names), "--mix", mix, "--cache", str(cache)]
+        words += [self._names, "--mix", mix, "--cache", str(cache)]
         pipe = subprocess.PIPE
         environment = {**os.environ, BROKER_VARIABLE: broker}
         self._child = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=environment)
@@ -50,9 +51,19 @@ class Member:
         self._child.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """What it says."""
+        """What it says.
+
+        Raises
+        ------
+        RuntimeError
+            If it has ended: whose, and with which status (negative: by that signal).
+        """
         assert self._child.stdout, "it is a pipe"
-        found: dict[str, Any] = json.loads(self._child.stdout.readline())
+        line = self._child.stdout.readline()
+        if not line:
+            status = self._child.wait()
+            raise RuntimeError(f"the process of {self._names} ended with status {status}")
+        found: dict[str, Any] = json.loads(line)
         return found
 
     def end(self) -> None:
