@@ -44,6 +44,9 @@ class ServiceTimes {
     lock_.lock();
     Node& found = nodes_[node];
     const std::int64_t work_ns = took_ns * found.width;
+    // It was planned on a disturbed machine.
+    if (found.is_planned && work_ns < found.time.mean_ns) found.weight = 0;
+    found.is_planned = false;
     TimeSpent next{work_ns, found.weight > 0 ? found.time.spread_ns : work_ns / planned_spread};
     found.weight = std::min(found.weight + 1, most_weight);
     if (found.weight > 1) {
@@ -138,6 +141,7 @@ class ServiceTimes {
     std::uint32_t executor = 0;
     int width = 1;
     int weight = 0;  ///< of measured times; 0: the next one counts as it is
+    bool is_planned = true;
   };
 
   mutable SpinLock lock_;

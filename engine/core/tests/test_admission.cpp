@@ -159,6 +159,10 @@ TEST(service_times_follow_what_is_measured) {
   times.plan_node(0, 1, 8 * ms);
   times.plan_node(1, 2, 5 * ms);
   CHECK(times.work_ns() == 18 * ms && times.of_executor(0).mean_ns == 8 * ms);
+  ServiceTimes too_long;
+  too_long.plan_node(0, 1, 8 * ms);
+  too_long.note(0, 2 * ms);  // no plan is faster than it is
+  CHECK(too_long.work_ns() == 2 * ms);
   times.note(0, 11 * ms);  // what was planned counts twice: a first run is slow
   CHECK(times.of_executor(0).mean_ns == 9 * ms && times.work_ns() == 19 * ms);
   for (int i = 0; i < 3; ++i) CHECK(times.will_doubt(true) && times.doubts(true));
