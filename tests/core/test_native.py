@@ -3,6 +3,7 @@
 They link the libraries of the installed core, which takes minutes less than compiling both again.
 """
 
+import faulthandler
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,7 @@ def execute(*command: str) -> str:
 
 
 def test_native_core_tests_pass() -> None:
+    faulthandler.cancel_dump_traceback_later()  # compiling takes long, and has a limit of its own
     cmake, ninja = find_tool("cmake"), find_tool("ninja")
     options = [f"-DCMAKE_MAKE_PROGRAM={ninja}", f"-DSURPLUS_BUILT={installed()}"]
     execute(cmake, "-S", str(SOURCE), "-B", str(BUILD), "-G", "Ninja", *options)
