@@ -31,7 +31,7 @@ _HOLDS, _FAILS = f"may be {MOST_MISSES}", f"above {MOST_MISSES}"
 
 
 def measured(
-    mix: str, loads: Sequence[float], rounds: int, *, poisson: bool
+    mix: str, loads: Sequence[float], rounds: int, turn_s: float, *, poisson: bool
 ) -> list[dict[str, Any]]:
     """A row for each contender and load."""
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder:
@@ -51,11 +51,11 @@ def measured(
                     order = list(there)
                     for place in range(len(order)):
                         how = order[(place + seed) % len(order)]
-                        asked = {"load": load, "s": TURN_S, "seed": seed, "poisson": poisson}
+                        asked = {"load": load, "s": turn_s, "seed": seed, "poisson": poisson}
                         with bystanders.watched():
                             turns[how].append(there[how].ask(do="turn", **asked))
                 rows += [_row(mix, load, how, turns[how], alone_ns) for how in there]
-                rows.append(_bound(mix, load, rounds, alone_ns, poisson=poisson))
+                rows.append(_bound(mix, load, rounds, turn_s, alone_ns, poisson=poisson))
             return rows
         finally:
             for process in there.values():
@@ -93,7 +93,13 @@ def _row(
 
 
 def _bound(
-    mix: str, load: float, rounds: int, alone_ns: Mapping[str, float], *, poisson: bool
+    mix: str,
+    load: float,
+    rounds: int,
+    turn_s: float,
+    alone_ns: Mapping[str, float],
+    *,
+    poisson: bool,
 ) -> dict[str, Any]:
     """What a schedule holds that knows the same arrivals, and may share a query out over cores."""
     work_ns, holds = 0, True
@@ -106,7 +112,7 @@ def _bound(
                 round(alone_ns[stream.name]),
             )
             for index, stream in enumerate(MIXES[mix])
-            for at_s in arrivals_s(stream, load, TURN_S, 97 * seed + index, poisson=poisson)
+            for at_s in arrivals_s(stream, load, turn_s, 97 * seed + index, poisson=poisson)
         ]
         work_ns += clairvoyant_work_ns(asked, CORES)
         holds = holds and clairvoyant_holds(asked, CORES, MOST_MISSES)
@@ -116,7 +122,7 @@ def _bound(
         "contender": BOUND,
         "worst model's misses": _HOLDS if holds else _FAILS,
         "of": "",
-        "work in time s/s": work_ns / 1e9 / (rounds * TURN_S),
+        "work in time s/s": work_ns / 1e9 / (rounds * turn_s),
         "background /s": "",
         "p99 of the tightest ms": "",
         "CPU s/s": "",
@@ -148,6 +154,9 @@ def main() -> None:
     parser.add_argument("--mix", choices=tuple(MIXES), help="one only; nothing is stored")
     parser.add_argument("--loads", default=",".join(f"{load:g}" for load in LOADS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument(
+        "--turn-s", type=float, default=TURN_S, help="seconds of a contender's turn"
+    )
     parser.add_argument("--periodic", action="store_true", help="instead of Poisson arrivals")
     args = parser.parse_args()
     loads = [float(text) for text in args.loads.split(",")]
@@ -155,12 +164,12 @@ def main() -> None:
         print(f"{how} is left out: {reason}", file=sys.stderr)
     rows = []
     for mix in [args.mix] if args.mix else MIXES:
-        rows += measured(mix, loads, args.rounds, poisson=not args.periodic)
+        rows += measured(mix, loads, args.rounds, args.turn_s, poisson=not args.periodic)
         own = [row for row in rows if row["mix"] == mix]
         result_file.show(mix, own)
         result_file.show(f"{mix}, held", held(own))
     if not args.mix:
-        config = {"loads": loads, "rounds": args.rounds, "turn s": TURN_S}
+        config = {"loads": loads, "rounds": args.rounds, "turn s": args.turn_s}
         result_file.write("neighbours", config, rows, result_file.machine())
         result_file.write("neighbours_held", config, held(rows), result_file.machine())
 

@@ -31,6 +31,7 @@ CALLERS = 3
 
 CORES = len(os.sched_getaffinity(0))
 _NICE = 19
+_HOUR_NS = 3_600_000_000_000
 TRITON = "triton x1, nice"
 
 Ask = Callable[[int], object]
@@ -219,7 +220,9 @@ def turn(
         )
         found = latencies.setdefault(stream.name, [])
         given = (asks[stream.name], begin_ns, times, round(stream.due_ms * 1e6), found, count())
-        threads += [threading.Thread(target=_call, args=(*given, gives_up)) for _ in range(CALLERS)]
+        threads += [
+            threading.Thread(target=ask_in_time, args=(*given, gives_up)) for _ in range(CALLERS)
+        ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -227,7 +230,7 @@ def turn(
     return latencies
 
 
-def _call(
+def ask_in_time(
     ask: Ask,
     begin_ns: int,
     times: Any,
@@ -236,17 +239,17 @@ def _call(
     numbers: Iterator[int],
     gives_up: bool,
 ) -> None:
-    """What one of the callers that share ``numbers`` does."""
+    """What one of the callers of a stream does, which share ``numbers`` and ``found``."""
     while (number := next(numbers)) < len(times):  # next() holds the interpreter's lock
         meant_ns = begin_ns + round(times[number] * 1e9)
         time.sleep(max(0.0, (meant_ns - time.monotonic_ns()) / 1e9))
         due_ns = meant_ns + due_after_ns
         is_sent = not gives_up or time.monotonic_ns() < due_ns
-        is_answered = is_sent and _answered(ask, due_ns)
-        found.append(time.monotonic_ns() - meant_ns if is_answered else 0)
+        done = is_sent and is_answered(ask, due_ns)
+        found.append(time.monotonic_ns() - meant_ns if done else 0)
 
 
-def _answered(ask: Ask, due_ns: int) -> bool:
+def is_answered(ask: Ask, due_ns: int) -> bool:
     """False if it was refused."""
     try:
         ask(due_ns)
@@ -258,14 +261,15 @@ def _answered(ask: Ask, due_ns: int) -> bool:
 
 
 def alone_ns(ask: Ask) -> float:
-    """Of a query without others."""
+    """Of a query without others, which is never refused."""
+    due_ns = time.monotonic_ns() + _HOUR_NS
     for _ in range(3):
-        ask(0)
+        ask(due_ns)
     taken = []
     until = time.monotonic() + 0.5
     while len(taken) < 5 or time.monotonic() < until:
         began = time.monotonic_ns()
-        ask(0)
+        ask(due_ns)
         taken.append(time.monotonic_ns() - began)
     return statistics.median(taken)
 
@@ -284,7 +288,7 @@ def main() -> None:
     else:
         background = Background(load(BACKGROUND, cache), callers)
     for ask in asks.values():
-        _answered(ask, 0)  # beside what others load now a first query may be refused
+        is_answered(ask, 0)  # beside what others load now a first query may be refused
     _say({})
     for line in sys.stdin:
         asked = json.loads(line)

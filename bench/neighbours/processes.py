@@ -21,7 +21,16 @@ from typing import Any
 
 from bench.infrastructure import result_file
 from bench.neighbours.__main__ import LOADS, ROUNDS, TURN_S, _row
-from bench.neighbours.contender import CALLERS, CORES, Ask, Background, alone_ns, engine
+from bench.neighbours.contender import (
+    CALLERS,
+    CORES,
+    Ask,
+    Background,
+    alone_ns,
+    ask_in_time,
+    engine,
+    is_answered,
+)
 from bench.neighbours.mixes import BACKGROUND, MIXES, arrivals_s
 from surplus.engine.devices.shared_cores import BROKER_VARIABLE
 
@@ -104,7 +113,7 @@ def serve(mix: str, names: Sequence[str], cache: Path) -> None:
     asks = {stream.name: engine()(stream, cache) for stream in MIXES[mix] if stream.name in names}
     background = engine()(BACKGROUND, cache) if BACKGROUND.name in names else None
     for ask in (*asks.values(), *([background] if background else [])):
-        ask()
+        is_answered(ask, 0)  # beside what others load now a first query may be refused
     _say({})
     for line in sys.stdin:
         asked = json.loads(line)
@@ -132,30 +141,18 @@ def turn(
         seed = 97 * asked["seed"] + index
         times = arrivals_s(stream, asked["load"], asked["s"], seed, poisson=asked["poisson"])
         found = latencies.setdefault(stream.name, [])
-        loop = _open_loop(asks[stream.name], times, asked["begin_ns"], found)
-        threads += [threading.Thread(target=loop) for _ in range(CALLERS)]
+        due_after_ns = round(stream.due_ms * 1e6)
+        given = (asks[stream.name], asked["begin_ns"], times, due_after_ns, found, count(), False)
+        threads += [threading.Thread(target=ask_in_time, args=given) for _ in range(CALLERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     _sleep_until(asked["begin_ns"] + round(asked["s"] * 1e9))
-    done = work.end()[0] if work is not None else 0
+    done = work.end() if work is not None else 0
     spent_s = time.monotonic() - began_s
     cpu_s = time.process_time() - used_s
     return {"ns": latencies, "background": done, "s": spent_s, "cpu s": cpu_s}
-
-
-def _open_loop(ask: Ask, times: Any, begin_ns: int, found: list[int]) -> Any:
-    numbers = count()
-
-    def call() -> None:
-        while (number := next(numbers)) < len(times):  # next() holds the interpreter's lock
-            meant_ns = begin_ns + round(times[number] * 1e9)
-            _sleep_until(meant_ns)
-            ask()
-            found.append(time.monotonic_ns() - meant_ns)
-
-    return call
 
 
 def _sleep_until(ns: int) -> None:

@@ -22,7 +22,7 @@ def test_a_load_is_held_with_all_below_it() -> None:
 @pytest.mark.parametrize(("alone_ms", "expected"), [(0.01, 1.0), (100.0, 0.0)])
 def test_the_bound_is_of_the_same_arrivals(alone_ms: float, expected: float) -> None:
     alone_ns = {stream.name: alone_ms * 1e6 for stream in MIXES["cameras"]}
-    found = _bound("cameras", 1.0, 1, alone_ns, poisson=True)
+    found = _bound("cameras", 1.0, 1, 4.0, alone_ns, poisson=True)
     assert found["contender"] == BOUND
     assert found["work in time s/s"] > 0
     assert held([found])[0]["load held at 1% misses"] == expected
