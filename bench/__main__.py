@@ -54,7 +54,7 @@ TABLES = (
 
 _UNCOMMITTED = "SURPLUS_BENCH_UNCOMMITTED"
 _FOLDER = Path(__file__).parent
-_PREFIXED = ("abacus", "colocation", "dstack", "gpulet", "kernels", "sir", "veltair")
+_PREFIXED = ("abacus", "colocation", "dstack", "gpulet", "kernels", "neighbours", "sir", "veltair")
 """Folders whose names their benches' names begin with."""
 
 _ROOMS = ("", "core", "models", "safety")

@@ -1,7 +1,7 @@
 """The same models in one process, and in one each, with the broker of cores and without.
 
 Crews take turns of seconds on the same arrivals; all members of a crew begin at one moment.
-``python -m bench.neighbours.processes --mix voice --loads 1,3,6`` shows; ``--store`` stores.
+``python -m bench neighbours_processes --mix voice --loads 1,3,6`` shows; ``--store`` stores.
 """
 
 from __future__ import annotations
