@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.infrastructure.curves import draw_curves
 from bench.infrastructure.result_file import path_of, read_rows
 from surplus.engine.report.figures import check_matplotlib, drawn, new_figure
 
@@ -33,7 +34,8 @@ def picture(rows: Sequence[dict[str, Any]], kind: str = "png") -> bytes:
     for line, mix in zip(plots, mixes, strict=True):
         for plot, count in zip(line, cores, strict=True):
             own = [row for row in rows if (row["mix"], row["cores"]) == (mix, count)]
-            _draw(plot, own)
+            draw_curves(plot, own, MISSES, 100)
+            plot.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
             plot.set_title(f"{mix}, {count} cores", fontsize=9)
     for plot in plots[-1]:
         plot.set_xlabel("load", fontsize=8)
@@ -42,16 +44,6 @@ def picture(rows: Sequence[dict[str, Any]], kind: str = "png") -> bytes:
     handles, labels = plots[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
     return drawn(figure, kind)
-
-
-def _draw(plot: Any, rows: Sequence[dict[str, Any]]) -> None:
-    for how in dict.fromkeys(row["contender"] for row in rows):
-        own = [row for row in rows if row["contender"] == how]
-        plot.plot(
-            [row["load"] for row in own], [100 * row[MISSES] for row in own], marker=".", label=how
-        )
-    plot.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
-    plot.tick_params(labelsize=8)
 
 
 def main() -> None:

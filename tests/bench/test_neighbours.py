@@ -6,6 +6,7 @@ import pytest
 
 from bench.neighbours.__main__ import BOUND, _bound, held
 from bench.neighbours.mixes import MIXES
+from bench.neighbours.picture import picture
 
 
 def row(contender: str, load: float, misses: float) -> dict[str, object]:
@@ -26,3 +27,20 @@ def test_the_bound_is_of_the_same_arrivals(alone_ms: float, expected: float) -> 
     assert found["contender"] == BOUND
     assert found["work in time s/s"] > 0
     assert held([found])[0]["load held at 1% misses"] == expected
+
+
+def test_the_picture_has_a_curve_a_contender_and_the_bound_where_it_has_numbers() -> None:
+    rows = [
+        {
+            "mix": mix,
+            "load": load,
+            "contender": how,
+            "worst model's misses": "may be 0.01" if how == BOUND else 0.1 * load,
+            "work in time s/s": load,
+        }
+        for mix in MIXES
+        for load in (1.0, 3.0)
+        for how in ("surplus", BOUND)
+    ]
+    drawn = picture(rows, "svg").decode()
+    assert all(text in drawn for text in (*MIXES, "surplus", BOUND, "work in time"))
