@@ -100,30 +100,36 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
     demand_.ask(&plan.share(), plan.share().weight(), run.order().due_ns - now_ns, work_ns, now_ns);
   const Prediction found = predict(plan, run.order(), now_ns);
   const Verdict verdict = judge(plan, run.order(), found, now_ns);
-  const AdmissionRules rules = plan.admission();
-  if (verdict.refuses() && (!is_due || rules.refuses_late) &&
-      !is_asked(plan, run.order(), found, now_ns)) {
-    ++counts_.refused;
-    return verdict;
-  }
-  if (verdict.refuses()) {
+  const Promise promised = promise(plan, run.order(), found, verdict);
+  if (verdict.refuses() && promised == Promise::none) {
+    if ((!is_due || plan.admission().refuses_late) && !is_asked(plan, run.order(), found, now_ns)) {
+      ++counts_.refused;
+      return verdict;
+    }
     run.come_late();
     static_cast<void>(predict(plan, run.order(), now_ns));  // its place is another one
   }
-  const bool is_promised = is_due && !verdict.refuses() && rules.refuses_late;
-  add(is_promised);
-  run.count(work_ns, is_promised);
+  if (promised == Promise::chance) margins_.take_chance(&plan.share(), now_ns);
+  add(promised != Promise::none);
+  run.count(work_ns, promised);
   if (is_due) demand_.queue(&plan.share(), work_ns, now_ns);
-  counts_.promised += is_promised ? 1U : 0U;
+  counts_.promised += promised != Promise::none ? 1U : 0U;
   return {};
+}
+
+Promise Admission::promise(const Plan& plan, const RunOrder& order, const Prediction& found,
+                           const Verdict& verdict) const {
+  if (!order.may_be_late() || !plan.admission().refuses_late) return Promise::none;
+  if (!verdict.refuses()) return Promise::sure;
+  const bool is_expected =
+      found.harms_ns == 0 && found.outlook.end_ns + found.kept_ns <= order.due_ns;
+  return is_expected && margins_.has_chance(&plan.share()) ? Promise::chance : Promise::none;
 }
 
 /// Whether one that would be refused is answered, late, to see what it takes by now.
 bool Admission::is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
                          std::int64_t now_ns) noexcept {
-  if (!found.is_for_its_time(order, now_ns) ||
-      !plan.times().doubts(found.outlook.end_ns <= order.due_ns))
-    return false;
+  if (!found.is_for_its_time(order, now_ns) || !plan.times().doubts()) return false;
   margins_.forget(&plan.share());
   return true;
 }
@@ -136,8 +142,8 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   const Prediction found = predict(plan, order, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
-  if (found.is_for_its_time(order, now_ns) &&
-      plan.times().will_doubt(found.outlook.end_ns <= order.due_ns))
+  if (promise(plan, order, found, verdict) != Promise::none) return {};
+  if (found.is_for_its_time(order, now_ns) && plan.times().will_doubt())
     return {};  // admit() wants it answered
   ++counts_.refused;
   if (order.is_due())
@@ -168,6 +174,7 @@ void Admission::leave(const Run& run, std::int64_t now_ns) noexcept {
   ++(is_kept ? counts_.kept : counts_.broken);
   const FairShare* const share = &run.plan().share();
   if (run.ended_well()) margins_.learn(share, now_ns > last.outlook.surely_ns(), now_ns);
+  if (is_kept) margins_.keep(share, run.promise() == Promise::chance, now_ns);
 }
 
 void Admission::begin_node(const Run& run, std::uint32_t executor, int lanes,

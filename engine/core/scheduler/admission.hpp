@@ -10,6 +10,7 @@
 
 #include "broker/broker.hpp"
 #include "devices/device.hpp"
+#include "scheduler/admission_rules.hpp"
 #include "scheduler/error_margins.hpp"
 #include "scheduler/flow_demand.hpp"
 #include "scheduler/lane_outlook.hpp"
@@ -25,10 +26,12 @@ class Run;
 /// A run that is due and comes where late ones are refused is admitted if it ends in time with a
 /// probability of 99 %, as predicted from measured times, behind what goes before it (RunOrder) and
 /// with what is kept for other models (FlowDemand), and if no promised one comes late by it. That
-/// is a promise. What was not promised and would be late, or make a promised one late, is ordered
-/// as late from the start. Of runs that are not due the time until they begin counts.
+/// is a promise; so are the few chances that a model has of what is expected in time, not surely.
+/// What was not promised and would be late, or make a promised one late, is ordered as late from
+/// the start. Of runs that are not due the time until they begin counts.
 ///
-/// By how much single runs are off at most, of a hundred one, is learnt (ErrorMargins).
+/// By how much single runs are off at most, of a hundred one, is learnt, and so are the chances
+/// (ErrorMargins).
 ///
 /// What runs on a CPU is followed node by node; of what runs on other devices the planned times
 /// count, whole until the run ends. What other processes lease of the cores counts (broker.hpp);
@@ -89,6 +92,8 @@ class Admission {
   [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
   [[nodiscard]] bool is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) noexcept;
+  [[nodiscard]] Promise promise(const Plan& plan, const RunOrder& order, const Prediction& found,
+                                const Verdict& verdict) const;
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
   void look_elsewhere(std::int64_t now_ns);

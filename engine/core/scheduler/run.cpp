@@ -64,7 +64,7 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
                 NodeSpan{.ready_ns = begun_ns_, .start_ns = 0, .end_ns = 0});
   order_ = take_order(arrival);
   counted_ns_ = 0;
-  is_promised_ = false;
+  promise_ = Promise::none;
   refused_by_ns_ = 0;
   if (order_.is_due()) [[unlikely]]
     machine_.recorder().note_due(begun_ns_);

@@ -111,12 +111,13 @@ class Run final : public Watched {
   /// It goes behind those that may be in time; before it is shared.
   void come_late() noexcept { order_ = order_.late(); }
   /// It counts for the admission of others, as so much work; before it is shared.
-  void count(std::int64_t work_ns, bool is_promised) noexcept {
+  void count(std::int64_t work_ns, Promise promise) noexcept {
     counted_ns_ = work_ns;
-    is_promised_ = is_promised;
+    promise_ = promise;
   }
   [[nodiscard]] std::int64_t counted_ns() const noexcept { return counted_ns_; }
-  [[nodiscard]] bool is_promised() const noexcept { return is_promised_; }
+  [[nodiscard]] bool is_promised() const noexcept { return promise_ != Promise::none; }
+  [[nodiscard]] Promise promise() const noexcept { return promise_; }
   [[nodiscard]] bool ended_well() const noexcept {
     return outcome_.load(std::memory_order_relaxed) == Outcome::ok;  // relaxed: it is ending
   }
@@ -295,7 +296,7 @@ class Run final : public Watched {
   std::size_t share_class_ = 0;
   std::int64_t share_length_ = 0;  ///< in virtual time; 0: it is due
   std::int64_t counted_ns_ = 0;    ///< for the admission of others; 0: it does not
-  bool is_promised_ = false;
+  Promise promise_ = Promise::none;
   std::int64_t refused_by_ns_ = 0;
   std::string error_;
   int error_node_ = -1;

@@ -69,23 +69,17 @@ class ServiceTimes {
   /// A run is refused for its own time, which may have been measured beside others that are gone.
   /// True for every few in a row: that one is to be answered, and its times count instead of what
   /// was known.
-  /// Also of the first ones, where it is only for how far off they may be: `is_expected` in time.
-  [[nodiscard]] bool doubts(bool is_expected) noexcept {
+  [[nodiscard]] bool doubts() noexcept {
     const std::lock_guard lock(lock_);
-    if (is_expected && trials_left_ > 0) {
-      --trials_left_;
-      return true;
-    }
     if (++refused_ < refused_before_doubt) return false;
     refused_ = 0;
-    trials_left_ = 1;  // a first run is slow
     for (Node& node : nodes_) node.weight = 0;
     return true;
   }
   /// Whether the next such run would be answered; counts this one as refused if not.
-  [[nodiscard]] bool will_doubt(bool is_expected) noexcept {
+  [[nodiscard]] bool will_doubt() noexcept {
     const std::lock_guard lock(lock_);
-    if ((is_expected && trials_left_ > 0) || refused_ + 1 >= refused_before_doubt) return true;
+    if (refused_ + 1 >= refused_before_doubt) return true;
     ++refused_;
     return false;
   }
@@ -128,7 +122,6 @@ class ServiceTimes {
 
  private:
   static constexpr int refused_before_doubt = 16;
-  static constexpr int first_trials = 3;
   /// How many measured times one that was planned counts as, and all of the past at most.
   static constexpr int planned_weight = 2, most_weight = 8;
   /// A time that was planned is expected to be off by that part of it.
@@ -148,8 +141,7 @@ class ServiceTimes {
   std::vector<Node> nodes_;             ///< guarded by lock_, as the next
   std::vector<TimeSpent> by_executor_;  ///< its size stays
   std::int64_t planned_ns_ = 0;
-  int trials_left_ = first_trials;  ///< guarded by lock_
-  int refused_ = 0;                 ///< in a row, for their own time; guarded by lock_
+  int refused_ = 0;  ///< in a row, for their own time; guarded by lock_
   std::atomic<std::int64_t> work_ns_{0};
 };
 
