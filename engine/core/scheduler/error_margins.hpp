@@ -55,7 +55,7 @@ class ErrorMargins {
 
  private:
   static constexpr double may_be_later = 0.01;
-  static constexpr double least = 1, most = 50;
+  static constexpr double least = 1, most = 20;
   static constexpr double learning_step = 0.5;
   static constexpr double first_chances = 3, most_chances = 5, earned = 0.005;
   static constexpr std::int64_t remembered_ns = 60'000'000'000;
