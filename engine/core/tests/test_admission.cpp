@@ -193,17 +193,17 @@ TEST(a_core_that_was_taken_away_once_says_little_of_a_service_time) {
 TEST(margins_are_learnt_by_model_so_that_one_of_a_hundred_ends_later) {
   ErrorMargins margins;
   const FairShare rough, even;
-  // Ends are up to 20 spreads late, all as often; of the other never.
+  // Ends are up to 10 spreads late, all as often; of the other never.
   int later = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const double off = static_cast<double>(i * 7'919 % 10'000) / 500;
+    const double off = static_cast<double>(i * 7'919 % 10'000) / 1'000;
     const bool is_later = off > margins.of(&rough);
     if (i >= 10'000) later += is_later ? 1 : 0;
     margins.learn(&rough, is_later, i);
     margins.learn(&even, false, i);
   }
   CHECK(later > 50 && later < 150);
-  CHECK(margins.of(&rough) > 18 && margins.of(&even) == 1);
+  CHECK(margins.of(&rough) > 9 && margins.of(&even) == 1);
   margins.forget(&rough);
   CHECK(margins.of(&rough) == ErrorMargins::at_first && margins.of(&even) == 1);
 }
