@@ -41,6 +41,13 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         help="serve HTTP, too, on this port; 0 lets the system choose (needs aiohttp)",
     )
     add(
+        "--front-end",
+        choices=("auto", "native", "python"),
+        default="auto",
+        help="what speaks gRPC: our own over libnghttp2, gRPC's for Python, or ours where that"
+        " library is (default %(default)s)",
+    )
+    add(
         "--max-in-flight",
         type=int,
         default=MAX_IN_FLIGHT,
@@ -59,7 +66,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 def server_params(args: argparse.Namespace) -> ServerParams:
     """Where and how to serve; raises this process's limit of open files."""
     from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
-    from surplus.engine.serving.server_params import ServerParams
+    from surplus.engine.serving.server_params import FrontEnd, ServerParams
 
     return ServerParams(
         host=args.host,
@@ -67,5 +74,6 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         http_port=args.http_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
+        front_end=FrontEnd(args.front_end),
         max_connections=connections_of(use_all_descriptors()),
     )

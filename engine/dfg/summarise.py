@@ -7,6 +7,7 @@ import json
 
 from surplus.engine.dfg.activations import activations
 from surplus.engine.dfg.content import Content
+from surplus.engine.dfg.open_work import has_open_work
 from surplus.engine.dfg.summary import Summary
 from surplus.engine.dfg.zip_maps import zip_maps
 
@@ -22,6 +23,7 @@ def summary_of(content: Content) -> Summary:
         constant_outputs=content.constant_outputs,
         activations=activations(content, range(len(content.tasks))),
         zip_maps=zip_maps(content.model),
+        has_open_work=has_open_work(content.tasks),
     )
 
 

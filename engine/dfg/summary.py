@@ -16,7 +16,7 @@ from surplus.engine.dfg.zip_map import ZipMap
 
 SUMMARY_FILE = "summary.json"
 
-_FORMAT = "surplus-graph-summary/2"
+_FORMAT = "surplus-graph-summary/3"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Summary:
         Outputs that are made dicts of.
     activations : Activations
         When the tasks run by index.
+    has_open_work : bool
+        Whether values of a query may decide how long it runs (open_work.py).
     """
 
     digest: str
@@ -47,6 +49,7 @@ class Summary:
     constant_outputs: tuple[str, ...]
     activations: Activations
     zip_maps: tuple[ZipMap, ...] = ()
+    has_open_work: bool = True
 
 
 def read_summary(model: Path) -> Summary | None:
@@ -88,6 +91,7 @@ def _summary(raw: dict[str, Any]) -> Summary:
         constant_outputs=tuple(raw["constant_outputs"]),
         activations=Activations(**raw["activations"]),
         zip_maps=tuple(map(ZipMap.from_dict, raw["zip_maps"])),
+        has_open_work=bool(raw["has_open_work"]),
     )
 
 

@@ -69,6 +69,11 @@ class ServedLate:
         """As of the model, once it is loaded."""
         return "" if self._loaded is None else self._loaded.failure
 
+    @property
+    def route(self) -> None:
+        """None: each query says that the model is used."""
+        return None
+
     def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
         """As of the model, once it is loaded."""
         if self._loaded is not None:

@@ -30,6 +30,7 @@ from surplus.engine.runtime.kernel_facts import facts_of, failures_of
 from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
+from surplus.engine.runtime.route import lead
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
 from surplus.engine.runtime.stacks import StackUse
@@ -94,14 +95,16 @@ class Model:
         self._overlaps = ThroughputChoice(departure, throughput_plan, narrow_plan)
         self._swap = threading.RLock()
         self._is_closed = False
+        self.route = _core.Route()
+        """Leads queries that come without Python, as ``run`` leads others."""
         self._trial: QueryTrial | None = None
         self._direct = DirectPath(self._ports)
         self._prepared: Prepared
-        self._switch: ThroughputSwitch | None
+        self._switch: ThroughputSwitch | None = None
         self._machine: _core.Machine
+        self._guard: LossGuard | LeftBehind | None = None
         self._adopt(plan, machine)
         self._judgement = judgement
-        self._guard: LossGuard | LeftBehind | None = None
         self.guard(machine, recovery)
         after_fork.watch(self)
 
@@ -113,6 +116,7 @@ class Model:
         """Refuse queries from now on; sessions and weights go with the last that is in flight."""
         with self._swap:
             self._is_closed = True
+            self._lead()
             self._switch = self._trial = self._judge = self._guard = None
             closed = cast("_core.Plan", ClosedPlan(self.graph.name))
             self._prepared = replace(self._prepared, native=closed, query=None)
@@ -135,6 +139,7 @@ class Model:
         self._ports.urgency = urgency
         for prepared in self._opened():
             urgency.of(prepared.native)
+        self._lead()
         if urgency.may_make_way:
             neighbours.OF_PROCESS.join(self)
 
@@ -237,7 +242,7 @@ class Model:
     def open_throughput_plan(self) -> None:
         """Run that plan from now on while queries overlap; without one nothing changes."""
         if self.throughput_plan is not None:
-            self._switch = self._new_switch(self._machine)
+            self._change_switch(self._new_switch(self._machine))
 
     @property
     def plan(self) -> Plan:
@@ -263,8 +268,22 @@ class Model:
         with self._swap:
             self._judgement = self._judge = self._trial = None  # all of that was of other devices
             self._prepared = prepared
-            self._switch = self._new_switch(machine)
             self._machine = machine
+            self._change_switch(self._new_switch(machine))
+
+    def _change_switch(self, switch: ThroughputSwitch | None) -> None:
+        before = self._switch
+        if before is not None:
+            before.lead(None, None)
+        self._switch = switch
+        self._lead()
+
+    def _lead(self) -> None:
+        """Say to ``route`` what answers the next query."""
+        answers = not self._is_closed and self._trial is None
+        left_behind = isinstance(self._guard, LeftBehind)
+        prepared = self._prepared if answers and not left_behind else None
+        lead(self.route, prepared, self._switch, self._ports, id(self))
 
     def prepare(self, plan: Plan) -> Prepared:
         """Open another plan's sessions on its machine, beside queries; for ``take_over``.
@@ -300,7 +319,8 @@ class Model:
                 return False
             self._prepared = prepared
             if self.throughput_plan is None:  # else it stays as it is, opened
-                self._switch = self._new_switch(self._machine)
+                self._change_switch(self._new_switch(self._machine))
+            self._lead()
             return True
 
     def become(self, other: Model) -> bool:
@@ -326,9 +346,9 @@ class Model:
             self._ports = other._ports
             self._overlaps = other._overlaps
             self._prepared = other._prepared
-            self._switch = other._switch
             self.checked = other.checked
             self._judgement, self._judge, self._trial = other._judgement, other._judge, other._trial
+            self._change_switch(other._switch)
         if self._judge is not None:
             self._judge.watch(self)
         return True
@@ -380,6 +400,7 @@ class Model:
             Makes it, of the plan and of what runs while queries overlap.
         """
         self._trial = trial = trial_of(self._prepared, self._switch)
+        self._lead()
         return trial
 
     def go_on(self, trial: QueryTrial) -> bool:
@@ -388,15 +409,18 @@ class Model:
             if trial.plan.native is not self._prepared.native:
                 return False
             self._trial = trial
+            self._lead()
             return True
 
     def end_trial(self) -> None:
         """Have its plan answer all of its queries again."""
         self._trial = None
+        self._lead()
 
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""
         self._guard = LeftBehind()
+        self._lead()
 
     def _check_devices(self) -> None:
         """Go on as the user chose if a device is lost (device_loss.py)."""

@@ -7,8 +7,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 from surplus.engine import _core
-
-_LATELY_NS = 1_000_000_000
+from surplus.engine._core import AskedModels
 
 
 class MakesWay(Protocol):
@@ -22,14 +21,15 @@ class MakesWay(Protocol):
 class Neighbours:
     """Who was asked lately, and who is there.
 
-    Unguarded, since queries of all models come here: what threads overwrite is one query fewer.
+    Parameters
+    ----------
+    asked : AskedModels, optional
+        Where queries are noted, also those that come without Python; one of its own by default.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asked: AskedModels | None = None) -> None:
         self._there: WeakSet[MakesWay] = WeakSet()
-        self._last: object = None
-        self._knows_processes = False
-        self._last_ns = self._other_ns = -_LATELY_NS
+        self._asked = asked or AskedModels()
 
     def join(self, who: MakesWay) -> None:
         """``who`` is there from now on; once it is not alone, all are made ready.
@@ -44,20 +44,15 @@ class Neighbours:
     def asked(self, who: object) -> bool:
         """A query of ``who`` came; whether one of another came within the last second."""
         now_ns = time.monotonic_ns()
-        if who is not self._last:
-            self._last, self._other_ns = who, self._last_ns
-        self._last_ns = now_ns
-        elsewhere_ns = _core.asked_elsewhere(now_ns)
-        if bool(elsewhere_ns) is not self._knows_processes:
-            self._knows_processes = bool(elsewhere_ns)
-            if elsewhere_ns:
-                self._make_ready()
-        return now_ns - max(self._other_ns, elsewhere_ns) < _LATELY_NS
+        others_asked = self._asked.asked(id(who), now_ns, _core.asked_elsewhere(now_ns))
+        if self._asked.take_news():
+            self._make_ready()
+        return others_asked
 
     def _make_ready(self) -> None:
         for one in list(self._there):
             one.be_ready()
 
 
-OF_PROCESS = Neighbours()
+OF_PROCESS = Neighbours(AskedModels.of_process())
 """Cores are the process's, whatever machine of it a model runs on."""

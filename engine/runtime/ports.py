@@ -48,6 +48,8 @@ class Ports:
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _initializers(graph, set(graph.constant_outputs))
         self._computed = computed_outputs(graph)
+        self.is_bounded = not graph.summary.has_open_work
+        """Whether the sizes of its inputs alone decide how long a query runs."""
         self._zip_maps = {zip_map.output: zip_map for zip_map in graph.summary.zip_maps}
         self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
         self.time_limit_ns = 0
@@ -144,6 +146,12 @@ class Ports:
             for name, zip_map in self._zip_maps.items()
         }
         return _core.Query(native, np.ndarray, inputs, self._output_names, from_value, zips)
+
+    @property
+    def are_computed_tensors(self) -> bool:
+        """Whether all inputs and outputs are tensors, and a run gives all outputs."""
+        kinds = {spec.kind for spec in (*self.inputs, *self.outputs)}
+        return kinds == {ValueKind.TENSOR} and not self._constants and not self._zip_maps
 
     def _array(self, name: str, values: Mapping[str, _core.Value | None]) -> Array:
         value, zip_map = values[name], self._zip_maps.get(name)

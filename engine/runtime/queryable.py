@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from surplus.engine._core import Route
 from surplus.engine.runtime.inputs import Array, IoSpec
 
 
@@ -49,6 +50,11 @@ class Queryable(Protocol):
     @property
     def failure(self) -> str:
         """Why no query can be answered any more; empty as long as some can."""
+        ...
+
+    @property
+    def route(self) -> Route | None:
+        """Leads queries that come without Python; None if Python has to look at each. Constant."""
         ...
 
     def foresee(self, deadline_ns: int | None, priority: int | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from surplus.engine._core import Route
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.queue_sample import QueueSample, rate_for
@@ -57,6 +58,11 @@ class ServedAlone:
     def failure(self) -> str:
         """As ``Model.failure``."""
         return self.model.failure
+
+    @property
+    def route(self) -> Route:
+        """As ``Model.route``."""
+        return self.model.route
 
     def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
         """As ``Model.foresee``."""

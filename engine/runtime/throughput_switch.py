@@ -145,6 +145,34 @@ class ThroughputSwitch:
         self._since_ns = time.monotonic_ns()
         self._is_rule = False
         self._prepared: Prepared | None = None
+        self._has_failed = False
+        self._route: _core.Route | None = None
+        self._first: Prepared | None = None
+
+    def lead(self, route: _core.Route | None, first: Prepared | None) -> None:
+        """Have the front end choose between ``first`` and the second plan about as ``now`` does.
+
+        Without a route it does not any more. That callers of ``run`` wait nearly all the time is
+        not seen there.
+        """
+        with self._lock:
+            self._route, self._first = route, first
+            self._lead()
+
+    def _lead(self) -> None:
+        """With the lock."""
+        if self._route is None or self._first is None:
+            return
+        makes_way = self._may_make_way() and not self._has_failed
+        self._route.lead(
+            self._first.native,
+            None if self._prepared is None else self._prepared.native,
+            found=0 if self._has_failed else self._found,
+            always=self._ports.urgency.best_effort and not self._has_failed,
+            by_neighbours=makes_way,
+            who=id(self) if makes_way else 0,
+            is_bounded=self._ports.is_bounded,
+        )
 
     def now(self) -> Prepared | None:
         """The second plan, if queries overlap or may have to make way, and it is there.
@@ -201,7 +229,10 @@ class ThroughputSwitch:
             prepack_plan(self._graph, self._plan)
             self._prepared = prepare(self._graph, self._plan, self._machine, self._ports)
         except EngineError as error:
+            self._has_failed = True
             _log.warning("no second plan for overlapping queries: %s", error)
+        with self._lock:
+            self._lead()
 
     def _start(self) -> None:
         """Prepare beside the queries, which go on with the first plan until it is there."""

@@ -61,6 +61,11 @@ class ServedByPolicy:
         """Which devices were lost or have no lane, and why, if none is left."""
         return self._service.failure
 
+    @property
+    def route(self) -> None:
+        """None: the policy says when each query runs."""
+        return None
+
     def foresee(self, deadline_ns: int | None, priority: int | None) -> None:
         """Nothing: the policy decides when it has the query."""
 

@@ -19,6 +19,7 @@ from surplus.engine.errors import (
     RefusedError,
     UnavailableError,
 )
+from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
@@ -97,6 +98,8 @@ class DataPlane:
     ----------
     control : ModelControl, optional
         Loads and unloads models on request; None keeps them as they are.
+    front : Front, optional
+        Answers queries that never come here.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class DataPlane:
         self.models = ModelTable()
         self.clock_ns = clock_ns
         self.control: ModelControl | None = None
+        self.front: Front | None = None
         self._params = params or DataPlaneParams()
         self._in_flight = InFlight()
         self._draining = False
@@ -209,7 +213,13 @@ class DataPlane:
             Whether everything finished in time.
         """
         self._draining = True
-        finished = await self._in_flight.wait_idle(timeout_s)
+        end_s = time.monotonic() + timeout_s
+        finished = True
+        if self.front is not None:
+            self.front.drain()
+            finished = await self.front.wait_idle(timeout_s)
+        left_s = max(0.0, end_s - time.monotonic())
+        finished = await self._in_flight.wait_idle(left_s) and finished
         if not finished:
             self.abandon()
         return finished
@@ -218,11 +228,13 @@ class DataPlane:
         """Admit nothing more and cancel what is in flight, drained or not."""
         self._draining = True
         self._in_flight.abandon()
+        if self.front is not None:
+            self.front.abandon()
 
     @property
     def in_flight(self) -> int:
         """Queries between admission and answer."""
-        return len(self._in_flight)
+        return len(self._in_flight) + (0 if self.front is None else self.front.in_flight)
 
     def close(self) -> None:
         """Close every model. Blocks as long as the executors' own close does."""
@@ -247,7 +259,7 @@ class DataPlane:
         names = signature.check_outputs(query.outputs)
         requested = names if query.outputs else None
         started_ns = self.clock_ns()
-        model.in_flight += 1
+        model.in_python += 1
         try:
             with self._in_flight.enter():
                 outputs = await self._execute(model, inputs, requested, query)
@@ -256,7 +268,7 @@ class DataPlane:
         except Exception as error:
             raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
         finally:
-            model.in_flight -= 1
+            model.in_python -= 1
         ended_ns = self.clock_ns()
         answer = encode(_ordered(model, names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())

@@ -78,12 +78,16 @@ class GrpcFace:
         """Run the queries of a stream; one that fails says so in its answer, the others go on."""
 
         async def answer(data: bytes) -> bytes:
-            try:
-                return stream_answer(await self.model_infer(data, context))
-            except Exception as error:
-                return stream_failure(data, error)
+            return await self.answer_item(data, context)
 
         await answer_in_order(requests, answer, context.write)
+
+    async def answer_item(self, data: bytes, context: Any) -> bytes:
+        """Answer one query of a stream; raises nothing."""
+        try:
+            return stream_answer(await self.model_infer(data, context))
+        except Exception as error:
+            return stream_failure(data, error)
 
     def server_live(self, request: Any) -> Any:
         """Whether the server answers at all."""

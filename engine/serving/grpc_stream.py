@@ -55,8 +55,13 @@ def stream_answer(response: bytes) -> bytes:
 
 def stream_failure(request: bytes, error: Exception) -> bytes:
     """What is wrong with one query of a stream."""
+    return failed_item(error, _query_id(request))
+
+
+def failed_item(error: Exception, query_id: str = "") -> bytes:
+    """The same, of a query of which no more than its id is known."""
     _, details = status_of(error)
-    failed = _InferResponse(id=_query_id(request))
+    failed = _InferResponse(id=query_id)
     data: bytes = _StreamResponse(error_message=details, infer_response=failed).SerializeToString()
     return data
 

@@ -66,6 +66,7 @@ class Server:
         self._over: Future[None] = Future()
         self._ports: tuple[int, int | None] | None = None
         self._finished = True
+        self._server: AsyncServer | None = None
 
     def start(self) -> Self:
         """Load what is not loaded, listen, and return when queries are answered.
@@ -111,6 +112,11 @@ class Server:
         port = self._bound()[1]
         return None if port is None else self._address(port)
 
+    @property
+    def in_flight(self) -> int:
+        """Queries between admission and answer, now."""
+        return 0 if self._server is None else self._server.plane.in_flight
+
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until somebody stops it; whether that was so in time."""
         self._bound()
@@ -144,7 +150,7 @@ class Server:
     async def _serve(
         self, executors: Mapping[str, Servable], ports: Future[tuple[int, int | None]]
     ) -> None:
-        server = AsyncServer(self._params)
+        self._server = server = AsyncServer(self._params)
         try:
             for name, executor in executors.items():
                 server.plane.models.add(name).set_ready(executor)

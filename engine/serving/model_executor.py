@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from surplus.engine._core import Route
 from surplus.engine.dfg.graph import ValueKind
 from surplus.engine.errors import ModelError
 from surplus.engine.runtime.inputs import Array, IoSpec
@@ -78,6 +79,11 @@ class ModelExecutor:
     def failure(self) -> str:
         """For which lost devices every query fails, and why."""
         return self._model.failure
+
+    @property
+    def route(self) -> Route | None:
+        """As of the model."""
+        return self._model.route
 
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:
         """As of the model."""

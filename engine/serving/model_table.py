@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from surplus.engine.errors import UnknownModelError
 from surplus.engine.serving.served_model import ModelState, ServedModel
@@ -13,6 +13,17 @@ class ModelTable:
 
     def __init__(self) -> None:
         self._versions: dict[str, dict[str, ServedModel]] = {}
+        self._watch: Callable[[ServedModel], None] = lambda model: None
+
+    def watch(self, look: Callable[[ServedModel], None]) -> None:
+        """Call ``look`` with each model that is here, that comes, or whose state changes."""
+        self._watch = look
+        for model in self:
+            self._be_watched(model)
+
+    def _be_watched(self, model: ServedModel) -> None:
+        model.on_change = lambda: self._watch(model)
+        self._watch(model)
 
     def add(self, name: str, version: str = "1") -> ServedModel:
         """Enter a model, LOADING; call its ``set_ready`` or ``set_unavailable`` when decided.
@@ -30,6 +41,7 @@ class ModelTable:
         if version in versions:
             raise ValueError(f"model {name!r} version {version} is there already")
         versions[version] = ServedModel(name, version)
+        self._be_watched(versions[version])
         return versions[version]
 
     def find(self, name: str, version: str = "") -> ServedModel:

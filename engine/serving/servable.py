@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from surplus.engine._core import Route
+
 Array = npt.NDArray[Any]
 """A tensor; BYTES tensors are object arrays of ``bytes`` (``str`` is accepted in outputs)."""
 
@@ -78,6 +80,11 @@ class Servable(Protocol):
     @property
     def failure(self) -> str:
         """Why no query can be answered any more; empty as long as some can."""
+        ...
+
+    @property
+    def route(self) -> Route | None:
+        """Leads queries that come without Python; None if Python has to look at each. Constant."""
         ...
 
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
+from surplus.engine._core import FrontModel
 from surplus.engine.errors import UnavailableError
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.signature import Signature
@@ -11,6 +13,8 @@ from surplus.engine.serving.statistics import ModelStatistics
 
 PLATFORM = "surplus_onnx"
 BACKEND = "surplus"
+_QUEUE = 4
+"""Place of the waits among ``FrontModel.take_counts``."""
 
 
 class ModelState(StrEnum):
@@ -28,6 +32,13 @@ class ServedModel:
     ----------
     name, version : str
         How clients address it.
+
+    Attributes
+    ----------
+    in_python : int
+        Queries in flight that the data plane runs.
+    on_change : callable
+        Called whenever queries may be answered that were not, or the other way round.
     """
 
     def __init__(self, name: str, version: str) -> None:
@@ -36,8 +47,11 @@ class ServedModel:
         self._state = ModelState.LOADING
         self._reason = ""
         self.is_unloaded = False
-        self.statistics = ModelStatistics()
-        self.in_flight = 0
+        self._statistics = ModelStatistics()
+        self.in_python = 0
+        self._front: FrontModel | None = None
+        self._wait_ns = 0.0
+        self.on_change: Callable[[], None] = lambda: None
         self._loaded: tuple[Servable, Signature] | None = None
         self._queued_ns = 0
         self._joined_before = 0
@@ -48,6 +62,37 @@ class ServedModel:
         self._queued_ns = executor.queued_ns
         self._joined_before = executor.joined
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
+        self.on_change()
+
+    @property
+    def front(self) -> FrontModel | None:
+        """What the native front end counts of it; None where it has not been offered to one."""
+        return self._front
+
+    @front.setter
+    def front(self, front: FrontModel) -> None:
+        self._take_counts()
+        self._front = front
+
+    @property
+    def in_flight(self) -> int:
+        """Queries between admission and answer."""
+        return self.in_python + (0 if self._front is None else self._front.in_flight)
+
+    @property
+    def statistics(self) -> ModelStatistics:
+        """Counters, with what the front end has answered until now."""
+        self._take_counts()
+        return self._statistics
+
+    def _take_counts(self) -> None:
+        if self._front is None:
+            return
+        totals = self._front.take_counts()
+        samples, waited_ns = totals[_QUEUE]
+        if samples:
+            self._wait_ns = waited_ns / samples
+        self._statistics.record_native(totals, int(self._wait_ns * totals[0][0]))
 
     @property
     def state(self) -> ModelState:
@@ -84,10 +129,12 @@ class ServedModel:
         """Serve again with the executor that it had; nothing if it was not unloaded."""
         if self.is_unloaded:
             self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
+            self.on_change()
 
     def set_unavailable(self, reason: str) -> None:
         """Turn queries away with ``reason``; queries in flight finish."""
         self._state, self._reason = ModelState.UNAVAILABLE, reason
+        self.on_change()
 
     @property
     def executor(self) -> Servable:
@@ -110,6 +157,10 @@ class ServedModel:
             If the model is not ready; the message says why.
         """
         return self._ready()[1]
+
+    def ready_signature(self) -> Signature | None:
+        """Its inputs and outputs; None if it is not loaded."""
+        return None if self._loaded is None else self._loaded[1]
 
     @property
     def joined(self) -> int:

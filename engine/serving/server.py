@@ -16,7 +16,8 @@ from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.grpc_tails import tails_handler
-from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, ServerParams
+from surplus.engine.serving.native_front import NativeFront, missing_library
+from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 
 if TYPE_CHECKING:
     from surplus.engine.serving.http_listener import HttpListener
@@ -39,6 +40,7 @@ class AsyncServer:
         self._params = params or ServerParams()
         self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
         self._grpc: grpc.aio.Server | None = None
+        self._native: NativeFront | None = None
         self._http: HttpListener | None = None
         self._stop = asyncio.Event()
 
@@ -71,11 +73,17 @@ class AsyncServer:
         return None if self._http is None else self._http.port
 
     async def _start_grpc(self) -> int:
+        face = GrpcFace(self.plane, self._identity())
+        handlers = face.service_handler(), tails_handler()
+        if self._is_native():
+            self._native = native = NativeFront(self._params, face, handlers)
+            self.plane.front = native
+            self.plane.models.watch(native.look_at)
+            return native.port
         host, wanted = self._params.host, self._params.grpc_port
         check_address(host, wanted)
         server = grpc.aio.server(options=_options(self._params))
-        face = GrpcFace(self.plane, self._identity())
-        server.add_generic_rpc_handlers((face.service_handler(), tails_handler()))
+        server.add_generic_rpc_handlers(handlers)
         try:
             port: int = server.add_insecure_port(address_text(host, wanted))
         except RuntimeError as error:
@@ -83,6 +91,23 @@ class AsyncServer:
         await server.start()
         self._grpc = server
         return port
+
+    def _is_native(self) -> bool:
+        """Whether our own front end speaks gRPC.
+
+        Raises
+        ------
+        ConfigError
+            If it is to, and cannot.
+        """
+        if self._params.front_end is FrontEnd.PYTHON:
+            return False
+        missing = missing_library()
+        if missing and self._params.front_end is FrontEnd.NATIVE:
+            raise ConfigError(f"the native front end cannot serve: {missing}")
+        if missing:
+            _LOG.warning("gRPC by Python, which is slower: %s", missing)
+        return not missing
 
     async def _start_http(self, port: int) -> HttpListener:
         try:
@@ -140,6 +165,8 @@ class AsyncServer:
         finished = await self.plane.drain(self._params.drain_timeout_s)
         if self._grpc is not None:
             await self._grpc.stop(_FLUSH_GRACE_S)
+        if self._native is not None:
+            await self._native.stop(_FLUSH_GRACE_S)
         if self._http is not None:
             await self._http.stop()
         await asyncio.to_thread(self.plane.close)

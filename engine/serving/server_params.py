@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
 MAX_WAIT_MS = 1000.0
 """How long a query that is not due may wait, by default, before it is refused."""
 MAX_IN_FLIGHT = 1024
 """By default: what waits is bounded by time, and this bounds memory."""
+
+
+class FrontEnd(StrEnum):
+    """Our own, over libnghttp2 (``NATIVE``), gRPC's for Python, or ours where it can be."""
+
+    AUTO = "auto"
+    NATIVE = "native"
+    PYTHON = "python"
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,8 @@ class ServerParams:
     max_connections : int
         Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
         ask nothing.
+    front_end : FrontEnd
+        What speaks gRPC.
     name : str
         What ServerMetadata answers.
     """
@@ -43,6 +54,7 @@ class ServerParams:
     drain_timeout_s: float = 30.0
     max_message_bytes: int = 1 << 30
     max_connections: int = 4096
+    front_end: FrontEnd = FrontEnd.AUTO
     name: str = "surplus"
 
     def __post_init__(self) -> None:

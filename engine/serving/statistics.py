@@ -6,6 +6,7 @@ A successful query's time falls into four parts, in their order: ``compute_input
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -71,6 +72,30 @@ class ModelStatistics:
         """From the first node's start to the outputs, later nodes' waits included."""
         inside = self._executing
         return Duration(inside.count, max(0, inside.total_ns - self.queue.total_ns))
+
+    def record_native(self, totals: Sequence[tuple[int, int]], queued_ns: int) -> None:
+        """Count queries that Python did not see.
+
+        Parameters
+        ----------
+        totals : sequence of (int, int)
+            As ``FrontModel.take_counts`` gives them.
+        queued_ns : int
+            What they waited for their first lane, in all.
+        """
+        success, fail, refused, compute_input, _, executing, compute_output = totals
+        pairs = (
+            (self.success, success),
+            (self.fail, fail),
+            (self.refused, refused),
+            (self.compute_input, compute_input),
+            (self.queue, (success[0], queued_ns)),
+            (self._executing, executing),
+            (self.compute_output, compute_output),
+        )
+        for duration, (count, total_ns) in pairs:
+            duration.count += count
+            duration.total_ns += total_ns
 
     def record_success(self, moments: Moments, queued_ns: int) -> None:
         """Count a query answered.

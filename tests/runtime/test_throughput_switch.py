@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from surplus.engine import _core
+from surplus.engine._core import AskedModels
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
@@ -133,7 +134,8 @@ def test_what_is_due_beside_others_that_are_has_one_lane(graph, machine, monkeyp
     assert first.now() is not None
     models[0].be_urgent(Urgency(1))  # one lane would not do
     assert first.now() is None
-    monkeypatch.setattr(neighbours, "_LATELY_NS", 0)
+    silent = neighbours.Neighbours(AskedModels(lately_ns=0))
+    monkeypatch.setattr(neighbours, "OF_PROCESS", silent)
     assert second.now() is None
 
 

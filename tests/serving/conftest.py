@@ -9,17 +9,26 @@ from pathlib import Path
 import pytest
 import tritonclient.grpc as triton
 
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import ServerThread, arithmetic, identity
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
-def served() -> Iterator[ServerThread]:
-    """A server with models ``identity`` and ``arithmetic``; tests add models of their own."""
+@pytest.fixture(scope="session", params=[FrontEnd.NATIVE, FrontEnd.PYTHON])
+def served(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
+    """A server with models ``identity`` and ``arithmetic``; tests add models of their own.
+
+    With each front end: what clients see is the same.
+    """
     thread = ServerThread(
-        ServerParams(grpc_port=0, http_port=0, max_in_flight=64, max_message_bytes=8 << 20)
+        ServerParams(
+            grpc_port=0,
+            http_port=0,
+            max_in_flight=64,
+            max_message_bytes=8 << 20,
+            front_end=request.param,
+        )
     )
     thread.serve("identity", identity())
     thread.serve("arithmetic", arithmetic())
@@ -44,11 +53,17 @@ def fresh_name(_numbers: Iterator[int]) -> str:
     return f"model-{next(_numbers)}"
 
 
-@pytest.fixture
-def own_server() -> Iterator[ServerThread]:
-    """A server that the test may stop or fill."""
+@pytest.fixture(params=[FrontEnd.NATIVE, FrontEnd.PYTHON])
+def own_server(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
+    """A server that the test may stop or fill; with each front end."""
     thread = ServerThread(
-        ServerParams(grpc_port=0, http_port=0, max_in_flight=2, drain_timeout_s=30)
+        ServerParams(
+            grpc_port=0,
+            http_port=0,
+            max_in_flight=2,
+            drain_timeout_s=30,
+            front_end=request.param,
+        )
     )
     yield thread
     thread.stop()

@@ -32,6 +32,7 @@ class Function:
         self.warning = ""
         self.held = ""
         self.facts = {"kernels": "of a test"}
+        self.route = None
         self.failure = ""
         self.refusal: Exception | None = None
         """What its queries are refused for before they are decoded."""

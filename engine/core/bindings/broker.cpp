@@ -4,8 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
+
 #include "bindings/plan.hpp"
 #include "bindings/released_gil.hpp"
+#include "scheduler/asked_models.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,6 +18,12 @@ namespace engine {
 namespace {
 
 using broker::Broker;
+
+/// One of the process, or one of its own.
+struct PyAskedModels {
+  std::unique_ptr<AskedModels> own;
+  AskedModels* models = own.get();
+};
 
 nb::list leases() {
   nb::list rows;
@@ -40,6 +49,25 @@ nb::list leases() {
 }  // namespace
 
 void bind_broker(nb::module_& m) {
+  nb::class_<PyAskedModels>(m, "AskedModels", "Who was asked lately, of models that are due.")
+      .def("__init__",
+           [](PyAskedModels* self, std::int64_t lately_ns) {
+             new (self) PyAskedModels{std::make_unique<AskedModels>(lately_ns)};
+           },
+           "lately_ns"_a = AskedModels::usual_ns, "How long queries of others count.")
+      .def_static("of_process",
+                  [] { return PyAskedModels{nullptr, &AskedModels::of_process()}; })
+      .def(
+          "asked",
+          [](const PyAskedModels& self, std::uintptr_t who, std::int64_t now_ns,
+             std::int64_t elsewhere_ns) { return self.models->asked(who, now_ns, elsewhere_ns); },
+          "who"_a, "now_ns"_a, "elsewhere_ns"_a,
+          R"(A query of a model came; whether one of another came lately.
+
+`who` is any number that tells models apart, `elsewhere_ns` when one came to another process.)")
+      .def(
+          "take_news", [](const PyAskedModels& self) { return self.models->take_news(); },
+          "Whether other processes came, as asked() was told, since the last call.");
   m.def(
       "join_broker",
       [](const std::string& path, const std::string& name) {

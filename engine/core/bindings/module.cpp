@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   engine::bind_kernels(m);
   engine::bind_builder(m);
   engine::bind_run(m);
+  engine::bind_frontend(m);
   engine::bind_query(m);
   engine::bind_limits(m);
   engine::bind_decisions(m);

@@ -89,6 +89,7 @@ void bind_broker(nanobind::module_& m);
 void bind_machine(nanobind::module_& m);
 void bind_builder(nanobind::module_& m);
 void bind_run(nanobind::module_& m);
+void bind_frontend(nanobind::module_& m);
 void bind_query(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 /// Methods of the machine.

@@ -26,8 +26,7 @@ struct Setting {
   std::int32_t id;
   std::uint32_t value;
 };
-/// nghttp2_frame_hd, which every frame begins with. We look at no more of a frame but for
-/// `HeadersFrame`.
+/// nghttp2_frame_hd, which every frame begins with. We look at no more of a frame.
 struct FrameHeader {
   std::size_t length;
   std::int32_t stream;

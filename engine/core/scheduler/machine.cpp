@@ -70,13 +70,26 @@ RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptio
                     std::int64_t wait_until_ns) {
   RunPtr run = start(plan, inputs, std::move(options));
   if (!is_admitted(*run)) return run;
-  const auto push_others = [&] { push_roots(*run, plan, helper_device_); };
   // A limited wait must not begin a kernel that may last longer.
-  const bool here =
-      wait_until_ns == 0 && may_help(*run) && helper_device_->run_here(*run, push_others);
-  if (!here) push_roots(*run, plan, nullptr);
+  if (wait_until_ns == 0)
+    run_or_push(*run, plan);
+  else
+    push_roots(*run, plan, nullptr);
   run->wait(wait_until_ns, true);
   return run;
+}
+
+RunPtr Machine::submit_here(const Plan& plan, std::span<const ValuePtr> inputs,
+                            RunOptions options) {
+  RunPtr run = start(plan, inputs, std::move(options));
+  if (is_admitted(*run)) run_or_push(*run, plan);
+  return run;
+}
+
+void Machine::run_or_push(Run& run, const Plan& plan) {
+  const auto push_others = [&] { push_roots(run, plan, helper_device_); };
+  if (!may_help(run) || !helper_device_->run_here(run, push_others))
+    push_roots(run, plan, nullptr);
 }
 
 RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {

@@ -66,6 +66,10 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// limit the caller executes what it can itself.
   [[nodiscard]] RunPtr run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options,
                            std::int64_t wait_until_ns);
+  /// As submit(), but the caller executes what it can of a run that is admitted, if a lane is free.
+  /// The run may be done when it returns, and need not be.
+  [[nodiscard]] RunPtr submit_here(const Plan& plan, std::span<const ValuePtr> inputs,
+                                   RunOptions options);
   /// Waits until no run is in flight; others may start meanwhile.
   void drain() noexcept;
   /// Cancels the runs in flight, waits for their end and joins all threads. Idempotent. Gives up
@@ -148,6 +152,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] bool is_admitted(Run& run);
   /// Whether the run's caller may execute its nodes.
   [[nodiscard]] bool may_help(const Run& run) const noexcept;
+  /// Executes what the caller can of it, if a lane is free; queues the rest.
+  void run_or_push(Run& run, const Plan& plan);
   void push_roots(Run& run, const Plan& plan, const Device* except);
 
   const std::int64_t spin_ns_;

@@ -1,0 +1,219 @@
+// The front end, for Python: models are offered to it, and what it does not answer is taken from it.
+#include "frontend/frontend.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/plan.hpp"
+#include "bindings/released_gil.hpp"
+#include "frontend/route.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+using frontend::Event;
+using frontend::FrontCounts;
+using frontend::Frontend;
+using frontend::FrontModel;
+using frontend::FrontModelPtr;
+using frontend::Port;
+using frontend::Reply;
+using frontend::Route;
+
+struct PyRoute {
+  std::shared_ptr<Route> route = std::make_shared<Route>();
+};
+struct PyFrontModel {
+  FrontModelPtr model;
+};
+struct PyFrontend {
+  std::unique_ptr<Frontend> frontend;
+};
+
+using PortSpec = std::tuple<std::string, std::string, int, std::optional<std::vector<std::int64_t>>>;
+
+std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
+  std::vector<Port> ports;
+  for (const auto& [name, datatype, elem_type, extents] : specs)
+    ports.push_back({name, datatype, elem_type, extents});
+  return ports;
+}
+
+void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
+          bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
+  self.route->lead(plan.plan, busy == nullptr ? nullptr : busy->plan,
+                   {.found = found, .always = always, .by_neighbours = by_neighbours, .who = who, .is_bounded = is_bounded});
+}
+
+/// Whatever bytes a client sent.
+nb::object text(const std::string& bytes) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+nb::tuple row_of(const Event& event) {
+  const frontend::Bytes content = event.content.content();
+  const nb::object bytes =
+      event.kind == Event::message || event.kind == Event::item
+          ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
+          : nb::object(nb::none());
+  return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
+                        text(event.encoding), bytes, event.content.is_compressed,
+                        event.received_ns, event.deadline_ns);
+}
+
+nb::list take_events(const PyFrontend& self) {
+  nb::list rows;
+  for (const Event& event : self.frontend->events().take()) rows.append(row_of(event));
+  return rows;
+}
+
+void reply(const PyFrontend& self, Reply::Kind kind, std::uint64_t token, std::uint64_t number,
+           std::string content, int status = 0) {
+  self.frontend->reply({.kind = kind,
+                        .token = token,
+                        .number = number,
+                        .content = std::move(content),
+                        .status = static_cast<frontend::Status>(status)});
+}
+
+std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
+                   const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
+                   const PyRoute* route, std::size_t most_in_flight) {
+  auto model = std::make_shared<FrontModel>();
+  model->name = std::move(name);
+  model->version = std::move(version);
+  model->inputs = ports_of(inputs);
+  model->outputs = ports_of(outputs);
+  model->route = route == nullptr ? nullptr : route->route;
+  model->most_in_flight = most_in_flight;
+  self.frontend->models().offer(model);
+  return {model};
+}
+
+nb::list take_counts(const PyFrontModel& self) {
+  const FrontCounts::Totals totals = self.model->counts.take();
+  nb::list rows;
+  for (std::size_t kind = 0; kind < FrontCounts::kinds; ++kind)
+    rows.append(nb::make_tuple(totals.counts[kind], totals.nanoseconds[kind]));
+  return rows;
+}
+
+void begin(PyFrontend* self, std::vector<int> listeners, std::size_t most_connections,
+           std::size_t most_message_bytes, std::int64_t idle_ns) {
+  frontend::FrontendParams params;
+  params.listeners = std::move(listeners);
+  params.most_connections = most_connections;
+  params.idle_ns = idle_ns;
+  params.connection.most_message_bytes = most_message_bytes;
+  new (self) PyFrontend{std::make_unique<Frontend>(params)};
+}
+
+}  // namespace
+
+void bind_frontend(nb::module_& m) {
+  nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
+      .def(nb::init<>())
+      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0,
+           "always"_a = false, "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
+           R"(Lead queries so from now on.
+
+Parameters
+----------
+busy
+    The plan for while queries overlap; where it is None and wanted, Python is asked.
+found
+    It is wanted where a query finds so many in flight; 0: not for that.
+always
+    It is wanted for all.
+by_neighbours
+    It is wanted while queries of other models come.
+who
+    For which queries count, for other models; 0: for none.
+is_bounded
+    The sizes of the inputs alone decide how long a query runs.)")
+      .def("close", [](const PyRoute& self) { self.route->close(); },
+           "Lead none from now on: Python answers.");
+  nb::class_<PyFrontModel>(m, "FrontModel", "A model that was offered to a front end.")
+      .def_prop_ro("in_flight",
+                   [](const PyFrontModel& self) {
+                     // relaxed: a number to look at
+                     return self.model->in_flight.load(std::memory_order_relaxed);
+                   })
+      .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
+           R"(Counts and nanoseconds since the last call, by kind.
+
+Success, fail, refused, compute input, queue (of some queries only), executing, compute output.)");
+  nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
+      .def("__init__", &begin, "listeners"_a, "most_connections"_a, "most_message_bytes"_a,
+           "idle_ns"_a,
+           "Serve sockets that listen, which are the front end's from now on.")
+      .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
+           "most_in_flight"_a,
+           R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
+
+In the place of the one that is there. Without a route Python is asked.)")
+      .def(
+          "withdraw",
+          [](const PyFrontend& self, const std::string& name, const std::string& version) {
+            self.frontend->models().withdraw(name, version);
+          },
+          "name"_a, "version"_a, "Python is asked from now on.")
+      .def_static(
+          "check", [] { return http2::Api::open().path; },
+          "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
+      .def_prop_ro("event_fd",
+                   [](const PyFrontend& self) { return self.frontend->events().fd(); })
+      .def("take_events", &take_events,
+           nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
+                   "bool, int, int]]"),
+           R"(What came for Python since the last call, in its order.
+
+Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the call, number of the item,
+path (or why it failed), encoding (or the query's id), content, whether that is compressed, when it
+was received, and by when it is to be answered (0: no limit).)")
+      .def(
+          "send",
+          [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
+            reply(self, Reply::message, token, 0, content_of(message));
+          },
+          "token"_a, "message"_a)
+      .def(
+          "end",
+          [](const PyFrontend& self, std::uint64_t token, int status, std::string why) {
+            reply(self, Reply::end, token, 0, std::move(why), status);
+          },
+          "token"_a, "status"_a = 0, "why"_a = "")
+      .def(
+          "answer_item",
+          [](const PyFrontend& self, std::uint64_t token, std::uint64_t number,
+             const nb::bytes& message) {
+            reply(self, Reply::item, token, number, content_of(message));
+          },
+          "token"_a, "number"_a, "message"_a)
+      .def("drain", [](const PyFrontend& self) { self.frontend->drain(); },
+           "Answer no further query: Python is asked.")
+      .def("abandon", [](const PyFrontend& self) { self.frontend->abandon(); },
+           "Cancel what is in flight.")
+      .def_prop_ro("in_flight", [](const PyFrontend& self) { return self.frontend->in_flight(); })
+      .def_prop_ro("connections",
+                   [](const PyFrontend& self) { return self.frontend->connections(); })
+      .def(
+          "stop",
+          [](const PyFrontend& self, double grace_s) {
+            self.frontend->stop(static_cast<std::int64_t>(grace_s * 1e9));
+          },
+          "grace_s"_a, nb::call_guard<ReleasedGil>(),
+          "Accept no more, write what is answered for up to that long, and end.");
+}
+
+}  // namespace engine

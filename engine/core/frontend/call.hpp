@@ -1,0 +1,76 @@
+// One call of gRPC: what came, what is to be sent.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/grpc.hpp"
+#include "frontend/message.hpp"
+#include "frontend/out_queue.hpp"
+
+namespace engine::frontend {
+
+/// What is answered here; of `other` Python knows.
+enum class Method : std::uint8_t { infer, stream_infer, live, other };
+
+[[nodiscard]] Method method_of(std::string_view path) noexcept;
+
+/// The place of an answer in its stream.
+struct Item {
+  std::vector<OutPart> answer;
+  bool is_answered = false;
+};
+
+/// One thread at a time: the front end's.
+struct Call {
+  Call(std::int32_t on_stream, std::uint64_t its_token) : stream(on_stream), token(its_token) {}
+
+  /// Sent behind what is to be sent already.
+  void send(std::vector<OutPart> parts) {
+    for (OutPart& part : parts) {
+      out_bytes += part.bytes().size();
+      out.push_back(std::move(part));
+    }
+  }
+  /// Nothing more is sent.
+  void end(Status with, std::string why = {}) {
+    has_ended = true;
+    status = with;
+    text = std::move(why);
+  }
+
+  const std::int32_t stream;
+  const std::uint64_t token;  ///< its number in the front end
+  std::string path, content_type, encoding;
+  Method method = Method::other;
+  bool is_post = false;
+  std::int64_t received_ns = 0;
+  std::int64_t deadline_ns = 0;  ///< 0: none
+
+  // What came.
+  MessageReader reader;
+  std::deque<Message> messages;  ///< that nothing was done with yet
+  bool is_complete = false;       ///< nothing more comes
+  bool is_pythons = false;        ///< Python has been told of it
+  std::vector<std::int64_t> flights;  ///< tags of its runs
+
+  // Answers of a stream, in its order.
+  std::deque<Item> items;
+  std::uint64_t first_item = 0;  ///< number of the first of `items`
+  bool is_sending = false;       ///< somebody up the stack sends those that are answered
+  std::size_t unconsumed_bytes = 0;  ///< that the client may not send anew yet
+
+  // What goes.
+  std::deque<OutPart> out;
+  std::size_t out_bytes = 0;
+  std::size_t first_offset = 0;  ///< of what was sent of the first part
+  bool has_begun = false;        ///< its headers are submitted
+  bool has_ended = false;
+  Status status = Status::ok;
+  std::string text;
+};
+
+}  // namespace engine::frontend

@@ -1,0 +1,222 @@
+// Queries that are answered without Python: from a message to a run, and back.
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "frontend/frontend.hpp"
+#include "scheduler/clock.hpp"
+#include "scheduler/machine.hpp"
+
+namespace engine::frontend {
+
+namespace {
+
+/// A run that is expected to take less is computed by the thread that received it: a hand-over to a
+/// lane and back takes as long.
+constexpr std::int64_t worth_handing_over_ns = 50'000;
+constexpr std::size_t largest_here_bytes = 64 * 1024;
+/// One that took longer for whatever reason: others waited for it.
+constexpr std::int64_t too_long_here_ns = 1'000'000, handed_over_ns = 1'000'000'000;
+/// Runs that take longer are traced, to see how long they wait for a lane, and one of so many that
+/// do not: by half a percent at most.
+constexpr std::int64_t long_ns = 1'000'000, sampled = 64;
+constexpr std::int64_t longest_timeout_us = std::int64_t{366} * 24 * 3600 * 1'000'000;
+
+std::int64_t deadline_of(const Call& call, const InferRequest& request) noexcept {
+  if (request.timeout_us == 0) return call.deadline_ns;
+  const std::int64_t own_ns =
+      call.received_ns + std::min(request.timeout_us, longest_timeout_us) * 1000;
+  return call.deadline_ns == 0 ? own_ns : std::min(own_ns, call.deadline_ns);
+}
+
+bool is_short(const Plan& plan) noexcept {
+  const std::int64_t work_ns = plan.times().work_ns();
+  return work_ns > 0 && work_ns < worth_handing_over_ns;
+}
+
+std::size_t bytes_of(const std::vector<ValuePtr>& values) noexcept {
+  std::size_t bytes = 0;
+  for (const ValuePtr& value : values) bytes += value->bytes();
+  return bytes;
+}
+
+bool is_long(const Plan& plan) noexcept { return plan.times().work_ns() >= long_ns; }
+
+/// How long a traced run waited for its first node.
+std::int64_t waited_ns(const Run& run) noexcept {
+  std::int64_t first_ns = 0;
+  for (const NodeSpan& span : run.spans())
+    if (span.lane >= 0 && (first_ns == 0 || span.start_ns < first_ns)) first_ns = span.start_ns;
+  return first_ns == 0 ? 0 : std::max<std::int64_t>(0, first_ns - run.submitted_ns());
+}
+
+/// A ModelStreamInferResponse that says what is wrong with one query of a stream.
+std::vector<OutPart> stream_failure(const std::string& text, const std::string& id) {
+  std::string failed, message;
+  put_text(failed, 3, id);
+  put_text(message, 1, text);
+  put_length(message, 2, failed.size());
+  message += failed;
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, message.size());
+  parts[0].own += message;
+  return parts;
+}
+
+}  // namespace
+
+/// False, and nothing done, where Python has to answer.
+bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item) {
+  // relaxed: as drain() says
+  if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
+  if (!request_.read(message.content())) return false;
+  FrontModelPtr model = models_.find(request_.model, request_.version);
+  if (model == nullptr || model->route == nullptr) return false;
+  if (!wanted_outputs(request_, *model)) return false;
+  bool done = false;
+  try {
+    if (collect(request_, message, *model, values_)) {
+      const Route::Way way = model->route->take(call.received_ns);
+      done = way.plan != nullptr && submit(call, std::move(model), way, item);
+    }
+  } catch (const std::exception&) {
+    // Without memory for it, say: Python tries anew.
+  }
+  values_.clear();
+  return done;
+}
+
+bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way, std::uint64_t item) {
+  std::vector<std::size_t> wanted = wanted_outputs(request_, *model).value();
+  Flight flight{.run = {},
+                .token = call.token,
+                .item = item,
+                .in_stream = call.method == Method::stream_infer,
+                .model = std::move(model),
+                .id = std::string(request_.id),
+                .wanted = std::move(wanted),
+                .received_ns = call.method == Method::stream_infer ? now_ns() : call.received_ns,
+                .started_ns = now_ns()};
+  // relaxed, all of these counts: this thread alone changes them
+  const std::size_t others = flight.model->in_flight.load(std::memory_order_relaxed);
+  if (others >= flight.model->most_in_flight) {
+    flight.model->counts.add(FrontCounts::fail, 0);
+    fail(flight, Status::resource_exhausted,
+         flight.model->text() + " has " + std::to_string(others) + " queries in flight, its limit");
+    return true;
+  }
+  const std::int64_t tag = ++last_tag_;
+  const RunOptions options{.deadline_ns = deadline_of(call, request_),
+                           .priority = priority_of(request_.priority),
+                           .traced = is_long(*way.plan) || tag % sampled == 0,
+                           .completions = finished_,
+                           .tag = tag};
+  try {
+    flight.run = begin(*flight.model, way, options);
+  } catch (const std::runtime_error&) {
+    return false;  // the machine was closed, since it has lost a device say
+  }
+  flight.model->in_flight.store(others + 1, std::memory_order_relaxed);
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  call.flights.push_back(tag);
+  flights_.emplace(tag, std::move(flight));
+  return true;
+}
+
+RunPtr Frontend::begin(FrontModel& model, const Route::Way& way, const RunOptions& options) {
+  const Plan& plan = *way.plan;
+  const std::int64_t since_ns = now_ns();
+  if (!way.is_bounded || !is_short(plan) || since_ns < model.handed_over_until_ns ||
+      bytes_of(values_) > largest_here_bytes)
+    return plan.machine().submit(plan, values_, options);
+  RunPtr run = plan.machine().submit_here(plan, values_, options);
+  const std::int64_t until_ns = now_ns();
+  if (until_ns - since_ns > too_long_here_ns)
+    model.handed_over_until_ns = until_ns + handed_over_ns;
+  return run;
+}
+
+void Frontend::take_finished() {
+  for (const RunPtr& run : finished_->drain()) {
+    const auto found = flights_.find(run->tag());
+    if (found == flights_.end()) continue;
+    Flight flight = std::move(found->second);
+    flights_.erase(found);
+    // relaxed, both: as in submit()
+    flight.model->in_flight.fetch_sub(1, std::memory_order_relaxed);
+    in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    if (const Place place = find(flight.token); place.call != nullptr)
+      std::erase(place.call->flights, run->tag());
+    finish(std::move(flight));
+  }
+}
+
+void Frontend::finish(Flight flight) {
+  const Run& run = *flight.run;
+  FrontCounts& counts = flight.model->counts;
+  const std::int64_t ended_ns = now_ns();
+  switch (run.outcome()) {
+    case Outcome::ok:
+      break;
+    case Outcome::refused:
+      counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
+      return fail(flight, Status::resource_exhausted, run.error());
+    case Outcome::deadline:
+      return fail(flight, Status::deadline_exceeded,
+                  run.error().empty() ? "the query's deadline passed before it finished" : run.error());
+    case Outcome::cancelled: {
+      // relaxed: see abandon()
+      const bool abandoned = abandons_.load(std::memory_order_relaxed);
+      return fail(flight, abandoned ? Status::unavailable : Status::cancelled,
+                  abandoned ? "the server shut down before the query finished" : "query cancelled");
+    }
+    case Outcome::failed:
+    case Outcome::pending:
+      counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
+      if (const Place place = find(flight.token); place.call != nullptr) {
+        place.call->is_pythons = true;
+        events_.put({.kind = flight.in_stream ? Event::item_failed : Event::failed,
+                     .token = flight.token,
+                     .number = flight.item,
+                     .path = run.error(),
+                     .encoding = flight.id});
+      }
+      return;
+  }
+  const Place place = find(flight.token);
+  if (place.call != nullptr) {
+    try {
+      std::vector<OutPart> parts =
+          answer_parts(*flight.model, flight.id, flight.wanted, run.outputs(), flight.in_stream);
+      if (flight.in_stream) {
+        finish_item(place, flight.item, std::move(parts));
+      } else {
+        place.call->send(std::move(parts));
+        place.call->end(Status::ok);
+        place.connection->go_on(*place.call);
+        touch(*place.connection);
+      }
+    } catch (const std::runtime_error& error) {
+      return fail(flight, Status::internal, error.what());
+    }
+  }
+  const std::int64_t answered_ns = now_ns();
+  counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
+  if (run.traced()) counts.add(FrontCounts::queue, waited_ns(run));
+  counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
+  counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
+  counts.add(FrontCounts::success, answered_ns - flight.received_ns);
+}
+
+void Frontend::fail(const Flight& flight, Status status, const std::string& text) {
+  if (flight.run.get() != nullptr)
+    flight.model->counts.add(FrontCounts::fail, now_ns() - flight.received_ns);
+  const Place place = find(flight.token);
+  if (place.call == nullptr) return;
+  if (flight.in_stream) return finish_item(place, flight.item, stream_failure(text, flight.id));
+  place.call->end(status, text);
+  place.connection->go_on(*place.call);
+  touch(*place.connection);
+}
+
+}  // namespace engine::frontend

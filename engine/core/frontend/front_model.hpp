@@ -1,0 +1,96 @@
+// A model as the front end knows it: what goes in and comes out, which plan answers, what it did.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/route.hpp"
+
+namespace engine::frontend {
+
+/// An input or output.
+struct Port {
+  std::string name;
+  std::string datatype;  ///< the protocol's name of it
+  int elem_type = 0;     ///< ONNX's
+  std::optional<std::vector<std::int64_t>> extents = {};  ///< -1: any; none: not even the rank
+
+  /// Empty dimensions are left to Python (engine/trial/empty_inputs.py).
+  [[nodiscard]] bool fits(const std::vector<std::int64_t>& shape) const noexcept;
+};
+
+/// What became of the queries that were answered here: counts and nanoseconds, as
+/// engine/serving/statistics.py has them; `queue` of some of them only.
+struct FrontCounts {
+  enum Kind : std::size_t { success, fail, refused, compute_input, queue, executing, compute_output, kinds };
+  struct Totals {
+    std::array<std::uint64_t, kinds> counts{};
+    std::array<std::int64_t, kinds> nanoseconds{};
+  };
+
+  /// One thread at a time.
+  void add(Kind kind, std::int64_t duration_ns) noexcept {
+    // relaxed, all: each is a number by itself, read from another thread for people to see
+    counts_[kind].fetch_add(1, std::memory_order_relaxed);
+    nanoseconds_[kind].fetch_add(duration_ns, std::memory_order_relaxed);
+  }
+  /// What has come since the last call. One thread at a time.
+  [[nodiscard]] Totals take() noexcept;
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kinds> counts_{};
+  std::array<std::atomic<std::int64_t>, kinds> nanoseconds_{};
+};
+
+/// One version of a model. Immutable but for what is counted and measured.
+struct FrontModel {
+  std::string name, version;
+  std::vector<Port> inputs, outputs;
+  std::shared_ptr<Route> route;  ///< null: Python answers
+  std::size_t most_in_flight = 0;
+  std::atomic<std::size_t> in_flight{0};
+  std::int64_t handed_over_until_ns = 0;  ///< the front end's thread alone knows it
+  FrontCounts counts;
+
+  /// Place of that input or output; nothing where there is none of that name.
+  [[nodiscard]] static std::optional<std::size_t> find(const std::vector<Port>& ports,
+                                                       std::string_view name) noexcept;
+  /// "model 'name' version 1"
+  [[nodiscard]] std::string text() const;
+};
+
+using FrontModelPtr = std::shared_ptr<FrontModel>;
+
+/// Models by name and version. Thread-safe: a short lock.
+class FrontModels {
+ public:
+  /// In the place of one that is there.
+  void offer(FrontModelPtr model);
+  void withdraw(const std::string& name, const std::string& version);
+  /// Without a version the newest; null: ask Python.
+  [[nodiscard]] FrontModelPtr find(std::string_view name, std::string_view version) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Versions = std::map<std::uint64_t, FrontModelPtr>;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Versions, Hash, std::equal_to<>> models_;  // guarded by mutex_
+};
+
+}  // namespace engine::frontend

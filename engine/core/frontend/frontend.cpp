@@ -1,0 +1,380 @@
+#include "frontend/frontend.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "scheduler/clock.hpp"
+#include "scheduler/machine.hpp"
+
+namespace engine::frontend {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 256 * 1024;
+constexpr int most_events = 64;
+constexpr int sweep_ms = 1000;
+constexpr std::int64_t last_runs_ns = 1'000'000'000;
+
+// Who of the descriptors is ready; connections are numbered from 1 on.
+constexpr std::uint64_t of_replies = ~std::uint64_t{0}, of_finished = of_replies - 1,
+                        first_listener = std::uint64_t{1} << 62;
+
+[[noreturn]] void throw_errno(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+void watch(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = who;
+  if (epoll_ctl(epoll, operation, fd, &event) != 0) throw_errno("epoll_ctl");
+}
+
+}  // namespace
+
+Frontend::Frontend(const FrontendParams& params)
+    : params_(params),
+      api_(http2::Api::open()),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
+  if (epoll_ < 0) throw_errno("epoll_create1");
+  for (std::size_t i = 0; i < params_.listeners.size(); ++i)
+    watch(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
+  thread_ = std::thread([this] { serve(); });
+}
+
+Frontend::~Frontend() {
+  stop(0);
+  if (epoll_ >= 0) close(epoll_);
+  if (spare_ >= 0) close(spare_);
+}
+
+void Frontend::abandon() noexcept {
+  drain();
+  // relaxed: the thread looks when it is woken
+  abandons_.store(true, std::memory_order_relaxed);
+  replies_.ring();
+}
+
+void Frontend::stop(std::int64_t grace_ns) noexcept {
+  if (!thread_.joinable()) return;
+  drain();
+  stop_by_ns_.store(now_ns() + grace_ns, std::memory_order_relaxed);  // relaxed: before the next
+  stopping_.store(true, std::memory_order_release);  // release: with the time of its end
+  replies_.ring();
+  thread_.join();
+}
+
+void Frontend::serve() noexcept {
+  pthread_setname_np(pthread_self(), "front end");
+  for (;;) {
+    try {
+      wait_for_events();
+      flush_dirty();
+    } catch (const std::bad_alloc&) {
+      // What was being done is lost, the others go on.
+    }
+    // acquire: with the time of its end
+    if (!stopping_.load(std::memory_order_acquire)) continue;
+    if (listens_) {
+      close_listeners();
+      for (const auto& [number, connection] : connections_) {
+        connection->say_goodbye();
+        touch(*connection);
+      }
+      flush_dirty();
+    }
+    // relaxed: see stop()
+    if (places_.empty() || now_ns() >= stop_by_ns_.load(std::memory_order_relaxed)) break;
+  }
+  connections_.clear();
+  for (const auto& [tag, flight] : flights_) flight.run->cancel();
+  // What does not end even so is left to its lane.
+  const std::int64_t until_ns = now_ns() + last_runs_ns;
+  while (!flights_.empty() && now_ns() < until_ns) wait_for_events();
+  flights_.clear();
+}
+
+void Frontend::wait_for_events() {
+  epoll_event events[most_events];
+  // relaxed: a moment later does, too
+  const bool ends = stopping_.load(std::memory_order_relaxed);
+  const int count = epoll_wait(epoll_, events, most_events, ends ? 10 : sweep_ms);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t who = events[i].data.u64;
+    if (who == of_replies) {
+      take_replies();
+    } else if (who == of_finished) {
+      continue;
+    } else if (who >= first_listener) {
+      accept_all(params_.listeners[who - first_listener]);
+    } else {
+      const auto found = connections_.find(who);
+      if (found == connections_.end()) continue;
+      Connection& connection = *found->second;
+      touch(connection);
+      if ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
+          !connection.read({buffer_.get(), buffer_bytes})) {
+        static_cast<void>(connection.flush());  // it may be told why
+        close_connection(connection);
+      }
+    }
+  }
+  take_finished();
+  if (const std::int64_t now = coarse_now_ns(); now - swept_ns_ >= sweep_ms * std::int64_t{1'000'000})
+    sweep(now);
+}
+
+void Frontend::close_listeners() noexcept {
+  listens_ = false;
+  for (const int listener : params_.listeners) close(listener);
+}
+
+void Frontend::accept_all(int listener) {
+  while (listens_) {
+    const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EMFILE || errno == ENFILE) {
+        // Else the listener would wake us for ever.
+        close(std::exchange(spare_, -1));
+        const int unwanted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        if (unwanted >= 0) close(unwanted);
+        spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      }
+      return;
+    }
+    if (connections_.size() >= params_.most_connections) {
+      close(socket);
+      continue;
+    }
+    const int yes = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const std::uint64_t number = ++last_connection_;
+    auto made = std::make_unique<Connection>(api_, socket, number, params_.connection,
+                                             static_cast<CallHandler&>(*this));
+    watch(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
+    touch(*made);
+    connections_.emplace(number, std::move(made));
+    connection_count_.store(connections_.size(), std::memory_order_relaxed);  // relaxed: see there
+  }
+}
+
+/// Ends connections on which nothing happens.
+void Frontend::sweep(std::int64_t now_ns) {
+  swept_ns_ = now_ns;
+  std::vector<Connection*> over;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->call_count() > 0) continue;
+    const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
+    const bool is_mute = !connection->has_spoken() && quiet_ns > params_.handshake_ns;
+    const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
+    if (is_mute || is_idle) over.push_back(connection.get());
+  }
+  for (Connection* const connection : over) {
+    connection->say_goodbye();
+    static_cast<void>(connection->flush());
+    close_connection(*connection);
+  }
+}
+
+void Frontend::touch(Connection& connection) {
+  if (std::exchange(connection.is_dirty, true)) return;
+  dirty_.push_back(&connection);
+}
+
+void Frontend::flush_dirty() {
+  while (!dirty_.empty()) {
+    Connection& connection = *dirty_.back();
+    dirty_.pop_back();
+    connection.is_dirty = false;
+    if (!connection.flush()) {
+      close_connection(connection);
+    } else if (connection.is_blocked() != connection.wants_write) {
+      connection.wants_write = connection.is_blocked();
+      const std::uint32_t events = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
+      watch(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
+    }
+  }
+}
+
+void Frontend::close_connection(Connection& connection) {
+  std::erase(dirty_, &connection);
+  connections_.erase(connection.number());
+  connection_count_.store(connections_.size(), std::memory_order_relaxed);  // relaxed: see there
+}
+
+Frontend::Place Frontend::find(std::uint64_t token) noexcept {
+  const auto found = places_.find(token);
+  return found == places_.end() ? Place{} : found->second;
+}
+
+// --- calls ---
+
+void Frontend::on_call(Connection& connection, Call& call) {
+  places_.emplace(call.token, Place{&connection, &call});
+  if (call.method == Method::other) hand_over(call);
+}
+
+void Frontend::on_message(Connection& connection, Call& call, Message message) {
+  if (call.method == Method::stream_infer) {
+    call.messages.push_back(std::move(message));
+    send_ready_items({&connection, &call});
+  } else if (call.is_pythons) {
+    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+  } else if (call.messages.empty()) {
+    call.messages.push_back(std::move(message));
+  } else {
+    call.end(Status::internal, "the call has one message, a second one came");
+    connection.go_on(call);
+  }
+}
+
+void Frontend::on_complete(Connection& connection, Call& call) {
+  switch (call.method) {
+    case Method::infer:
+      if (!call.messages.empty() && try_answer(call, call.messages.front(), 0))
+        call.messages.clear();
+      else
+        hand_over(call);
+      return;
+    case Method::stream_infer:
+      return send_ready_items({&connection, &call});
+    case Method::live:
+      return answer_live(connection, call);
+    case Method::other:
+      events_.put({.kind = Event::end, .token = call.token});
+  }
+}
+
+void Frontend::on_gone(Call& call) {
+  places_.erase(call.token);
+  for (const std::int64_t tag : call.flights) {
+    const auto found = flights_.find(tag);
+    if (found != flights_.end()) found->second.run->cancel();
+  }
+  if (call.is_pythons) events_.put({.kind = Event::gone, .token = call.token});
+}
+
+void Frontend::hand_over(Call& call) {
+  call.is_pythons = true;
+  events_.put({.kind = Event::call,
+               .token = call.token,
+               .path = call.path,
+               .encoding = call.encoding,
+               .received_ns = call.received_ns,
+               .deadline_ns = call.deadline_ns});
+  for (Message& message : call.messages)
+    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+  call.messages.clear();
+  if (call.is_complete) events_.put({.kind = Event::end, .token = call.token});
+}
+
+void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message) {
+  call.is_pythons = true;
+  events_.put({.kind = Event::item,
+               .token = call.token,
+               .number = number,
+               .encoding = call.encoding,
+               .content = std::move(message),
+               .received_ns = now_ns(),
+               .deadline_ns = call.deadline_ns});
+}
+
+void Frontend::answer_live(Connection& connection, Call& call) {
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, 2);
+  parts[0].own += {'\x08', '\x01'};  // live: true
+  call.send(std::move(parts));
+  call.end(Status::ok);
+  connection.go_on(call);
+}
+
+void Frontend::take_replies() {
+  for (Reply& reply : replies_.take()) {
+    const Place place = find(reply.token);
+    if (place.call == nullptr) continue;
+    std::vector<OutPart> parts(1);
+    if (reply.kind != Reply::end) put_prefix(parts[0].own, reply.content.size());
+    if (reply.kind == Reply::item) {
+      parts[0].own += reply.content;
+      finish_item(place, reply.number, std::move(parts));
+      continue;
+    }
+    if (reply.kind == Reply::message) {
+      parts[0].own += reply.content;
+      place.call->send(std::move(parts));
+    } else {
+      place.call->is_pythons = false;
+      place.call->end(reply.status, std::move(reply.content));
+    }
+    place.connection->go_on(*place.call);
+    touch(*place.connection);
+  }
+  if (abandons_.load(std::memory_order_relaxed))  // relaxed: see abandon()
+    for (const auto& [tag, flight] : flights_) flight.run->cancel();
+}
+
+// --- streams ---
+
+void Frontend::finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts) {
+  Call& call = *place.call;
+  if (number < call.first_item || number - call.first_item >= call.items.size()) return;
+  Item& item = call.items[static_cast<std::size_t>(number - call.first_item)];
+  item.answer = std::move(parts);
+  item.is_answered = true;
+  send_ready_items(place);
+}
+
+void Frontend::send_ready_items(Place place) {
+  Call& call = *place.call;
+  if (call.has_ended || std::exchange(call.is_sending, true)) return;
+  const std::size_t before = call.out_bytes;
+  do {
+    while (!call.items.empty() && call.items.front().is_answered) {
+      call.send(std::move(call.items.front().answer));
+      call.items.pop_front();
+      ++call.first_item;
+    }
+  } while (begin_items(call));
+  call.is_sending = false;
+  if (call.messages.empty()) place.connection->consume(call);
+  const bool is_over = call.is_complete && call.items.empty();
+  if (is_over) {
+    call.is_pythons = false;
+    call.end(Status::ok);
+  }
+  if (call.out_bytes == before && !is_over) return;
+  place.connection->go_on(call);
+  touch(*place.connection);
+}
+
+/// Begins queries of a stream, as many as run at a time; further ones wait, then with the client.
+/// False where none was begun.
+bool Frontend::begin_items(Call& call) {
+  constexpr std::size_t most_ahead = 64;
+  bool any = false;
+  while (!call.messages.empty() && call.items.size() < most_ahead) {
+    Message message = std::move(call.messages.front());
+    call.messages.pop_front();
+    const std::uint64_t number = call.first_item + call.items.size();
+    call.items.emplace_back();
+    if (!try_answer(call, message, number)) hand_over_item(call, number, std::move(message));
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace engine::frontend

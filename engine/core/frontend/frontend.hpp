@@ -1,0 +1,145 @@
+// The front end: a thread that listens, speaks gRPC, and answers queries without Python.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/connection.hpp"
+#include "frontend/front_model.hpp"
+#include "frontend/infer_query.hpp"
+#include "frontend/python_side.hpp"
+#include "scheduler/completion_queue.hpp"
+
+namespace engine::frontend {
+
+struct FrontendParams {
+  std::vector<int> listeners;  ///< sockets that listen; they are the front end's from now on
+  std::size_t most_connections = 4096;
+  std::int64_t handshake_ns = 5'000'000'000;  ///< for who connects and says nothing
+  std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
+  ConnectionParams connection;
+};
+
+/// One epoll thread. ModelInfer and ModelStreamInfer of plain tensors are parsed into the core's
+/// values, submitted, and answered as the run ends. All the rest is handed to Python as bytes: what
+/// is not plain, other RPCs, models that need more than a Route. So there is one place that knows
+/// the whole protocol and says what is wrong.
+///
+/// A small query that is expected to take less than a hand-over costs is computed by this thread,
+/// on a lane that is free (Machine::submit_here), unless its values may decide otherwise; where one
+/// took long all the same, its model's are handed over for a while.
+///
+/// Public functions are thread-safe; the thread takes no lock of Python's.
+class Frontend final : private CallHandler {
+ public:
+  /// Begins to accept. Throws std::runtime_error without the library, std::system_error without
+  /// descriptors.
+  explicit Frontend(const FrontendParams& params);
+  Frontend(const Frontend&) = delete;
+  Frontend& operator=(const Frontend&) = delete;
+  ~Frontend() override;
+
+  [[nodiscard]] FrontModels& models() noexcept { return models_; }
+  /// For Python.
+  [[nodiscard]] Mailbox<Event>& events() noexcept { return events_; }
+  void reply(Reply reply) { replies_.put(std::move(reply)); }
+
+  /// Answers no further query here: Python says why.
+  void drain() noexcept {
+    draining_.store(true, std::memory_order_relaxed);  // relaxed: the next query, or soon
+  }
+  /// Cancels what is in flight here; its callers get UNAVAILABLE.
+  void abandon() noexcept;
+  /// Queries in flight here.
+  [[nodiscard]] std::size_t in_flight() const noexcept {
+    return in_flight_.load(std::memory_order_relaxed);  // relaxed: a number to look at
+  }
+  [[nodiscard]] std::size_t connections() const noexcept {
+    return connection_count_.load(std::memory_order_relaxed);  // relaxed: the same
+  }
+  /// Accepts no more, lets what is answered be written for up to `grace_ns`, closes all and joins
+  /// the thread. Again: nothing.
+  void stop(std::int64_t grace_ns) noexcept;
+
+ private:
+  /// A query whose run has not ended.
+  struct Flight {
+    RunPtr run;
+    std::uint64_t token = 0;
+    std::uint64_t item = 0;
+    bool in_stream = false;
+    FrontModelPtr model;
+    std::string id;
+    std::vector<std::size_t> wanted;
+    std::int64_t received_ns = 0, started_ns = 0;
+  };
+  struct Place {
+    Connection* connection = nullptr;
+    Call* call = nullptr;
+  };
+
+  [[nodiscard]] std::uint64_t next_token() override { return ++last_token_; }
+  void on_call(Connection& connection, Call& call) override;
+  void on_message(Connection& connection, Call& call, Message message) override;
+  void on_complete(Connection& connection, Call& call) override;
+  void on_gone(Call& call) override;
+
+  void serve() noexcept;
+  void wait_for_events();
+  void accept_all(int listener);
+  void close_listeners() noexcept;
+  void turn_away(int socket);
+  void sweep(std::int64_t now_ns);
+  void take_replies();
+  void take_finished();
+  void flush_dirty();
+  void close_connection(Connection& connection);
+  void touch(Connection& connection);
+  [[nodiscard]] Place find(std::uint64_t token) noexcept;
+
+  [[nodiscard]] bool try_answer(Call& call, const Message& message, std::uint64_t item);
+  [[nodiscard]] bool submit(Call& call, FrontModelPtr model, const Route::Way& way,
+                            std::uint64_t item);
+  [[nodiscard]] RunPtr begin(FrontModel& model, const Route::Way& way, const RunOptions& options);
+  void finish(Flight flight);
+  void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
+  void fail(const Flight& flight, Status status, const std::string& text);
+  void send_ready_items(Place place);
+  bool begin_items(Call& call);
+  void hand_over(Call& call);
+  void hand_over_item(Call& call, std::uint64_t number, Message message);
+  void answer_live(Connection& connection, Call& call);
+
+  const FrontendParams params_;
+  const http2::Api& api_;
+  FrontModels models_;
+  Mailbox<Event> events_;
+  Mailbox<Reply> replies_;
+  const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();
+  std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false};
+  std::atomic<std::int64_t> stop_by_ns_{0};
+  std::atomic<std::size_t> in_flight_{0}, connection_count_{0};
+
+  // Of the thread alone.
+  int epoll_ = -1;
+  int spare_ = -1;  ///< a descriptor to turn away clients with when there is none left
+  std::uint64_t last_token_ = 0, last_connection_ = 0;
+  std::int64_t last_tag_ = 0, swept_ns_ = 0;
+  bool listens_ = true;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::unordered_map<std::uint64_t, Place> places_;  ///< of calls, by token
+  std::unordered_map<std::int64_t, Flight> flights_;
+  std::vector<Connection*> dirty_;
+  std::unique_ptr<std::byte[]> buffer_;
+  InferRequest request_;
+  std::vector<ValuePtr> values_;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace engine::frontend

@@ -1,0 +1,282 @@
+#include "frontend/infer_query.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <stdexcept>
+
+#include "ort/types.hpp"
+#include "ort/value.hpp"
+
+namespace engine::frontend {
+
+static_assert(std::endian::native == std::endian::little, "raw contents are little-endian");
+
+namespace {
+
+// Of ModelInferResponse and its tensors.
+constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, outputs_field = 5,
+                        raw_field = 6;
+constexpr std::uint32_t response_of_stream_field = 2;
+/// Of InferTensorContents, by element type.
+enum Contents : std::uint32_t { bools = 1, ints = 2, longs = 3, uints = 4, ulongs = 5, floats = 6, doubles = 7 };
+
+constexpr std::size_t largest_message = std::numeric_limits<std::int32_t>::max();
+
+/// Frees a tensor's hold on the memory of its message.
+void let_go(void* held) { delete static_cast<std::shared_ptr<std::byte>*>(held); }
+
+std::optional<std::size_t> count_of(const std::vector<std::int64_t>& shape) noexcept {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape)
+    if (__builtin_mul_overflow(count, static_cast<std::size_t>(size), &count)) return std::nullopt;
+  return count;
+}
+
+ValuePtr over_memory(void* data, std::size_t bytes, const Port& port,
+                     const std::vector<std::int64_t>& shape, std::shared_ptr<std::byte> memory) {
+  ort::Owner owner(new std::shared_ptr<std::byte>(std::move(memory)), let_go);
+  return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
+}
+
+std::shared_ptr<std::byte> fresh_memory(std::size_t bytes) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
+  if (memory == nullptr) throw std::bad_alloc();
+  return {memory, std::free};
+}
+
+ValuePtr copied(Bytes content, const Port& port, const std::vector<std::int64_t>& shape) {
+  std::shared_ptr<std::byte> memory = fresh_memory(content.size());
+  std::memcpy(memory.get(), content.data(), content.size());
+  void* const data = memory.get();
+  return over_memory(data, content.size(), port, shape, std::move(memory));
+}
+
+bool are_bools(Bytes content) noexcept {
+  return std::ranges::all_of(content, [](std::byte b) { return std::to_integer<int>(b) <= 1; });
+}
+
+/// Each after its length of four bytes.
+ValuePtr strings(Bytes content, std::size_t count, const std::vector<std::int64_t>& shape) {
+  if (count > content.size() / 4) return nullptr;
+  std::vector<std::string_view> found;
+  found.reserve(count);
+  while (content.size() >= 4) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, content.data(), sizeof length);
+    if (length > content.size() - 4 || found.size() == count) return nullptr;
+    found.push_back(text_of(content.subspan(4, length)));
+    content = content.subspan(4 + length);
+  }
+  if (!content.empty() || found.size() != count) return nullptr;
+  return ort::make_strings(found, shape);
+}
+
+ValuePtr raw_value(Bytes content, const Message& message, const Port& port,
+                   const std::vector<std::int64_t>& shape) {
+  const auto count = count_of(shape);
+  if (!count) return nullptr;
+  if (port.elem_type == ort::kString) return strings(content, *count, shape);
+  const std::size_t each = ort::element_bits(port.elem_type) / 8;
+  if (each == 0 || *count > content.size() || content.size() != *count * each) return nullptr;
+  if (port.elem_type == ort::kBool && !are_bools(content)) return nullptr;
+  if (reinterpret_cast<std::uintptr_t>(content.data()) % each != 0)
+    return copied(content, port, shape);
+  auto* const data = const_cast<std::byte*>(content.data());
+  return over_memory(data, content.size(), port, shape, message.memory);
+}
+
+/// Numbers of a packed field, narrowed; null where one is out of range, or there are too many or
+/// few.
+template <typename Element, typename Wide>
+ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
+                 const std::vector<std::int64_t>& shape) {
+  if (count > content.size()) return nullptr;
+  std::shared_ptr<std::byte> memory = fresh_memory(count * sizeof(Element));
+  auto* const elements = reinterpret_cast<Element*>(memory.get());
+  PackedReader packed(content);
+  std::uint64_t number = 0;
+  std::size_t found = 0;
+  while (packed.next(number)) {
+    const auto wide = static_cast<Wide>(number);
+    if (found == count || static_cast<Wide>(static_cast<Element>(wide)) != wide) return nullptr;
+    elements[found++] = static_cast<Element>(wide);
+  }
+  if (!packed.at_end() || found != count) return nullptr;
+  return over_memory(elements, count * sizeof(Element), port, shape, std::move(memory));
+}
+
+/// The one field that a message of contents has; nothing where it has several, or pieces of one.
+std::optional<std::pair<std::uint32_t, Bytes>> only_field(Bytes contents) noexcept {
+  FieldReader fields(contents);
+  if (!fields.next() || fields.type() != WireType::bytes) return std::nullopt;
+  const std::pair<std::uint32_t, Bytes> found{fields.field(), fields.content()};
+  if (fields.next() || fields.failed()) return std::nullopt;
+  return found;
+}
+
+ValuePtr typed_value(Bytes contents, const Port& port, const std::vector<std::int64_t>& shape) {
+  const auto count = count_of(shape);
+  const auto field = only_field(contents);
+  if (!count || !field) return nullptr;
+  const auto& [number, content] = *field;
+  const auto fixed = [&](std::size_t each) {
+    return content.size() % each == 0 && content.size() / each == *count
+               ? copied(content, port, shape)
+               : nullptr;
+  };
+  switch (port.elem_type) {
+    case ort::kFloat:
+      return number == floats ? fixed(4) : nullptr;
+    case ort::kDouble:
+      return number == doubles ? fixed(8) : nullptr;
+    case ort::kInt8:
+      return number == ints ? numbers<std::int8_t, std::int32_t>(content, *count, port, shape)
+                            : nullptr;
+    case ort::kInt16:
+      return number == ints ? numbers<std::int16_t, std::int32_t>(content, *count, port, shape)
+                            : nullptr;
+    case ort::kInt32:
+      return number == ints ? numbers<std::int32_t, std::int32_t>(content, *count, port, shape)
+                            : nullptr;
+    case ort::kInt64:
+      return number == longs ? numbers<std::int64_t, std::int64_t>(content, *count, port, shape)
+                             : nullptr;
+    case ort::kUint8:
+      return number == uints ? numbers<std::uint8_t, std::uint32_t>(content, *count, port, shape)
+                             : nullptr;
+    case ort::kUint16:
+      return number == uints ? numbers<std::uint16_t, std::uint32_t>(content, *count, port, shape)
+                             : nullptr;
+    case ort::kUint32:
+      return number == uints ? numbers<std::uint32_t, std::uint32_t>(content, *count, port, shape)
+                             : nullptr;
+    case ort::kUint64:
+      return number == ulongs ? numbers<std::uint64_t, std::uint64_t>(content, *count, port, shape)
+                              : nullptr;
+    case ort::kBool:
+      return number == bools ? numbers<std::uint8_t, std::uint8_t>(content, *count, port, shape)
+                             : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+void put_packed_shape(std::string& to, const std::vector<std::int64_t>& shape) {
+  if (shape.empty()) return;
+  std::string packed;
+  for (const std::int64_t size : shape) put_varint(packed, static_cast<std::uint64_t>(size));
+  put_text(to, 3, packed);
+}
+
+/// Bytes of a tensor as they are sent.
+OutPart raw_part(const ValuePtr& value) {
+  const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
+  OutPart part;
+  if (tensor.elem_type() == ort::kString) {
+    tensor.for_each_string([&](std::string_view text) {
+      const auto length = static_cast<std::uint32_t>(text.size());
+      part.own.append(reinterpret_cast<const char*>(&length), sizeof length);
+      part.own.append(text);
+    });
+    return part;
+  }
+  part.foreign = {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
+  part.owner = value;
+  return part;
+}
+
+}  // namespace
+
+bool collect(const InferRequest& request, const Message& message, const FrontModel& model,
+             std::vector<ValuePtr>& values) {
+  if (request.inputs.size() != model.inputs.size()) return false;
+  values.assign(model.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const GivenInput& given = request.inputs[i];
+    const auto place = FrontModel::find(model.inputs, given.name);
+    if (!place || values[*place] != nullptr) return false;
+    const Port& port = model.inputs[*place];
+    if (given.datatype != port.datatype || !port.fits(given.shape)) return false;
+    if (given.is_typed == !request.raw.empty()) return false;
+    values[*place] = given.is_typed ? typed_value(given.contents, port, given.shape)
+                                    : raw_value(request.raw[i], message, port, given.shape);
+    if (values[*place] == nullptr) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<std::size_t>> wanted_outputs(const InferRequest& request,
+                                                       const FrontModel& model) {
+  std::vector<std::size_t> wanted;
+  if (request.outputs.empty()) {
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) wanted.push_back(i);
+    return wanted;
+  }
+  for (const std::string_view name : request.outputs) {
+    const auto place = FrontModel::find(model.outputs, name);
+    if (!place || std::ranges::find(wanted, *place) != wanted.end()) return std::nullopt;
+    wanted.push_back(*place);
+  }
+  return wanted;
+}
+
+std::optional<int> priority_of(std::int64_t level) noexcept {
+  constexpr std::int64_t levels = 9, usual = 5;
+  if (level == 0) return std::nullopt;
+  return static_cast<int>(usual - std::min(level, levels));
+}
+
+void put_prefix(std::string& to, std::size_t bytes) {
+  to.push_back('\0');
+  for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<char>(bytes >> shift));
+}
+
+std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id,
+                                  const std::vector<std::size_t>& wanted,
+                                  const std::vector<ValuePtr>& outputs, bool in_stream) {
+  std::string head;
+  put_text(head, model_field, model.name);
+  put_text(head, version_field, model.version);
+  put_text(head, id_field, id);
+  std::vector<OutPart> raw;
+  std::size_t bytes = 0;
+  for (const std::size_t place : wanted) {
+    const Port& port = model.outputs[place];
+    std::string tensor;
+    put_text(tensor, 1, port.name);
+    put_text(tensor, 2, port.datatype);
+    put_packed_shape(tensor, static_cast<const ort::OnnxValue&>(*outputs[place]).shape());
+    put_length(head, outputs_field, tensor.size());
+    head += tensor;
+    OutPart& part = raw.emplace_back(raw_part(outputs[place]));
+    std::string length;
+    put_length(length, raw_field, part.bytes().size());
+    bytes += length.size() + part.bytes().size();
+  }
+  bytes += head.size();
+  std::string wrapper;
+  if (in_stream) put_length(wrapper, response_of_stream_field, bytes);
+  if (bytes + wrapper.size() > largest_message)
+    throw std::runtime_error("the answer of " + std::to_string(bytes) +
+                             " bytes is more than gRPC sends");
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, bytes + wrapper.size());
+  parts[0].own += wrapper + head;
+  for (OutPart& part : raw) {
+    std::string* own = &parts.back().own;
+    if (parts.back().owner != nullptr) own = &parts.emplace_back().own;
+    put_length(*own, raw_field, part.bytes().size());
+    // Small ones beside their lengths: one piece of an answer costs less than two.
+    if (part.bytes().size() <= 1024)
+      own->append(text_of(part.bytes()));
+    else
+      parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace engine::frontend

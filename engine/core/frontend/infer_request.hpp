@@ -1,0 +1,38 @@
+// A ModelInferRequest of the Open Inference Protocol, read in place.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "frontend/proto.hpp"
+
+namespace engine::frontend {
+
+/// An input of it; views into the message.
+struct GivenInput {
+  std::string_view name, datatype;
+  std::vector<std::int64_t> shape;
+  Bytes contents;  ///< the message of its typed contents, if `is_typed`
+  bool is_typed = false;
+};
+
+/// What is plain of the protocol: tensors raw or typed, a subset of outputs, timeout and priority.
+/// Anything else is left to who knows all of it, as is saying what is wrong.
+struct InferRequest {
+  std::string_view model, version, id;
+  std::vector<GivenInput> inputs;
+  std::vector<std::string_view> outputs;  ///< those asked for; none: all
+  std::vector<Bytes> raw;
+  std::int64_t timeout_us = 0;  ///< 0: none
+  std::int64_t priority = 0;    ///< as the protocol counts it
+
+  /// Reads one; false where it is not plain. Reuses what this held.
+  [[nodiscard]] bool read(Bytes message);
+};
+
+/// Where the first raw content of a request begins, as far as its first bytes are known; 0 if that
+/// cannot be told.
+[[nodiscard]] std::size_t raw_offset(Bytes beginning) noexcept;
+
+}  // namespace engine::frontend

@@ -1,0 +1,27 @@
+#include "frontend/route.hpp"
+
+#include "broker/broker.hpp"
+#include "scheduler/asked_models.hpp"
+#include "scheduler/machine.hpp"
+
+namespace engine::frontend {
+
+Route::Way Route::take(std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (plan_ == nullptr) return {};
+  const Machine& machine = plan_->machine();
+  if (machine.is_lost() || machine.is_stalled()) return {};
+  bool others_asked = false;
+  if (rule_.who != 0) {
+    broker::Broker& broker = broker::Broker::of_process();
+    broker.note_asked(now_ns);
+    AskedModels& models = AskedModels::of_process();
+    others_asked = models.asked(rule_.who, now_ns, broker.asked_elsewhere());
+    if (models.has_news()) return {};
+  }
+  const bool is_busy = rule_.always || (rule_.by_neighbours && others_asked) ||
+                       (rule_.found > 0 && machine.runs_in_flight() >= rule_.found);
+  return {is_busy ? busy_ : plan_, rule_.is_bounded};  // a plan that is not open yet is opened by Python
+}
+
+}  // namespace engine::frontend

@@ -1,0 +1,26 @@
+"""What answers queries before they come to Python."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Front(Protocol):
+    """A front end of the server that runs queries by itself."""
+
+    @property
+    def in_flight(self) -> int:
+        """Queries that it runs."""
+        ...
+
+    def drain(self) -> None:
+        """Run no further query: the data plane says why."""
+        ...
+
+    def abandon(self) -> None:
+        """Cancel those that it runs; their callers get UNAVAILABLE."""
+        ...
+
+    async def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until it runs none; False if some still run after ``timeout_s``."""
+        ...

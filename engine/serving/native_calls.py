@@ -1,0 +1,269 @@
+"""Calls that the native front end hands to Python: each runs the handler that gRPC's own server
+would run.
+
+On one event loop. Messages are bytes; a handler's context offers what ours use of gRPC's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from surplus.engine import _core
+from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.serving.grpc_status import status_of
+from surplus.engine.serving.grpc_stream import failed_item
+
+ItemAnswer = Callable[[bytes, "NativeContext"], Awaitable[bytes]]
+
+_CALL, _MESSAGE, _END, _ITEM, _FAILED, _ITEM_FAILED, _GONE = range(7)
+_ZLIB_WINDOWS = {"gzip": 31, "deflate": 15}
+
+
+class _Aborted(Exception):
+    """A handler has said with which status its call ends."""
+
+    def __init__(self, code: grpc.StatusCode, details: str) -> None:
+        super().__init__(details)
+        self.code = code
+        self.details = details
+
+
+class _UnsupportedEncodingError(Exception):
+    """A message is compressed in a way that is not known here."""
+
+
+@dataclass(frozen=True)
+class _CallDetails(grpc.HandlerCallDetails):  # type: ignore[misc]
+    method: str
+    invocation_metadata: tuple[tuple[str, str], ...] = ()
+
+
+class NativeContext:
+    """What a handler may ask of its call, and say to it: gRPC's names."""
+
+    def __init__(self, send: Callable[[bytes], None], deadline_ns: int) -> None:
+        self._send = send
+        self._deadline_ns = deadline_ns
+
+    def time_remaining(self) -> float | None:
+        """Seconds until the client's deadline; None if it set none."""
+        if not self._deadline_ns:
+            return None
+        return max(0.0, (self._deadline_ns - time.monotonic_ns()) / 1e9)
+
+    async def abort(self, code: grpc.StatusCode, details: str = "") -> None:
+        """End the call; raises."""
+        raise _Aborted(code, details)
+
+    async def write(self, message: bytes) -> None:
+        """Send a message of a stream."""
+        self._send(message)
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        """Nothing: what clients say beside is not handed on."""
+        return ()
+
+
+@dataclass
+class _Call:
+    """A call that Python answers."""
+
+    token: int
+    encoding: str
+    messages: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+    task: asyncio.Task[None] | None = None
+
+
+class NativeCalls:
+    """Runs handlers for the calls of one front end.
+
+    Parameters
+    ----------
+    handlers : sequence of grpc.GenericRpcHandler
+        Asked in their order; a method that none has is UNIMPLEMENTED.
+    answer_item : callable
+        Answers one message of ModelStreamInfer, with one; raises nothing.
+    most_bytes : int
+        Of a message, once it is decompressed.
+    """
+
+    def __init__(
+        self,
+        front: _core.Frontend,
+        handlers: Sequence[grpc.GenericRpcHandler],
+        answer_item: ItemAnswer,
+        most_bytes: int,
+    ) -> None:
+        self._front = front
+        self._handlers = handlers
+        self._answer_item = answer_item
+        self._most_bytes = most_bytes
+        self._calls: dict[int, _Call] = {}
+        self._items: dict[int, set[asyncio.Task[None]]] = {}
+
+    def take_events(self) -> None:
+        """Go on with what came since the last call."""
+        for kind, token, number, path, encoding, content, packed, _, due_ns in (
+            self._front.take_events()
+        ):
+            if kind == _CALL:
+                self._begin(_Call(token, encoding), path, due_ns)
+            elif kind == _ITEM:
+                self._begin_item(token, number, content or b"", encoding if packed else "", due_ns)
+            elif kind == _FAILED:
+                self._end(token, *_status(ExecutionError(path)))
+            elif kind == _ITEM_FAILED:
+                failed = failed_item(ExecutionError(" ".join(path.split())), encoding)
+                self._front.answer_item(token, number, failed)
+            elif kind == _GONE:
+                self._cancel(token)
+            else:
+                self._take(token, content if kind == _MESSAGE else None, packed)
+
+    async def close(self) -> None:
+        """Cancel what is left, and wait for it."""
+        tasks = [call.task for call in self._calls.values() if call.task is not None]
+        tasks += [task for items in self._items.values() for task in items]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, call: _Call, path: str, due_ns: int) -> None:
+        details = _CallDetails(path)
+        found = (handler.service(details) for handler in self._handlers)
+        handler = next((one for one in found if one is not None), None)
+        if handler is None:
+            self._end(call.token, grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
+            return
+        self._calls[call.token] = call
+        call.task = asyncio.create_task(self._answer(call, handler, due_ns))
+
+    def _take(self, token: int, content: bytes | None, packed: bool) -> None:
+        call = self._calls.get(token)
+        if call is None:
+            return
+        try:
+            message = self._unpacked(content, call.encoding) if content and packed else content
+        except Exception as error:
+            if call.task is not None:
+                call.task.cancel()
+            self._calls.pop(token)
+            self._end(token, *_status(error))
+            return
+        call.messages.put_nowait(message)
+
+    async def _answer(self, call: _Call, handler: Any, due_ns: int) -> None:
+        context = NativeContext(lambda message: self._front.send(call.token, message), due_ns)
+        try:
+            await _run(handler, call.messages, context)
+            code, details = grpc.StatusCode.OK, ""
+        except asyncio.CancelledError:
+            return
+        except Exception as error:
+            code, details = _status(error)
+        if self._calls.pop(call.token, None) is not None:
+            self._end(call.token, code, details)
+
+    def _begin_item(
+        self, token: int, number: int, content: bytes, encoding: str, due_ns: int
+    ) -> None:
+        async def answer() -> None:
+            context = NativeContext(lambda message: None, due_ns)
+            try:
+                data = self._unpacked(content, encoding) if encoding else content
+            except Exception as error:
+                answered = failed_item(error)
+            else:
+                answered = await self._answer_item(data, context)
+            self._front.answer_item(token, number, answered)
+
+        tasks = self._items.setdefault(token, set())
+        task = asyncio.create_task(answer())
+        tasks.add(task)
+        task.add_done_callback(lambda done: self._item_done(token, done))
+
+    def _item_done(self, token: int, task: asyncio.Task[None]) -> None:
+        tasks = self._items.get(token, set())
+        tasks.discard(task)
+        if not tasks:
+            self._items.pop(token, None)
+
+    def _cancel(self, token: int) -> None:
+        call = self._calls.pop(token, None)
+        if call is not None and call.task is not None:
+            call.task.cancel()
+        for task in list(self._items.get(token, ())):
+            task.cancel()
+
+    def _end(self, token: int, code: grpc.StatusCode, details: str = "") -> None:
+        self._front.end(token, code.value[0], details)
+
+    def _unpacked(self, data: bytes, encoding: str) -> bytes:
+        """A compressed message; never more of it than is allowed."""
+        if encoding not in _ZLIB_WINDOWS:
+            raise _UnsupportedEncodingError(f"messages compressed by {encoding!r} are not taken")
+        unpack = zlib.decompressobj(_ZLIB_WINDOWS[encoding])
+        try:
+            content = unpack.decompress(data, self._most_bytes)
+        except zlib.error as error:
+            raise InputError(f"the message is not compressed by {encoding}: {error}") from None
+        if unpack.unconsumed_tail or not unpack.eof:
+            raise _Aborted(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"the message is larger than the limit, {self._most_bytes} bytes, or cut off",
+            )
+        return content
+
+
+async def _run(
+    handler: Any, messages: asyncio.Queue[bytes | None], context: NativeContext
+) -> None:
+    """Answer one call by gRPC's own kind of handler."""
+
+    async def requests() -> AsyncIterator[Any]:
+        while (message := await messages.get()) is not None:
+            yield _read(handler, message)
+
+    request: Any = requests()
+    if not handler.request_streaming:
+        message = await messages.get()
+        if message is None:
+            await context.abort(grpc.StatusCode.INTERNAL, "the call has no message")
+        request = _read(handler, message)
+    answers = (
+        (handler.unary_unary, handler.unary_stream),
+        (handler.stream_unary, handler.stream_stream),
+    )[bool(handler.request_streaming)][bool(handler.response_streaming)](request, context)
+    if hasattr(answers, "__aiter__"):
+        async for answer in answers:
+            await context.write(_written(handler, answer))
+        return
+    answer = await answers
+    if answer is not None:
+        await context.write(_written(handler, answer))
+
+
+def _read(handler: Any, message: Any) -> Any:
+    read = handler.request_deserializer
+    return message if read is None else read(message)
+
+
+def _written(handler: Any, answer: Any) -> bytes:
+    write = handler.response_serializer
+    written: bytes = answer if write is None else write(answer)
+    return written
+
+
+def _status(error: Exception) -> tuple[grpc.StatusCode, str]:
+    if isinstance(error, _Aborted):
+        return error.code, error.details
+    if isinstance(error, _UnsupportedEncodingError):
+        return grpc.StatusCode.UNIMPLEMENTED, str(error)
+    return status_of(error)
