@@ -929,6 +929,111 @@ class Plan:
     def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
         """Submit, help, and return the outputs."""
 
+class Route:
+    """Which plan answers a model's next query, for the front end."""
+
+    def __init__(self) -> None: ...
+    def lead(
+        self,
+        plan: Plan,
+        busy: Plan | None = None,
+        found: int = 0,
+        always: bool = False,
+        by_neighbours: bool = False,
+        who: int = 0,
+        is_bounded: bool = False,
+    ) -> None:
+        """
+        Lead queries so from now on.
+
+        Parameters
+        ----------
+        busy
+            The plan for while queries overlap; where it is None and wanted, Python is asked.
+        found
+            It is wanted where a query finds so many in flight; 0: not for that.
+        always
+            It is wanted for all.
+        by_neighbours
+            It is wanted while queries of other models come.
+        who
+            For which queries count, for other models; 0: for none.
+        is_bounded
+            The sizes of the inputs alone decide how long a query runs.
+        """
+
+    def close(self) -> None:
+        """Lead none from now on: Python answers."""
+
+class FrontModel:
+    """A model that was offered to a front end."""
+
+    @property
+    def in_flight(self) -> int: ...
+    def take_counts(self) -> list[tuple[int, int]]:
+        """
+        Counts and nanoseconds since the last call, by kind.
+
+        Success, fail, refused, compute input, queue (of some queries), executing, compute output.
+        """
+
+class Frontend:
+    """A thread that speaks gRPC and answers without Python."""
+
+    def __init__(
+        self, listeners: Sequence[int], most_connections: int, most_message_bytes: int, idle_ns: int
+    ) -> None:
+        """Serve sockets that listen, which are the front end's from now on."""
+
+    def offer(
+        self,
+        name: str,
+        version: str,
+        inputs: Sequence[tuple[str, str, int, Sequence[int] | None]],
+        outputs: Sequence[tuple[str, str, int, Sequence[int] | None]],
+        route: Route | None,
+        most_in_flight: int,
+    ) -> FrontModel:
+        """
+        Answer queries of a model; ports are (name, datatype, element type, extents or None).
+
+        In the place of the one that is there. Without a route Python is asked.
+        """
+
+    def withdraw(self, name: str, version: str) -> None:
+        """Python is asked from now on."""
+
+    @staticmethod
+    def check() -> str:
+        """Where libnghttp2 is; raises RuntimeError saying why it cannot be opened."""
+
+    @property
+    def event_fd(self) -> int: ...
+    def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, bool, int, int]]:
+        """
+        What came for Python since the last call, in its order.
+
+        Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
+        call, number of the item, path (or why it failed), encoding (or the query's id), content,
+        whether that is compressed, when it was received, by when it is due (0: no limit).
+        """
+
+    def send(self, token: int, message: bytes) -> None: ...
+    def end(self, token: int, status: int = 0, why: str = "") -> None: ...
+    def answer_item(self, token: int, number: int, message: bytes) -> None: ...
+    def drain(self) -> None:
+        """Answer no further query: Python is asked."""
+
+    def abandon(self) -> None:
+        """Cancel what is in flight."""
+
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def connections(self) -> int: ...
+    def stop(self, grace_s: float) -> None:
+        """Accept no more, write what is answered for up to that long, and end."""
+
 class Recording:
     """What a finished traced run recorded, without its outputs."""
 
@@ -1041,6 +1146,25 @@ def lent_lanes(rows: NDArray[numpy.int64], now_ns: int) -> list[int]:
         State, ascending; priority; best effort; whether it is due; due_ns; arrival; predicted
         end_ns. A state's first row is of the run that waits, the others of what lanes compute.
     """
+
+class AskedModels:
+    """Who was asked lately, of models that are due."""
+
+    def __init__(self, lately_ns: int = 1000000000) -> None:
+        """How long queries of others count."""
+
+    @staticmethod
+    def of_process() -> AskedModels: ...
+    def asked(self, who: int, now_ns: int, elsewhere_ns: int) -> bool:
+        """
+        A query of a model came; whether one of another came lately.
+
+        `who` is any number that tells models apart, `elsewhere_ns` when one came to another
+        process.
+        """
+
+    def take_news(self) -> bool:
+        """Whether other processes came, as asked() was told, since the last call."""
 
 def join_broker(path: str, name: str) -> None:
     """

@@ -110,9 +110,17 @@ class NativeCalls:
 
     def take_events(self) -> None:
         """Go on with what came since the last call."""
-        for kind, token, number, path, encoding, content, packed, _, due_ns in (
-            self._front.take_events()
-        ):
+        for (
+            kind,
+            token,
+            number,
+            path,
+            encoding,
+            content,
+            packed,
+            _,
+            due_ns,
+        ) in self._front.take_events():
             if kind == _CALL:
                 self._begin(_Call(token, encoding), path, due_ns)
             elif kind == _ITEM:
@@ -222,9 +230,7 @@ class NativeCalls:
         return content
 
 
-async def _run(
-    handler: Any, messages: asyncio.Queue[bytes | None], context: NativeContext
-) -> None:
+async def _run(handler: Any, messages: asyncio.Queue[bytes | None], context: NativeContext) -> None:
     """Answer one call by gRPC's own kind of handler."""
 
     async def requests() -> AsyncIterator[Any]:

@@ -61,9 +61,7 @@ class NativeFront:
             params.max_message_bytes,
             params.max_connections * _IDLE_NS_EACH,
         )
-        self._calls = NativeCalls(
-            self._front, handlers, face.answer_item, params.max_message_bytes
-        )
+        self._calls = NativeCalls(self._front, handlers, face.answer_item, params.max_message_bytes)
         asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)
 
     def look_at(self, model: ServedModel) -> None:

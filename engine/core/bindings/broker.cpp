@@ -50,13 +50,13 @@ nb::list leases() {
 
 void bind_broker(nb::module_& m) {
   nb::class_<PyAskedModels>(m, "AskedModels", "Who was asked lately, of models that are due.")
-      .def("__init__",
-           [](PyAskedModels* self, std::int64_t lately_ns) {
-             new (self) PyAskedModels{std::make_unique<AskedModels>(lately_ns)};
-           },
-           "lately_ns"_a = AskedModels::usual_ns, "How long queries of others count.")
-      .def_static("of_process",
-                  [] { return PyAskedModels{nullptr, &AskedModels::of_process()}; })
+      .def(
+          "__init__",
+          [](PyAskedModels* self, std::int64_t lately_ns) {
+            new (self) PyAskedModels{std::make_unique<AskedModels>(lately_ns)};
+          },
+          "lately_ns"_a = AskedModels::usual_ns, "How long queries of others count.")
+      .def_static("of_process", [] { return PyAskedModels{nullptr, &AskedModels::of_process()}; })
       .def(
           "asked",
           [](const PyAskedModels& self, std::uintptr_t who, std::int64_t now_ns,
@@ -64,7 +64,8 @@ void bind_broker(nb::module_& m) {
           "who"_a, "now_ns"_a, "elsewhere_ns"_a,
           R"(A query of a model came; whether one of another came lately.
 
-`who` is any number that tells models apart, `elsewhere_ns` when one came to another process.)")
+`who` is any number that tells models apart, `elsewhere_ns` when one came to another
+process.)")
       .def(
           "take_news", [](const PyAskedModels& self) { return self.models->take_news(); },
           "Whether other processes came, as asked() was told, since the last call.");

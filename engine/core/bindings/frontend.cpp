@@ -1,4 +1,5 @@
-// The front end, for Python: models are offered to it, and what it does not answer is taken from it.
+// The front end, for Python: models are offered to it, and what it does not answer is taken from
+// it.
 #include "frontend/frontend.hpp"
 
 #include <nanobind/nanobind.h>
@@ -37,7 +38,8 @@ struct PyFrontend {
   std::unique_ptr<Frontend> frontend;
 };
 
-using PortSpec = std::tuple<std::string, std::string, int, std::optional<std::vector<std::int64_t>>>;
+using PortSpec =
+    std::tuple<std::string, std::string, int, std::optional<std::vector<std::int64_t>>>;
 
 std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
   std::vector<Port> ports;
@@ -49,7 +51,11 @@ std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
 void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
           bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
   self.route->lead(plan.plan, busy == nullptr ? nullptr : busy->plan,
-                   {.found = found, .always = always, .by_neighbours = by_neighbours, .who = who, .is_bounded = is_bounded});
+                   {.found = found,
+                    .always = always,
+                    .by_neighbours = by_neighbours,
+                    .who = who,
+                    .is_bounded = is_bounded});
 }
 
 /// Whatever bytes a client sent.
@@ -65,8 +71,8 @@ nb::tuple row_of(const Event& event) {
           ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed,
-                        event.received_ns, event.deadline_ns);
+                        text(event.encoding), bytes, event.content.is_compressed, event.received_ns,
+                        event.deadline_ns);
 }
 
 nb::list take_events(const PyFrontend& self) {
@@ -123,8 +129,8 @@ void begin(PyFrontend* self, std::vector<int> listeners, std::size_t most_connec
 void bind_frontend(nb::module_& m) {
   nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
       .def(nb::init<>())
-      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0,
-           "always"_a = false, "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
+      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,
+           "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
            R"(Lead queries so from now on.
 
 Parameters
@@ -141,8 +147,9 @@ who
     For which queries count, for other models; 0: for none.
 is_bounded
     The sizes of the inputs alone decide how long a query runs.)")
-      .def("close", [](const PyRoute& self) { self.route->close(); },
-           "Lead none from now on: Python answers.");
+      .def(
+          "close", [](const PyRoute& self) { self.route->close(); },
+          "Lead none from now on: Python answers.");
   nb::class_<PyFrontModel>(m, "FrontModel", "A model that was offered to a front end.")
       .def_prop_ro("in_flight",
                    [](const PyFrontModel& self) {
@@ -152,11 +159,10 @@ is_bounded
       .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
            R"(Counts and nanoseconds since the last call, by kind.
 
-Success, fail, refused, compute input, queue (of some queries only), executing, compute output.)");
+Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
   nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "most_connections"_a, "most_message_bytes"_a,
-           "idle_ns"_a,
-           "Serve sockets that listen, which are the front end's from now on.")
+           "idle_ns"_a, "Serve sockets that listen, which are the front end's from now on.")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a,
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
@@ -171,16 +177,15 @@ In the place of the one that is there. Without a route Python is asked.)")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
-      .def_prop_ro("event_fd",
-                   [](const PyFrontend& self) { return self.frontend->events().fd(); })
+      .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events,
            nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
                    "bool, int, int]]"),
            R"(What came for Python since the last call, in its order.
 
-Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the call, number of the item,
-path (or why it failed), encoding (or the query's id), content, whether that is compressed, when it
-was received, and by when it is to be answered (0: no limit).)")
+Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
+call, number of the item, path (or why it failed), encoding (or the query's id), content,
+whether that is compressed, when it was received, by when it is due (0: no limit).)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
@@ -200,10 +205,12 @@ was received, and by when it is to be answered (0: no limit).)")
             reply(self, Reply::item, token, number, content_of(message));
           },
           "token"_a, "number"_a, "message"_a)
-      .def("drain", [](const PyFrontend& self) { self.frontend->drain(); },
-           "Answer no further query: Python is asked.")
-      .def("abandon", [](const PyFrontend& self) { self.frontend->abandon(); },
-           "Cancel what is in flight.")
+      .def(
+          "drain", [](const PyFrontend& self) { self.frontend->drain(); },
+          "Answer no further query: Python is asked.")
+      .def(
+          "abandon", [](const PyFrontend& self) { self.frontend->abandon(); },
+          "Cancel what is in flight.")
       .def_prop_ro("in_flight", [](const PyFrontend& self) { return self.frontend->in_flight(); })
       .def_prop_ro("connections",
                    [](const PyFrontend& self) { return self.frontend->connections(); })

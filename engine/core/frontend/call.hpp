@@ -52,15 +52,15 @@ struct Call {
 
   // What came.
   MessageReader reader;
-  std::deque<Message> messages;  ///< that nothing was done with yet
-  bool is_complete = false;       ///< nothing more comes
-  bool is_pythons = false;        ///< Python has been told of it
+  std::deque<Message> messages;       ///< that nothing was done with yet
+  bool is_complete = false;           ///< nothing more comes
+  bool is_pythons = false;            ///< Python has been told of it
   std::vector<std::int64_t> flights;  ///< tags of its runs
 
   // Answers of a stream, in its order.
   std::deque<Item> items;
-  std::uint64_t first_item = 0;  ///< number of the first of `items`
-  bool is_sending = false;       ///< somebody up the stack sends those that are answered
+  std::uint64_t first_item = 0;      ///< number of the first of `items`
+  bool is_sending = false;           ///< somebody up the stack sends those that are answered
   std::size_t unconsumed_bytes = 0;  ///< that the client may not send anew yet
 
   // What goes.

@@ -253,9 +253,9 @@ void Connection::take_data(Call& call, Bytes data) {
         break;
       case MessageReader::State::too_large:
         call.end(Status::resource_exhausted,
-                 "Received message larger than max (" +
-                     std::to_string(call.reader.announced()) + " vs. " +
-                     std::to_string(params_.most_message_bytes) + ")");  // as gRPC's own servers
+                 "Received message larger than max (" + std::to_string(call.reader.announced()) +
+                     " vs. " + std::to_string(params_.most_message_bytes) +
+                     ")");  // as gRPC's own servers
         go_on(call);
     }
   }
@@ -358,8 +358,8 @@ void Connection::send_out(Call& call, std::size_t bytes) {
 }
 
 void Connection::say_goodbye() {
-  static_cast<void>(api_.submit_goaway(session_, 0, api_.last_stream(session_),
-                                       http2::error::none, nullptr, 0));
+  static_cast<void>(
+      api_.submit_goaway(session_, 0, api_.last_stream(session_), http2::error::none, nullptr, 0));
 }
 
 }  // namespace engine::frontend

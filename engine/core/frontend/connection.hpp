@@ -68,7 +68,7 @@ class Connection {
   [[nodiscard]] std::int64_t quiet_since_ns() const noexcept { return quiet_since_ns_; }
   /// Whether anything ever came.
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
-  bool is_dirty = false;   ///< listed to be flushed
+  bool is_dirty = false;     ///< listed to be flushed
   bool wants_write = false;  ///< the front end waits until its socket takes more
 
  private:

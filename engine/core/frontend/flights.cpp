@@ -162,8 +162,9 @@ void Frontend::finish(Flight flight) {
       counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
       return fail(flight, Status::resource_exhausted, run.error());
     case Outcome::deadline:
-      return fail(flight, Status::deadline_exceeded,
-                  run.error().empty() ? "the query's deadline passed before it finished" : run.error());
+      return fail(
+          flight, Status::deadline_exceeded,
+          run.error().empty() ? "the query's deadline passed before it finished" : run.error());
     case Outcome::cancelled: {
       // relaxed: see abandon()
       const bool abandoned = abandons_.load(std::memory_order_relaxed);

@@ -21,8 +21,8 @@ namespace engine::frontend {
 /// An input or output.
 struct Port {
   std::string name;
-  std::string datatype;  ///< the protocol's name of it
-  int elem_type = 0;     ///< ONNX's
+  std::string datatype;                                   ///< the protocol's name of it
+  int elem_type = 0;                                      ///< ONNX's
   std::optional<std::vector<std::int64_t>> extents = {};  ///< -1: any; none: not even the rank
 
   /// Empty dimensions are left to Python (engine/trial/empty_inputs.py).
@@ -32,7 +32,16 @@ struct Port {
 /// What became of the queries that were answered here: counts and nanoseconds, as
 /// engine/serving/statistics.py has them; `queue` of some of them only.
 struct FrontCounts {
-  enum Kind : std::size_t { success, fail, refused, compute_input, queue, executing, compute_output, kinds };
+  enum Kind : std::size_t {
+    success,
+    fail,
+    refused,
+    compute_input,
+    queue,
+    executing,
+    compute_output,
+    kinds
+  };
   struct Totals {
     std::array<std::uint64_t, kinds> counts{};
     std::array<std::int64_t, kinds> nanoseconds{};

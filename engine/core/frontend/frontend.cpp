@@ -133,7 +133,8 @@ void Frontend::wait_for_events() {
     }
   }
   take_finished();
-  if (const std::int64_t now = coarse_now_ns(); now - swept_ns_ >= sweep_ms * std::int64_t{1'000'000})
+  if (const std::int64_t now = coarse_now_ns();
+      now - swept_ns_ >= sweep_ms * std::int64_t{1'000'000})
     sweep(now);
 }
 

@@ -22,7 +22,15 @@ constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, output
                         raw_field = 6;
 constexpr std::uint32_t response_of_stream_field = 2;
 /// Of InferTensorContents, by element type.
-enum Contents : std::uint32_t { bools = 1, ints = 2, longs = 3, uints = 4, ulongs = 5, floats = 6, doubles = 7 };
+enum Contents : std::uint32_t {
+  bools = 1,
+  ints = 2,
+  longs = 3,
+  uints = 4,
+  ulongs = 5,
+  floats = 6,
+  doubles = 7
+};
 
 constexpr std::size_t largest_message = std::numeric_limits<std::int32_t>::max();
 

@@ -97,8 +97,8 @@ bool InferRequest::read(Bytes message) {
   while (fields.next()) {
     if (fields.type() != WireType::bytes) return false;
     const Bytes content = fields.content();
-    bool is_plain = inputs.size() < most_tensors && outputs.size() < most_tensors &&
-                    raw.size() < most_tensors;
+    bool is_plain =
+        inputs.size() < most_tensors && outputs.size() < most_tensors && raw.size() < most_tensors;
     switch (fields.field()) {
       case model_field:
         model = text_of(content);

@@ -97,8 +97,7 @@ class FieldReader {
 /// Numbers behind each other: what a packed field holds.
 class PackedReader {
  public:
-  explicit PackedReader(Bytes content) noexcept
-      : at_(content.data()), end_(at_ + content.size()) {}
+  explicit PackedReader(Bytes content) noexcept : at_(content.data()), end_(at_ + content.size()) {}
 
   /// False at the end, and where there is no number.
   [[nodiscard]] bool next(std::uint64_t& value) noexcept {

@@ -15,13 +15,13 @@ namespace engine::frontend {
 /// What came for Python.
 struct Event {
   enum Kind : std::uint8_t {
-    call,     ///< one begins: its path
-    message,  ///< of a call
-    end,      ///< nothing more comes of a call
-    item,     ///< a message of ModelStreamInfer, to be answered by itself
-    failed,   ///< the run of a call failed: `path` says why
+    call,         ///< one begins: its path
+    message,      ///< of a call
+    end,          ///< nothing more comes of a call
+    item,         ///< a message of ModelStreamInfer, to be answered by itself
+    failed,       ///< the run of a call failed: `path` says why
     item_failed,  ///< the run of an item did; `encoding` is its query's id
-    gone,     ///< who called does not wait any more
+    gone,         ///< who called does not wait any more
   };
 
   Kind kind = call;

@@ -21,7 +21,8 @@ Route::Way Route::take(std::int64_t now_ns) {
   }
   const bool is_busy = rule_.always || (rule_.by_neighbours && others_asked) ||
                        (rule_.found > 0 && machine.runs_in_flight() >= rule_.found);
-  return {is_busy ? busy_ : plan_, rule_.is_bounded};  // a plan that is not open yet is opened by Python
+  return {is_busy ? busy_ : plan_,
+          rule_.is_bounded};  // a plan that is not open yet is opened by Python
 }
 
 }  // namespace engine::frontend

@@ -21,11 +21,11 @@ class Route {
  public:
   /// When the plan for overlapping queries is used.
   struct Rule {
-    std::uint64_t found = 0;    ///< where a query finds so many in flight
-    bool always = false;        ///< for what is best effort
-    bool by_neighbours = false; ///< also while queries of other models come
-    std::uintptr_t who = 0;     ///< for which its queries count; 0: for nobody
-    bool is_bounded = false;    ///< sizes of inputs alone decide how long a query runs
+    std::uint64_t found = 0;     ///< where a query finds so many in flight
+    bool always = false;         ///< for what is best effort
+    bool by_neighbours = false;  ///< also while queries of other models come
+    std::uintptr_t who = 0;      ///< for which its queries count; 0: for nobody
+    bool is_bounded = false;     ///< sizes of inputs alone decide how long a query runs
   };
 
   /// Leads queries to `plan` from now on, and to `busy`, if it is there, by the rule.

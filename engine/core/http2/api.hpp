@@ -1,11 +1,11 @@
 // libnghttp2's functions, found when the library is opened: no headers, nothing to link against.
 #pragma once
 
+#include <sys/types.h>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <sys/types.h>
 
 namespace engine::http2 {
 
@@ -56,14 +56,13 @@ inline constexpr std::uint8_t end_stream = 1;  ///< a flag
 
 namespace setting {
 inline constexpr std::int32_t header_table_size = 1, enable_push = 2, max_concurrent_streams = 3,
-                              initial_window_size = 4, max_frame_size = 5,
-                              max_header_list_size = 6;
+                              initial_window_size = 4, max_frame_size = 5, max_header_list_size = 6;
 }  // namespace setting
 
 /// HTTP/2's error codes (RFC 9113, section 7).
 namespace error {
 inline constexpr std::uint32_t none = 0, protocol = 1, internal = 2, refused_stream = 7, cancel = 8,
-                              enhance_your_calm = 11;
+                               enhance_your_calm = 11;
 }  // namespace error
 
 /// What read callbacks say beside bytes: nghttp2_data_flag.

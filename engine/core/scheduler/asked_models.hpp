@@ -38,8 +38,7 @@ class AskedModels {
   }
   /// Whether other processes came, or went, since take_news().
   [[nodiscard]] bool has_news() const noexcept {
-    return has_processes_.load(std::memory_order_relaxed) !=
-           known_.load(std::memory_order_relaxed);
+    return has_processes_.load(std::memory_order_relaxed) != known_.load(std::memory_order_relaxed);
   }
   /// Whether other processes came since the last call.
   bool take_news() noexcept {

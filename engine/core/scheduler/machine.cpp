@@ -88,8 +88,7 @@ RunPtr Machine::submit_here(const Plan& plan, std::span<const ValuePtr> inputs,
 
 void Machine::run_or_push(Run& run, const Plan& plan) {
   const auto push_others = [&] { push_roots(run, plan, helper_device_); };
-  if (!may_help(run) || !helper_device_->run_here(run, push_others))
-    push_roots(run, plan, nullptr);
+  if (!may_help(run) || !helper_device_->run_here(run, push_others)) push_roots(run, plan, nullptr);
 }
 
 RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {

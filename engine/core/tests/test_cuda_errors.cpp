@@ -150,6 +150,24 @@ TEST(a_lost_gpu_can_be_opened_again_where_closing_it_resets_cuda) {
   }
 }
 
+TEST(what_is_held_of_a_closed_device_is_not_freed_after_a_reset) {
+  const FakeCuda fake;
+  DeviceParams resetting = gpu(lanes);
+  resetting.of<CudaParams>().resets_when_lost = true;
+  Inputs held;
+  {
+    MachineOwner first(machine_of({cpu(1), gpu(lanes)}));
+    held = run_once(first, *branches(first))->outputs();
+  }
+  {
+    MachineOwner second(machine_of({cpu(1), resetting}));
+    fake.inject("execute", 5, 700);
+    CHECK(run_once(second, *branches(second))->outcome() == Outcome::failed);
+  }
+  held.clear();
+  fake.check_clean();
+}
+
 TEST(the_last_device_of_a_gpu_that_one_has_lost_resets_cuda) {
   const FakeCuda fake;
   DeviceParams params = gpu(std::min(lanes, 7));  // the fake has streams for two such devices

@@ -85,8 +85,8 @@ TEST(a_request_that_is_cut_off_is_never_read_as_another) {
 
 TEST(what_is_not_plain_is_left_to_python) {
   CHECK(reads(plain()));
-  CHECK(!reads(plain() + entry("sequence_id", 2, 1)));  // a parameter that means more
-  CHECK(!reads(plain() + entry("priority", 3, 1)));     // a text
+  CHECK(!reads(plain() + entry("sequence_id", 2, 1)));              // a parameter that means more
+  CHECK(!reads(plain() + entry("priority", 3, 1)));                 // a text
   CHECK(!reads(plain() + entry("timeout", 2, ~std::uint64_t{0})));  // below zero
   CHECK(!reads(plain() + input("z", "FP32", "\x01")));              // no content of its own
   CHECK(!reads(plain() + "\x40\x01"));                              // a field 8
@@ -94,7 +94,7 @@ TEST(what_is_not_plain_is_left_to_python) {
   CHECK(!reads(std::string(11, '\xFF')));                           // a number without an end
   std::string parameters;
   put_text(parameters, 4, "\x0A\x01k");
-  CHECK(!reads(input("x", "FP32", "\x01", parameters)));  // shared memory, say
+  CHECK(!reads(input("x", "FP32", "\x01", parameters)));       // shared memory, say
   CHECK(!reads(input("x", "FP32", std::string(33, '\x01'))));  // dimensions without end
 }
 

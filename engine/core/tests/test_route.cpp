@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "frontend/route.hpp"
 #include "fixtures.hpp"
+#include "frontend/route.hpp"
 #include "scheduler/asked_models.hpp"
 #include "test.hpp"
 

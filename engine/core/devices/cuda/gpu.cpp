@@ -15,12 +15,19 @@ namespace engine::cuda {
 namespace {
 
 /// How many devices of the process each GPU is open for, and whether one lost it. A reset takes
-/// away all that any of them has on the GPU, so it is for the last one. Thread-safe.
+/// away all that any of them has on the GPU, so it is for the last one; what callers still hold of
+/// devices that were closed before must not be freed after it. Thread-safe.
 class OpenDevices {
  public:
-  void add(int ordinal) {
+  void add(int ordinal, const std::shared_ptr<DevicePool>& memory,
+           const std::shared_ptr<PinnedPool>& pinned) {
     const std::lock_guard lock(mutex_);
-    ++gpus_[ordinal].devices;
+    Gpu& gpu = gpus_[ordinal];
+    ++gpu.devices;
+    std::erase_if(gpu.memories, [](const auto& pool) { return pool.expired(); });
+    std::erase_if(gpu.pinned, [](const auto& pool) { return pool.expired(); });
+    gpu.memories.push_back(memory);
+    gpu.pinned.push_back(pinned);
   }
   /// Whether the GPU is to be reset now.
   bool remove(int ordinal, bool is_lost) {
@@ -29,11 +36,22 @@ class OpenDevices {
     gpu.is_lost |= is_lost;
     return --gpu.devices == 0 && std::exchange(gpu.is_lost, false);
   }
+  /// The GPU is about to be reset: nothing that was had of it is freed any more.
+  void forget_memory(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    Gpu& gpu = gpus_[ordinal];
+    for (const auto& weak : std::exchange(gpu.memories, {}))
+      if (const auto pool = weak.lock()) pool->forget();
+    for (const auto& weak : std::exchange(gpu.pinned, {}))
+      if (const auto pool = weak.lock()) pool->forget();
+  }
 
  private:
   struct Gpu {
     int devices = 0;
     bool is_lost = false;
+    std::vector<std::weak_ptr<DevicePool>> memories;
+    std::vector<std::weak_ptr<PinnedPool>> pinned;
   };
   std::mutex mutex_;
   std::map<int, Gpu> gpus_;
@@ -92,7 +110,7 @@ void Gpu::open() {
                                                             .limit_bytes = memory_bytes_,
                                                             .reserve_bytes = params.reserve_bytes});
   pinned_ = std::make_shared<PinnedPool>(api_, params.staging_bytes);
-  open_devices().add(params.ordinal);
+  open_devices().add(params.ordinal, memory_, pinned_);
 }
 
 std::string Gpu::bus_id() const {
@@ -134,8 +152,7 @@ void Gpu::close() {
   const bool is_due = open_devices().remove(params.ordinal, health.is_lost());
   const bool resets = is_due && params.resets_when_lost;
   if (resets) {
-    memory_->forget();
-    pinned_->forget();
+    open_devices().forget_memory(params.ordinal);
   } else {
     memory_->close();
     pinned_->close();
