@@ -1,6 +1,7 @@
 """The protocol-free heart of the server: which model, may it run, is the query valid, by when.
 
 Single-threaded: every method is called on the event loop that runs the executors.
+Long because a query's ways to be turned away, to end and to be waited for are one object's.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import numpy as np
@@ -19,6 +20,7 @@ from tritonclient.utils import InferenceServerException
 
 import surplus
 from surplus.engine.errors import ConfigError
+from surplus.engine.pipeline import making, opening
 from surplus.engine.serving import server as server_module
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.datatypes import DATATYPES
@@ -37,8 +39,12 @@ def saved(path: Path, node: onnx.NodeProto, inputs: list, outputs: list) -> Path
     return path
 
 
-def load(path: Path) -> surplus.Model:
-    return surplus.load(path, devices="cpu:1", policy="single", selection_ns=0)
+def load(path: Path, **params: Any) -> surplus.Model:
+    """Not to be judged in service, for which some queries come to Python."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(making, "judge_in_service", lambda *_: None)
+        patch.setattr(opening, "judge_in_service", lambda *_: None)
+        return surplus.load(path, devices="cpu:1", policy="single", selection_ns=0, **params)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +105,7 @@ def endless(folder: Path) -> surplus.Model:
     x, y = (helper.make_tensor_value_info(port, TensorProto.FLOAT, [1]) for port in "xy")
     path = saved(folder / "endless.onnx", node, [n, x], [y])
     few = {"n": np.array(3), "x": np.ones(1, np.float32)}
-    return surplus.load(path, devices="cpu:1", policy="single", selection_ns=0, inputs=few)
+    return load(path, inputs=few)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "frontend/session_callbacks.hpp"
 #include "scheduler/clock.hpp"
 
 namespace engine::frontend {
@@ -25,10 +26,6 @@ constexpr std::uint32_t most_header_bytes = 16 * 1024;
 constexpr std::size_t most_queued_bytes = 1U << 20;
 /// That a client may send of a call that was answered.
 constexpr std::size_t most_in_vain_bytes = 1U << 20;
-constexpr std::size_t largest_sent_frame = 256 * 1024;
-/// Of a connection, before it is over: what attackers send in floods.
-constexpr std::size_t most_acknowledgements = 1000, most_settings = 32, most_continuations = 8;
-constexpr std::uint64_t reset_burst = 10'000, resets_a_second = 2'000;
 
 constexpr std::uint8_t no_copy = 2 | 4;  ///< of names and values that stay
 
@@ -37,110 +34,7 @@ http2::Field field(std::string_view name, std::string_view value, std::uint8_t f
           reinterpret_cast<const std::uint8_t*>(value.data()), name.size(), value.size(), flags};
 }
 
-std::string_view text(const std::uint8_t* data, std::size_t bytes) {
-  return {reinterpret_cast<const char*>(data), bytes};
-}
-
 }  // namespace
-
-/// What the library calls; `user` is the connection.
-struct SessionCallbacks {
-  static Connection& of(void* user) { return *static_cast<Connection*>(user); }
-
-  static int begin_headers(http2::Session*, const http2::FrameHeader* frame, void* user) {
-    return guarded([&] {
-      if (frame->type == http2::frame::headers && of(user).find(frame->stream) == nullptr)
-        of(user).begin_call(frame->stream);
-    });
-  }
-  static int header(http2::Session*, const http2::FrameHeader* frame, const std::uint8_t* name,
-                    std::size_t name_bytes, const std::uint8_t* value, std::size_t value_bytes,
-                    std::uint8_t, void* user) {
-    return guarded([&] {
-      if (Call* const call = of(user).find(frame->stream))
-        of(user).take_header(*call, text(name, name_bytes), text(value, value_bytes));
-    });
-  }
-  static int frame(http2::Session*, const http2::FrameHeader* frame, void* user) {
-    return guarded([&] {
-      Connection& connection = of(user);
-      Call* const call = connection.find(frame->stream);
-      if (call == nullptr) return;
-      if (frame->type == http2::frame::headers && call->received_ns == 0)
-        connection.headers_end(*call);
-      const bool may_end =
-          frame->type == http2::frame::headers || frame->type == http2::frame::data;
-      if (may_end && (frame->flags & http2::frame::end_stream) != 0) connection.half_close(*call);
-    });
-  }
-  static int data(http2::Session* session, std::uint8_t, std::int32_t stream,
-                  const std::uint8_t* data, std::size_t bytes, void* user) {
-    return guarded([&] {
-      Connection& connection = of(user);
-      static_cast<void>(connection.api_.consume_connection(session, bytes));
-      Call* const call = connection.find(stream);
-      if (call == nullptr) return;
-      call->unconsumed_bytes += bytes;
-      connection.take_data(*call, {reinterpret_cast<const std::byte*>(data), bytes});
-    });
-  }
-  static int closed(http2::Session*, std::int32_t stream, std::uint32_t, void* user) {
-    return guarded([&] { of(user).close_call(stream); });
-  }
-  static ssize_t read(http2::Session*, std::int32_t, std::uint8_t*, std::size_t most,
-                      std::uint32_t* flags, void** source, void* user) {
-    return of(user).provide(*static_cast<Call*>(*source), most, *flags);
-  }
-  static int send_data(http2::Session*, http2::FrameHeader*, const std::uint8_t* header,
-                       std::size_t bytes, void** source, void* user) {
-    return guarded([&] {
-      constexpr std::size_t header_bytes = 9;
-      of(user).out_.append({reinterpret_cast<const std::byte*>(header), header_bytes});
-      of(user).send_out(*static_cast<Call*>(*source), bytes);
-    });
-  }
-  static ssize_t frame_length(http2::Session*, std::uint8_t, std::int32_t, std::int32_t connection,
-                              std::int32_t stream, std::uint32_t frame, void*) {
-    const auto window = static_cast<std::size_t>(std::max(1, std::min(connection, stream)));
-    return static_cast<ssize_t>(std::min({window, std::size_t{frame}, largest_sent_frame}));
-  }
-
-  /// No exception passes through the library.
-  template <typename Action>
-  static int guarded(Action&& action) noexcept {
-    try {
-      action();
-      return http2::status::ok;
-    } catch (const std::exception&) {
-      return http2::status::callback_failure;  // out of memory: the connection ends
-    }
-  }
-
-  static http2::Callbacks* made(const http2::Api& api) {
-    http2::Callbacks* callbacks = nullptr;
-    http2::check(api, api.callbacks_new(&callbacks), "callbacks");
-    api.set_on_begin_headers(callbacks, begin_headers);
-    api.set_on_header(callbacks, header);
-    api.set_on_frame_recv(callbacks, frame);
-    api.set_on_data_chunk_recv(callbacks, data);
-    api.set_on_stream_close(callbacks, closed);
-    api.set_send_data(callbacks, send_data);
-    api.set_data_read_length(callbacks, frame_length);
-    return callbacks;
-  }
-  static http2::Option* options(const http2::Api& api) {
-    http2::Option* option = nullptr;
-    http2::check(api, api.option_new(&option), "options");
-    api.option_no_auto_window_update(option, 1);
-    api.option_max_outbound_ack(option, most_acknowledgements);
-    api.option_max_settings(option, most_settings);
-    if (api.option_stream_reset_rate_limit != nullptr)
-      api.option_stream_reset_rate_limit(option, reset_burst, resets_a_second);
-    if (api.option_max_continuations != nullptr)
-      api.option_max_continuations(option, most_continuations);
-    return option;
-  }
-};
 
 Connection::Connection(const http2::Api& api, int socket, std::uint64_t number,
                        const ConnectionParams& params, CallHandler& handler)

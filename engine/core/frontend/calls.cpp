@@ -1,0 +1,164 @@
+// Calls and streams as they come and go: what is answered here, what by Python.
+#include <atomic>
+#include <utility>
+
+#include "frontend/frontend.hpp"
+#include "scheduler/clock.hpp"
+
+namespace engine::frontend {
+
+void Frontend::on_call(Connection& connection, Call& call) {
+  places_.emplace(call.token, Place{&connection, &call});
+  if (call.method == Method::other) hand_over(call);
+}
+
+void Frontend::on_message(Connection& connection, Call& call, Message message) {
+  if (call.method == Method::stream_infer) {
+    call.messages.push_back(std::move(message));
+    send_ready_items({&connection, &call});
+  } else if (call.is_pythons) {
+    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+  } else if (call.messages.empty()) {
+    call.messages.push_back(std::move(message));
+  } else {
+    call.end(Status::internal, "the call has one message, a second one came");
+    connection.go_on(call);
+  }
+}
+
+void Frontend::on_complete(Connection& connection, Call& call) {
+  switch (call.method) {
+    case Method::infer:
+      if (!call.messages.empty() && try_answer(call, call.messages.front(), 0))
+        call.messages.clear();
+      else
+        hand_over(call);
+      return;
+    case Method::stream_infer:
+      return send_ready_items({&connection, &call});
+    case Method::live:
+      return answer_live(connection, call);
+    case Method::other:
+      events_.put({.kind = Event::end, .token = call.token});
+  }
+}
+
+void Frontend::on_gone(Call& call) {
+  places_.erase(call.token);
+  for (const std::int64_t tag : call.flights) {
+    const auto found = flights_.find(tag);
+    if (found != flights_.end()) found->second.run->cancel();
+  }
+  if (call.is_pythons) events_.put({.kind = Event::gone, .token = call.token});
+}
+
+void Frontend::hand_over(Call& call) {
+  call.is_pythons = true;
+  events_.put({.kind = Event::call,
+               .token = call.token,
+               .path = call.path,
+               .encoding = call.encoding,
+               .received_ns = call.received_ns,
+               .deadline_ns = call.deadline_ns});
+  for (Message& message : call.messages)
+    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+  call.messages.clear();
+  if (call.is_complete) events_.put({.kind = Event::end, .token = call.token});
+}
+
+void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message) {
+  call.is_pythons = true;
+  events_.put({.kind = Event::item,
+               .token = call.token,
+               .number = number,
+               .encoding = call.encoding,
+               .content = std::move(message),
+               .received_ns = now_ns(),
+               .deadline_ns = call.deadline_ns});
+}
+
+void Frontend::answer_live(Connection& connection, Call& call) {
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, 2);
+  parts[0].own += {'\x08', '\x01'};  // live: true
+  call.send(std::move(parts));
+  call.end(Status::ok);
+  connection.go_on(call);
+}
+
+void Frontend::take_replies() {
+  for (Reply& reply : replies_.take()) {
+    const Place place = find(reply.token);
+    if (place.call == nullptr) continue;
+    std::vector<OutPart> parts(1);
+    if (reply.kind != Reply::end) put_prefix(parts[0].own, reply.content.size());
+    if (reply.kind == Reply::item) {
+      parts[0].own += reply.content;
+      finish_item(place, reply.number, std::move(parts));
+      continue;
+    }
+    if (reply.kind == Reply::message) {
+      parts[0].own += reply.content;
+      place.call->send(std::move(parts));
+    } else {
+      place.call->is_pythons = false;
+      place.call->end(reply.status, std::move(reply.content));
+    }
+    place.connection->go_on(*place.call);
+    touch(*place.connection);
+  }
+  if (abandons_.load(std::memory_order_relaxed))  // relaxed: see abandon()
+    for (const auto& [tag, flight] : flights_) flight.run->cancel();
+}
+
+// --- streams ---
+
+void Frontend::finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts) {
+  Call& call = *place.call;
+  if (number < call.first_item || number - call.first_item >= call.items.size()) return;
+  Item& item = call.items[static_cast<std::size_t>(number - call.first_item)];
+  item.answer = std::move(parts);
+  item.is_answered = true;
+  send_ready_items(place);
+}
+
+void Frontend::send_ready_items(Place place) {
+  Call& call = *place.call;
+  if (call.has_ended || std::exchange(call.is_sending, true)) return;
+  const std::size_t before = call.out_bytes;
+  do {
+    while (!call.items.empty() && call.items.front().is_answered) {
+      call.send(std::move(call.items.front().answer));
+      call.items.pop_front();
+      ++call.first_item;
+    }
+  } while (begin_items(call));
+  call.is_sending = false;
+  if (call.messages.empty()) place.connection->consume(call);
+  const bool is_over = call.is_complete && call.items.empty();
+  if (is_over) {
+    call.is_pythons = false;
+    call.end(Status::ok);
+  }
+  if (call.out_bytes == before && !is_over) return;
+  place.connection->go_on(call);
+  touch(*place.connection);
+}
+
+/// Begins queries of a stream, as many as run at a time; further ones wait, then with the client.
+/// False where none was begun.
+bool Frontend::begin_items(Call& call) {
+  constexpr std::size_t most_ahead = 64;
+  bool any = false;
+  while (!call.messages.empty() && call.items.size() < most_ahead) {
+    Message message = std::move(call.messages.front());
+    call.messages.pop_front();
+    const std::uint64_t number = call.first_item + call.items.size();
+    call.items.emplace_back();
+    if (!try_answer(call, message, number)) hand_over_item(call, number, std::move(message));
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace engine::frontend
