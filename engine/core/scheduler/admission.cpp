@@ -100,7 +100,7 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
     demand_.ask(&plan.share(), plan.share().weight(), run.order().due_ns - now_ns, work_ns, now_ns);
   const Prediction found = predict(plan, run.order(), now_ns);
   const Verdict verdict = judge(plan, run.order(), found, now_ns);
-  const Promise promised = promise(plan, run.order(), found, verdict);
+  const Promise promised = promise(plan, run.order(), found, verdict, now_ns);
   if (verdict.refuses() && promised == Promise::none) {
     if ((!is_due || plan.admission().refuses_late) && !is_asked(plan, run.order(), found, now_ns)) {
       ++counts_.refused;
@@ -117,13 +117,15 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
   return {};
 }
 
+/// What begins at once takes nobody's time: to refuse it for its margin alone helps nobody.
 Promise Admission::promise(const Plan& plan, const RunOrder& order, const Prediction& found,
-                           const Verdict& verdict) const {
+                           const Verdict& verdict, std::int64_t now_ns) const {
   if (!order.may_be_late() || !plan.admission().refuses_late) return Promise::none;
   if (!verdict.refuses()) return Promise::sure;
   const bool is_expected =
       found.harms_ns == 0 && found.outlook.end_ns + found.kept_ns <= order.due_ns;
-  return is_expected && margins_.has_chance(&plan.share()) ? Promise::chance : Promise::none;
+  const bool may_be = found.outlook.start_ns <= now_ns || margins_.has_chance(&plan.share());
+  return is_expected && may_be ? Promise::chance : Promise::none;
 }
 
 /// Whether one that would be refused is answered, late, to see what it takes by now.
@@ -142,7 +144,7 @@ Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
   const Prediction found = predict(plan, order, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
-  if (promise(plan, order, found, verdict) != Promise::none) return {};
+  if (promise(plan, order, found, verdict, now_ns) != Promise::none) return {};
   if (found.is_for_its_time(order, now_ns) && plan.times().will_doubt())
     return {};  // admit() wants it answered
   ++counts_.refused;

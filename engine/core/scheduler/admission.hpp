@@ -26,7 +26,8 @@ class Run;
 /// A run that is due and comes where late ones are refused is admitted if it ends in time with a
 /// probability of 99 %, as predicted from measured times, behind what goes before it (RunOrder) and
 /// with what is kept for other models (FlowDemand), and if no promised one comes late by it. That
-/// is a promise; so are the few chances that a model has of what is expected in time, not surely.
+/// is a promise; so is what is expected in time, not surely, where it begins at once, or its model
+/// has one of its few chances left.
 /// What was not promised and would be late, or make a promised one late, is ordered as late from
 /// the start. Of runs that are not due the time until they begin counts.
 ///
@@ -93,7 +94,7 @@ class Admission {
   [[nodiscard]] bool is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) noexcept;
   [[nodiscard]] Promise promise(const Plan& plan, const RunOrder& order, const Prediction& found,
-                                const Verdict& verdict) const;
+                                const Verdict& verdict, std::int64_t now_ns) const;
   [[nodiscard]] Verdict judge(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) const;
   void look_elsewhere(std::int64_t now_ns);

@@ -41,7 +41,11 @@ class ErrorMargins {
     const auto found = std::ranges::find(margins_, share, &Margin::share);
     return (found == margins_.end() ? first_chances : found->chances) >= 1;
   }
-  void take_chance(const FairShare* share, std::int64_t now_ns) { at(share, now_ns).chances -= 1; }
+  /// What begins at once needs none, but takes one that is there.
+  void take_chance(const FairShare* share, std::int64_t now_ns) {
+    double& chances = at(share, now_ns).chances;
+    chances = std::max(0.0, chances - 1);
+  }
   /// A promise was kept, by a chance or by what was sure.
   void keep(const FairShare* share, bool is_chance, std::int64_t now_ns) {
     double& chances = at(share, now_ns).chances;

@@ -237,12 +237,26 @@ TEST(what_is_expected_in_time_and_not_surely_is_a_chance_that_its_model_has_a_fe
   plan->admit_by({.refuses_late = true});
   Held held(machine, lanes);
   std::vector<RunPtr> runs;
+  for (int i = 0; i < lanes; ++i) runs.push_back(machine->submit(*plan, {}, due_in(2 * hour_ns)));
   for (int i = 0; i < 5; ++i)
-    runs.push_back(machine->submit(*plan, {}, due_in(hour_ns + hour_ns / 3)));
+    runs.push_back(machine->submit(*plan, {}, due_in(2 * hour_ns + hour_ns / 4)));
   const auto refused = std::ranges::count_if(
       runs, [](const RunPtr& run) { return run->done() && run->outcome() == Outcome::refused; });
   CHECK(lanes < 3 || refused == 2);
   CHECK(machine->stats().admission.promised == runs.size() - static_cast<std::size_t>(refused));
+  held.let_one_go();
+  for (const RunPtr& run : runs) CHECK(run->wait(0, false));
+}
+
+TEST(what_begins_at_once_and_is_expected_in_time_is_never_refused_for_its_margin) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  const PlanPtr plan = planned(machine, hour_ns);
+  plan->admit_by({.refuses_late = true});
+  Held held(machine, lanes);
+  std::vector<RunPtr> runs;
+  for (int i = 0; i < lanes; ++i)
+    runs.push_back(machine->submit(*plan, {}, due_in(hour_ns + hour_ns / 3)));
+  CHECK(machine->stats().admission.promised == static_cast<std::uint64_t>(lanes));
   held.let_one_go();
   for (const RunPtr& run : runs) CHECK(run->wait(0, false));
 }
