@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt $(wildcard engine/include/*.h) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
+CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev
@@ -34,11 +35,11 @@ print("\n".join(line for items in lists for line in items))
 endef
 export REQUIREMENTS
 
-# The typing stub of the native module, formatted as the rest.
+# The typing stub of a native module, formatted as the rest.
 define STUB
-	$(BIN)/python -m nanobind.stubgen -q -p engine/core/stub_patterns.txt -m surplus.engine._core -o $(1)
-	$(BIN)/ruff check --quiet --config pyproject.toml --select I,UP,D200 --fix --unsafe-fixes $(1)
-	$(BIN)/ruff format --quiet --config pyproject.toml $(1)
+	$(BIN)/python -m nanobind.stubgen -q -p engine/core/stub_patterns.txt -m surplus.$(1) -o $(2)
+	$(BIN)/ruff check --quiet --config pyproject.toml --select I,UP,D200,C408 --fix --unsafe-fixes $(2)
+	$(BIN)/ruff format --quiet --config pyproject.toml $(2)
 endef
 
 define SANITIZED
@@ -109,12 +110,15 @@ lint: install  ## ruff, mypy, import floors, clang-format, the native module's s
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(CORE) $(wildcard engine/include/*.h)
-	$(call STUB,build/_core.pyi)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(wildcard engine/include/*.h)
+	$(call STUB,engine._core,build/_core.pyi)
 	diff -u engine/_core.pyi build/_core.pyi
+	$(call STUB,loadgen._native,build/_native.pyi)
+	diff -u loadgen/_native.pyi build/_native.pyi
 
-stub: install  ## writes engine/_core.pyi anew after a change of the bindings
-	$(call STUB,engine/_core.pyi)
+stub: install  ## writes engine/_core.pyi and loadgen/_native.pyi anew after a change of the bindings
+	$(call STUB,engine._core,engine/_core.pyi)
+	$(call STUB,loadgen._native,loadgen/_native.pyi)
 
 sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan
 	$(call SANITIZED,address)

@@ -17,12 +17,16 @@ from surplus.loadgen.clock import NS_PER_S, precise_loop
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.duration import parse_duration_ns
 from surplus.loadgen.errors import LoadgenError
-from surplus.loadgen.measure import ArrivalParams, MeasureParams, measure
+from surplus.loadgen.measure import measure
+from surplus.loadgen.measure_params import ArrivalParams, MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.result import to_json
 from surplus.loadgen.stats import LoadSummary
 from surplus.loadgen.table import render
+from surplus.loadgen.transport import CLIENTS, PROTOCOLS, TransportParams
+
+_USUAL = {"grpc": "127.0.0.1:8001", "http": "127.0.0.1:8000"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("loadgen", description="Measure a served model.")
     add = parser.add_argument
-    add("--url", default="127.0.0.1:8001", help="gRPC address (default %(default)s)")
+    add("--url", help="the server's address (127.0.0.1:8001, or 127.0.0.1:8000 over http)")
     add("--model", required=True, help="name of the served model")
     add("--model-version", default="", help="default: the server's choice")
     loop = parser.add_mutually_exclusive_group()
@@ -73,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--inputs", type=Path, metavar="FILE.npz", help="arrays named like the inputs")
     add("--input", action="append", default=[], metavar="NAME:SHAPE:TYPE[:random|zeros]")
     add("--shape", action="append", default=[], metavar="NAME:SHAPE", help="for open dimensions")
+    add("--client", choices=CLIENTS, default="auto", help="native where that can be used (auto)")
+    add("--protocol", choices=PROTOCOLS, default="grpc", help="http: binary tensors (grpc)")
+    add("--connections", type=int, default=0, help="of the native client (default: one a user)")
+    add("--threads", type=int, default=1, help="of the native client (%(default)s)")
+    add("--compare", action="store_true", help="answers that differ from the first are errors")
     add("--json", metavar="FILE|-", help="write the result as JSON; - prints only JSON")
     return parser
 
@@ -90,8 +99,19 @@ def _params(arguments: argparse.Namespace) -> MeasureParams:
     timeout_s = parse_duration_ns(arguments.timeout) / NS_PER_S
     if timeout_s <= 0:
         raise ValueError(f"timeout must be > 0, got {arguments.timeout}")
-    target = (arguments.url, arguments.model, arguments.model_version)
-    return MeasureParams(*target, timeout_s, inputs, loop, arrivals)
+    url = arguments.url or _USUAL[arguments.protocol]
+    target = (url, arguments.model, arguments.model_version)
+    return MeasureParams(*target, timeout_s, inputs, loop, arrivals, _transport(arguments))
+
+
+def _transport(arguments: argparse.Namespace) -> TransportParams:
+    return TransportParams(
+        arguments.client,
+        arguments.protocol,
+        arguments.connections,
+        arguments.threads,
+        arguments.compare,
+    )
 
 
 def _loop(arguments: argparse.Namespace) -> ClosedLoopParams | OpenLoopParams:

@@ -35,3 +35,4 @@ class ClientError(LoadgenError):
     def __init__(self, kind: str, message: str = "") -> None:
         super().__init__(f"{kind}: {message}" if message else kind)
         self.kind = kind
+        self.message = message

@@ -10,9 +10,9 @@ from surplus.loadgen.record import Recorder
 
 async def fly(client: Client, row: int, recorder: Recorder, clock: LoadClock) -> None:
     """Send the query of ``row``, wait for its answer, close the row."""
-    kind = ""
+    kind = message = ""
     try:
         await client.send(row)
     except ClientError as error:
-        kind = error.kind
-    recorder.finish(row, clock.now_ns(), kind)
+        kind, message = error.kind, error.message
+    recorder.finish(row, clock.now_ns(), kind, message)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator
 
 import numpy as np
 from rich.console import Console
@@ -10,44 +11,17 @@ from rich.console import Console
 from surplus.loadgen.arrivals import ARRIVALS
 from surplus.loadgen.client import Client
 from surplus.loadgen.clients.grpc_client import GrpcClient
-from surplus.loadgen.clients.inputs import InputParams, make_inputs
+from surplus.loadgen.clients.inputs import make_inputs
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
+from surplus.loadgen.generator import Generator
+from surplus.loadgen.measure_native import grpc_target, http_target, measure_natively
+from surplus.loadgen.measure_params import ArrivalParams, MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
 from surplus.loadgen.progress import show_progress
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.stats import LoadSummary, summarise
-
-
-@dataclass(frozen=True)
-class ArrivalParams:
-    """The intended send times of an open loop: process, rate in queries per second, seed."""
-
-    process: str = "poisson"
-    rate_per_s: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.process not in ARRIVALS:
-            raise ValueError(f"unknown arrivals {self.process!r}; there are: {', '.join(ARRIVALS)}")
-        if not 0 < self.rate_per_s < float("inf"):
-            raise ValueError(f"rate_per_s must be > 0 and finite, got {self.rate_per_s}")
-
-
-@dataclass(frozen=True)
-class MeasureParams:
-    """What to measure: a model of a server, its inputs, a closed or an open loop.
-
-    ``loop`` decides which; ``arrivals`` is read for an open loop only.
-    """
-
-    url: str
-    model: str
-    version: str = ""
-    timeout_s: float = 60.0
-    inputs: InputParams = field(default_factory=InputParams)
-    loop: ClosedLoopParams | OpenLoopParams = field(default_factory=ClosedLoopParams)
-    arrivals: ArrivalParams = field(default_factory=ArrivalParams)
+from surplus.loadgen.which_client import python_because
 
 
 async def measure(params: MeasureParams, console: Console) -> LoadSummary:
@@ -56,14 +30,34 @@ async def measure(params: MeasureParams, console: Console) -> LoadSummary:
     Raises
     ------
     LoadgenError
-        If the server cannot be reached, or the inputs cannot be made.
+        If the server cannot be reached, the inputs cannot be made, or there is no native client
+        where one is asked for.
     """
-    recorder, clock, loop = Recorder(), MonotonicClock(), params.loop
+    reason = python_because(params)
+    if params.transport.protocol == "http":
+        return await measure_natively(params, http_target(params), _offsets_ns(params), console)
     async with GrpcClient(params.url, params.model, params.version, params.timeout_s) as client:
-        client.prepare([make_inputs(params.inputs, await client.inputs())])
-        async with show_progress(loop.load, recorder, clock, console):
-            await _run(client, params, recorder, clock)
-    return summarise(recorder.records(), open_loop=isinstance(loop, OpenLoopParams))
+        tensors = make_inputs(params.inputs, await client.inputs())
+        if reason is None:
+            target = grpc_target(params, tensors)
+            return await measure_natively(params, target, _offsets_ns(params), console)
+        client.prepare([tensors])
+        instead = "" if params.transport.client == "python" else reason
+        return await _measure_in_python(client, params, console, instead)
+
+
+async def _measure_in_python(
+    client: Client, params: MeasureParams, console: Console, instead: str
+) -> LoadSummary:
+    recorder, clock, loop = Recorder(), MonotonicClock(), params.loop
+    began_ns, computed_ns = time.monotonic_ns(), time.thread_time_ns()
+    async with show_progress(loop.load, recorder, clock, console):
+        await _run(client, params, recorder, clock)
+    took_ns = max(1, time.monotonic_ns() - began_ns)
+    share = min(1.0, (time.thread_time_ns() - computed_ns) / took_ns)
+    generator = Generator("python", 1, 1, share, share, instead=instead)
+    is_open = isinstance(loop, OpenLoopParams)
+    return summarise(recorder.records(), is_open, generator)
 
 
 async def _run(
@@ -71,7 +65,11 @@ async def _run(
 ) -> None:
     if isinstance(params.loop, ClosedLoopParams):
         return await run_closed_loop(client, params.loop, recorder, clock)
-    arrivals = params.arrivals
+    return await run_open_loop(client, _offsets_ns(params), params.loop, recorder, clock)
+
+
+def _offsets_ns(params: MeasureParams) -> Iterator[int]:
+    """Intended send times of an open loop."""
+    arrivals: ArrivalParams = params.arrivals
     generator = np.random.default_rng(arrivals.seed)
-    offsets_ns = ARRIVALS[arrivals.process](arrivals.rate_per_s, generator)
-    return await run_open_loop(client, offsets_ns, params.loop, recorder, clock)
+    return ARRIVALS[arrivals.process](arrivals.rate_per_s, generator)

@@ -5,20 +5,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import Progress
 
 from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.params import LoadgenParams
-from surplus.loadgen.record import Recorder
 
 _PERIOD_S = 0.25
 
 
+class Counting(Protocol):
+    """What says how far a load is."""
+
+    @property
+    def count(self) -> int:
+        """Queries so far."""
+        ...
+
+    @property
+    def measured_count(self) -> int:
+        """Those behind the warm-up."""
+        ...
+
+
 @asynccontextmanager
 async def show_progress(
-    load: LoadgenParams, recorder: Recorder, clock: LoadClock, console: Console
+    load: LoadgenParams, counts: Counting, clock: LoadClock, console: Console
 ) -> AsyncIterator[None]:
     """Show how far the load is while the body runs; nothing where no terminal watches."""
     if not console.is_terminal:
@@ -26,7 +40,7 @@ async def show_progress(
         return
     # No refresh thread: it would compete with the senders for the interpreter.
     with Progress(console=console, auto_refresh=False, transient=True) as bar:
-        ticker = asyncio.create_task(_tick(bar, load, recorder, clock))
+        ticker = asyncio.create_task(_tick(bar, load, counts, clock))
         try:
             yield
         finally:
@@ -39,10 +53,10 @@ def fraction(load: LoadgenParams, elapsed_ns: int, count: int) -> float:
     return max(0.0, min(1.0, time_share, count / load.min_count if load.min_count else 1.0))
 
 
-async def _tick(bar: Progress, load: LoadgenParams, recorder: Recorder, clock: LoadClock) -> None:
+async def _tick(bar: Progress, load: LoadgenParams, counts: Counting, clock: LoadClock) -> None:
     start_ns = clock.now_ns()
     task = bar.add_task("", total=1.0)
     while True:
-        done = fraction(load, clock.now_ns() - start_ns, recorder.measured_count)
-        bar.update(task, completed=done, description=f"{recorder.count:,} queries", refresh=True)
+        done = fraction(load, clock.now_ns() - start_ns, counts.measured_count)
+        bar.update(task, completed=done, description=f"{counts.count:,} queries", refresh=True)
         await asyncio.sleep(_PERIOD_S)

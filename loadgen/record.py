@@ -30,6 +30,8 @@ class Records:
         Kinds of error that occurred, each once.
     measure_from_ns : int
         End of the warm-up.
+    messages : tuple of str
+        What was said of the first query of each kind; may be empty.
     """
 
     intended_ns: NDArray[np.int64]
@@ -38,6 +40,7 @@ class Records:
     kind: NDArray[np.int16]
     kinds: tuple[str, ...]
     measure_from_ns: int
+    messages: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.intended_ns)
@@ -57,7 +60,12 @@ class Records:
             self.kind[keep],
             self.kinds,
             self.measure_from_ns,
+            self.messages,
         )
+
+    def said(self) -> dict[str, str]:
+        """By kind, what was said of its first query, where anything was."""
+        return {kind: text for kind, text in zip(self.kinds, self.messages, strict=False) if text}
 
 
 class Recorder:
@@ -70,6 +78,7 @@ class Recorder:
         self._times = np.zeros((3, capacity), np.int64)
         self._kind = np.full(capacity, _UNFINISHED, np.int16)
         self._kinds: list[str] = []
+        self._messages: list[str] = []
         self._measure_from_ns = 0
         self.count = 0
         self.measured_count = 0
@@ -89,22 +98,23 @@ class Recorder:
         self.measured_count += intended_ns >= self._measure_from_ns
         return row
 
-    def finish(self, row: int, done_ns: int, kind: str = "") -> None:
-        """Close a row; an empty ``kind`` means success."""
+    def finish(self, row: int, done_ns: int, kind: str = "", message: str = "") -> None:
+        """Close a row; an empty ``kind`` means success. The first message of a kind is kept."""
         self._times[2, row] = done_ns
-        self._kind[row] = self._code(kind) if kind else _OK
+        self._kind[row] = self._code(kind, message) if kind else _OK
 
     def records(self) -> Records:
         """Copy of all finished rows."""
         done = np.flatnonzero(self._kind[: self.count] != _UNFINISHED)
         intended, sent, end = self._times[:, done]
-        return Records(
-            intended, sent, end, self._kind[done], tuple(self._kinds), self._measure_from_ns
-        )
+        kinds, messages = tuple(self._kinds), tuple(self._messages)
+        times = (intended, sent, end)
+        return Records(*times, self._kind[done], kinds, self._measure_from_ns, messages)
 
-    def _code(self, kind: str) -> int:
+    def _code(self, kind: str, message: str) -> int:
         if kind not in self._kinds:
             self._kinds.append(kind)
+            self._messages.append(message)
         return 1 + self._kinds.index(kind)
 
     def _grow(self) -> None:
@@ -115,6 +125,7 @@ class Recorder:
 def merge(parts: Sequence[Records]) -> Records:
     """Join the rows of several recorders of one run, by intended time."""
     kinds = tuple(dict.fromkeys(kind for part in parts for kind in part.kinds))
+    said = {kind: text for part in reversed(parts) for kind, text in part.said().items()}
     codes = [_recoded(part, kinds) for part in parts]
     intended = np.concatenate([part.intended_ns for part in parts])
     order = np.argsort(intended, kind="stable")
@@ -125,6 +136,7 @@ def merge(parts: Sequence[Records]) -> Records:
         np.concatenate(codes)[order],
         kinds,
         parts[0].measure_from_ns,
+        tuple(said.get(kind, "") for kind in kinds),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surplus.loadgen.clock import NS_PER_S
+from surplus.loadgen.generator import Generator
 from surplus.loadgen.record import OVERFLOW, Records
 
 _LATE_NS = 500_000
@@ -63,6 +64,8 @@ class LoadSummary:
         None if nothing succeeded.
     warnings : tuple of str
         Why the numbers should not be trusted.
+    generator : Generator or None
+        The client that sent the queries; None where nobody watched it.
     """
 
     queries: int
@@ -75,10 +78,14 @@ class LoadSummary:
     lateness_p99_ns: int | None
     latency: Latency | None
     warnings: tuple[str, ...]
+    generator: Generator | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self) | {"warnings": list(self.warnings)}
+        found = asdict(self) | {"warnings": list(self.warnings)}
+        if self.generator is not None:
+            found["generator"]["is_bottleneck"] = self.generator.is_bottleneck
+        return found
 
 
 def percentiles(values_ns: NDArray[np.int64], percents: tuple[float, ...]) -> list[int]:
@@ -89,7 +96,7 @@ def percentiles(values_ns: NDArray[np.int64], percents: tuple[float, ...]) -> li
     return [int(ordered[max(rank, 1) - 1]) for rank in ranks]
 
 
-def summarise(records: Records, open_loop: bool) -> LoadSummary:
+def summarise(records: Records, open_loop: bool, generator: Generator | None = None) -> LoadSummary:
     """Summarise the measured part of a run."""
     rows = records.measured()
     ok = rows.kind == 0
@@ -98,17 +105,20 @@ def summarise(records: Records, open_loop: bool) -> LoadSummary:
     sent = ~rows.is_kind(OVERFLOW)
     lateness = (rows.sent_ns - rows.intended_ns)[sent]
     late_ns = percentiles(lateness, (99,))[0] if open_loop and len(lateness) else None
+    errors = _errors(rows)
+    said = [f"{kind}: {text}" for kind, text in rows.said().items() if kind in errors]
     return LoadSummary(
         queries=len(rows),
         succeeded=int(ok.sum()),
-        errors=_errors(rows),
+        errors=errors,
         window_ns=window_ns,
         throughput_per_s=float(ok.sum()) * NS_PER_S / window_ns if window_ns else 0.0,
         intended_per_s=_rate(rows.intended_ns) if open_loop else None,
         achieved_per_s=_rate(rows.sent_ns[sent]) if open_loop else None,
         lateness_p99_ns=late_ns,
         latency=latency,
-        warnings=_warnings(len(rows), late_ns, latency),
+        warnings=(*_warnings(len(rows), late_ns, latency), *_limits(generator), *said),
+        generator=generator,
     )
 
 
@@ -136,5 +146,22 @@ def _warnings(count: int, late_ns: int | None, latency: Latency | None) -> tuple
         notes.append(
             f"the generator itself was late: 1 % of the queries left {late_ns / 1e6:.2f} ms or"
             " more after their intended time, which counts as latency"
+        )
+    return tuple(notes)
+
+
+def _limits(generator: Generator | None) -> tuple[str, ...]:
+    notes: list[str] = []
+    if generator is None:
+        return ()
+    if generator.instead:
+        notes.append(f"the Python client measured, which is slower: {generator.instead}")
+    if generator.gave_up:
+        notes.append("there was no server for five seconds: the run ended before its time")
+    if generator.is_bottleneck:
+        busy, cpu = generator.busy_share, generator.cpu_share
+        notes.append(
+            f"the generator itself was the bottleneck: it had something to do {busy:.0%} of the"
+            f" time (computing {cpu:.0%}); the server may be faster than this"
         )
     return tuple(notes)

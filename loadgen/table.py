@@ -40,6 +40,8 @@ def _rows(summary: LoadSummary) -> list[tuple[str, str]]:
         ]
     if summary.lateness_p99_ns is not None:
         rows.append(("generator late p99", _ms(summary.lateness_p99_ns)))
+    if summary.generator is not None:
+        rows += [("client", str(summary.generator)), ("client busy", summary.generator.load)]
     return rows + [(f"error {kind}", f"{count:,}") for kind, count in summary.errors.items()]
 
 

@@ -8,17 +8,16 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from google.protobuf.message import EncodeError
 
+from surplus.loadgen.clients.grpc_request import infer_request
 from surplus.loadgen.clients.inputs import TensorMetadata
 from surplus.loadgen.clients.protocol import (
     SERVICE,
-    ModelInferRequest,
     ModelMetadataRequest,
     ModelMetadataResponse,
 )
 from surplus.loadgen.clients.tensors import RawTensor
-from surplus.loadgen.errors import ClientError, PayloadError, TargetError
+from surplus.loadgen.errors import ClientError, TargetError
 
 _OPTIONS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 _CONNECT_S = 10.0
@@ -89,7 +88,7 @@ class GrpcClient:
         PayloadError
             If they are too large for the protocol.
         """
-        self._requests = [self._request(tensors) for tensors in queries]
+        self._requests = [infer_request(self._model, self._version, row) for row in queries]
 
     async def send(self, query: int) -> None:
         """Send a prepared request and wait for its answer."""
@@ -98,17 +97,6 @@ class GrpcClient:
             await self._infer(request, timeout=self._timeout_s)
         except grpc.aio.AioRpcError as error:
             raise ClientError(error.code().name, error.details() or "") from error
-
-    def _request(self, tensors: Sequence[RawTensor]) -> bytes:
-        request = ModelInferRequest(model_name=self._model, model_version=self._version)
-        for tensor in tensors:
-            request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
-            request.raw_input_contents.append(tensor.raw)
-        try:
-            data: bytes = request.SerializeToString()
-        except (EncodeError, ValueError) as error:
-            raise PayloadError(f"the inputs do not fit a message: {error}") from error
-        return data
 
     def _target_error(self, error: Any) -> TargetError:
         code, details = error.code(), error.details() or error.code().name

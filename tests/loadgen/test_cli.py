@@ -35,9 +35,15 @@ def _check_schema(result):
     assert set(result["summary"]["latency"]) == _LATENCY
 
 
-def test_closed_loop_end_to_end(identity, capsys):
-    status, result = _json(identity, capsys, *_SHORT, "--users", "3")
+_CLIENTS = [["--client", "python"], ["--client", "native"], ["--compare", "--threads", "2"], []]
+
+
+@pytest.mark.parametrize("client", _CLIENTS, ids=" ".join)
+def test_closed_loop_end_to_end(identity, capsys, client):
+    status, result = _json(identity, capsys, *_SHORT, "--users", "3", *client)
     assert status == 0
+    kind = "python" if "python" in client else "native"
+    assert result["summary"]["generator"]["client"] == kind
     _check_schema(result)
     assert result["load"]["loop"] == "closed"
     assert result["load"]["users"] == 3
@@ -45,8 +51,10 @@ def test_closed_loop_end_to_end(identity, capsys):
     assert result["summary"]["intended_per_s"] is None
 
 
-def test_open_loop_end_to_end(identity, capsys):
-    status, result = _json(identity, capsys, *_SHORT, "--rate", "500", "--seed", "3")
+@pytest.mark.parametrize("client", ["python", "native"])
+def test_open_loop_end_to_end(identity, capsys, client):
+    options = ["--rate", "500", "--seed", "3", "--client", client]
+    status, result = _json(identity, capsys, *_SHORT, *options)
     assert status == 0
     _check_schema(result)
     assert result["load"]["loop"] == "open"
@@ -83,12 +91,14 @@ def test_inputs_are_made_as_specified(identity, capsys):
     assert identity.requests[0].raw_input_contents[0] == bytes(16)
 
 
-def test_errors_are_counted_by_their_status(identity, capsys):
+@pytest.mark.parametrize("client", ["python", "native"])
+def test_errors_are_counted_by_their_status(identity, capsys, client):
     identity.fail = grpc.StatusCode.RESOURCE_EXHAUSTED
-    status, result = _json(identity, capsys, *_SHORT)
+    status, result = _json(identity, capsys, *_SHORT, "--client", client)
     assert status == 1
     assert result["summary"]["errors"] == {"RESOURCE_EXHAUSTED": 20}
     assert result["summary"]["latency"] is None
+    assert "RESOURCE_EXHAUSTED: as told" in result["summary"]["warnings"]
 
 
 def test_the_table_is_printed_and_the_file_written(identity, capsys, tmp_path):
@@ -154,6 +164,10 @@ def test_an_unreachable_server_is_one_line_and_a_failure(capsys):
         (["--model", "identity", "--input", f"x:0:{70 * '1,'}1:FP32"], 1, "input 'x:0': maximum"),
         (["--model", "identity", "--json", "no/where.json"], 1, "no/where.json: cannot be written"),
         (["--model", "identity", "--json", "."], 1, ".: cannot be written"),
+        (["--model", "identity", "--threads", "0"], 2, "threads must be >= 1, got 0"),
+        (["--model", "identity", "--connections", "-1"], 2, "connections must be >= 1"),
+        (["--model", "identity", "--client", "python", "--compare"], 2, "the Python client cannot"),
+        (["--model", "identity", "--protocol", "http"], 1, "cannot reach a server"),
         (["--model", "two lines"], 1, "refused model 'two lines': one two"),
     ],
 )

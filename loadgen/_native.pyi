@@ -1,0 +1,83 @@
+"""The load generator's native client."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+def open_http2() -> str:
+    """Opens libnghttp2, which gRPC needs; returns its version. RuntimeError if there is none."""
+
+class Load:
+    """One run against one server, in one thread."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        is_grpc: bool,
+        headers: Sequence[tuple[str, str]],
+        requests: Sequence[bytes],
+        connections: int,
+        timeout_ns: int,
+        connect_ns: int,
+        is_compared: bool,
+    ) -> None:
+        """
+        Connect; RuntimeError says why not.
+
+        Over gRPC `headers` are sent with every request, and a request is a message with its
+        prefix; else a request is all that is sent over HTTP/1.1. Queries take turns through the
+        requests.
+        """
+
+    def run_closed(
+        self, start_ns: int, callers: int, warmup_ns: int, min_duration_ns: int, min_count: int
+    ) -> None:
+        """Keep so many queries in flight; times count from `start_ns`, of time.monotonic_ns."""
+
+    def run_open(
+        self,
+        start_ns: int,
+        offsets_ns: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        warmup_ns: int,
+        max_outstanding: int,
+    ) -> None:
+        """Send queries at these ascending times from `start_ns` on."""
+
+    def stop(self) -> None:
+        """End the run, from any thread."""
+
+    @property
+    def finished(self) -> int:
+        """How many queries have ended so far."""
+
+    @property
+    def intended_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None,)}]: ...
+    @property
+    def sent_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None,)}]: ...
+    @property
+    def done_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None,)}]: ...
+    @property
+    def kind(self) -> Annotated[NDArray[numpy.int16], {"shape": (None,)}]:
+        """0 for success, else 1 + the place of its kind, -1 for what was not finished."""
+
+    @property
+    def kinds(self) -> list[str]: ...
+    @property
+    def messages(self) -> list[str]:
+        """What was said of the first query of each kind."""
+
+    @property
+    def wall_ns(self) -> int: ...
+    @property
+    def slept_ns(self) -> int: ...
+    @property
+    def cpu_ns(self) -> int: ...
+    @property
+    def gave_up(self) -> bool:
+        """Whether there was no server for five seconds."""

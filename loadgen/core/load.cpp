@@ -1,0 +1,185 @@
+#include "load.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "clock.hpp"
+#include "grpc_dialogue.hpp"
+#include "http1_dialogue.hpp"
+
+namespace loadgen {
+
+namespace {
+
+/// Without a server for so long nothing more is sent.
+constexpr std::int64_t patience_ns = 5'000'000'000;
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+Connection::Speaking speaking(LoadParams& params) {
+  Prepared& prepared = params.prepared;
+  if (!params.is_grpc)
+    return [&prepared](Sink& sink) { return std::make_unique<Http1Dialogue>(prepared, sink); };
+  const engine::http2::Api& api = engine::http2::Api::open();
+  return
+      [&api, &prepared](Sink& sink) { return std::make_unique<GrpcDialogue>(api, prepared, sink); };
+}
+
+}  // namespace
+
+Load::Load(LoadParams params)
+    : params_(std::move(params)),
+      address_(find_server(params_.host, params_.port,
+                           static_cast<int>(params_.connect_ns / ns_per_ms))) {
+  params_.prepared.first.resize(params_.prepared.requests.size());
+  connect();
+}
+
+void Load::run_closed(std::int64_t start_ns, std::size_t callers, const Length& length) {
+  length_ = length;
+  begin(start_ns, length.warmup_ns);
+  for (std::size_t k = 0; k < callers; ++k) {
+    ++free_callers_;
+    follow(*connections_[k % connections_.size()]);
+  }
+  loop();
+}
+
+void Load::run_open(std::int64_t start_ns, std::vector<std::int64_t> offsets_ns,
+                    std::int64_t warmup_ns, std::size_t most) {
+  is_closed_ = false;
+  offsets_ns_ = std::move(offsets_ns);
+  most_ = most;
+  begin(start_ns, warmup_ns);
+  loop();
+}
+
+void Load::begin(std::int64_t start_ns, std::int64_t warmup_ns) {
+  if (start_ns_ != 0) throw std::logic_error("a load runs once");
+  start_ns_ = up_ns_ = start_ns;
+  measure_from_ns_ = start_ns + warmup_ns;
+}
+
+void Load::connect() {
+  Sink& sink = *this;
+  const Connection::Speaking speaks = speaking(params_);
+  for (std::size_t k = 0; k < params_.connections; ++k)
+    connections_.push_back(std::make_unique<Connection>(poller_, address_, speaks, sink, up_));
+  const std::int64_t until_ns = now_ns() + params_.connect_ns;
+  while (up_ < connections_.size() && !poller_.is_rung()) {
+    if (now_ns() >= until_ns)
+      throw std::runtime_error("it took " + std::to_string(up_) + " of " +
+                               std::to_string(connections_.size()) + " connections in time");
+    for (const epoll_event& event : poller_.wait(std::min(until_ns, wake_ns()))) handle(event);
+    for (const auto& connection : connections_) connection->tick(now_ns());
+  }
+}
+
+void Load::handle(const epoll_event& event) {
+  Connection& connection = *static_cast<Connection*>(event.data.ptr);
+  connection.handle(event.events);
+  follow(connection);
+}
+
+void Load::loop() {
+  while (!poller_.is_rung() && (in_flight_ > 0 || next_ < offsets_ns_.size())) {
+    for (const epoll_event& event : poller_.wait(wake_ns())) handle(event);
+    const std::int64_t time_ns = now_ns();
+    measure(time_ns);
+    send_due(time_ns);
+    expire(time_ns);
+    tend(time_ns);
+  }
+  if (!is_measuring_) return;
+  effort_.wall_ns += now_ns();
+  effort_.slept_ns += poller_.slept_ns();
+  effort_.cpu_ns += thread_cpu_ns();
+}
+
+void Load::measure(std::int64_t time_ns) {
+  if (is_measuring_ || time_ns < measure_from_ns_) return;
+  is_measuring_ = true;
+  effort_ = {-time_ns, -poller_.slept_ns(), -thread_cpu_ns()};
+}
+
+std::int64_t Load::wake_ns() const noexcept {
+  std::int64_t wake = never_ns;
+  if (next_ < offsets_ns_.size()) wake = start_ns_ + offsets_ns_[next_];
+  if (!waited_.empty()) wake = std::min(wake, waited_.front().until_ns);
+  if (up_ == connections_.size()) return wake;
+  for (const auto& connection : connections_) wake = std::min(wake, connection->retry_ns());
+  return wake;
+}
+
+void Load::start(Connection& connection, std::int64_t intended_ns, std::int64_t sent_ns) {
+  const std::uint32_t row = rows_.begin(intended_ns, sent_ns);
+  measured_ += intended_ns >= measure_from_ns_;
+  ++in_flight_;
+  waited_.push_back({sent_ns + params_.timeout_ns, row, &connection});
+  const auto requests = static_cast<std::uint32_t>(params_.prepared.requests.size());
+  connection.start({row, row % requests});
+}
+
+void Load::follow(Connection& connection) {
+  do {
+    while (free_callers_ > 0) {
+      --free_callers_;
+      const std::int64_t time_ns = now_ns();
+      if (is_closed_ && !is_over(time_ns)) start(connection, time_ns, time_ns);
+    }
+    connection.flush();  // which may lose the connection, and so free callers
+  } while (free_callers_ > 0);
+}
+
+bool Load::is_over(std::int64_t time_ns) const noexcept {
+  const std::int64_t elapsed_ns = time_ns - measure_from_ns_;
+  return gave_up_ || (elapsed_ns >= length_.min_duration_ns && measured_ >= length_.min_count);
+}
+
+void Load::send_due(std::int64_t time_ns) {
+  for (; next_ < offsets_ns_.size(); ++next_) {
+    const std::int64_t intended_ns = start_ns_ + offsets_ns_[next_];
+    if (intended_ns > time_ns) return;
+    const std::int64_t sent_ns = now_ns();
+    if (in_flight_ >= most_) {
+      const std::uint32_t row = rows_.begin(intended_ns, sent_ns);
+      rows_.finish(row, sent_ns, "overflow", "");
+      continue;
+    }
+    Connection& connection = *connections_[next_ % connections_.size()];
+    start(connection, intended_ns, sent_ns);
+    follow(connection);
+  }
+}
+
+void Load::expire(std::int64_t time_ns) {
+  while (!waited_.empty()) {
+    const Waited waited = waited_.front();
+    const bool is_finished = rows_.is_finished(waited.row);
+    if (!is_finished && waited.until_ns > time_ns) return;
+    waited_.pop_front();
+    if (is_finished) continue;
+    waited.connection->forget(waited.row);
+    answered(waited.row, "DEADLINE_EXCEEDED", "no answer in time");
+    follow(*waited.connection);
+  }
+}
+
+void Load::tend(std::int64_t time_ns) {
+  if (up_ > 0) up_ns_ = time_ns;
+  if (up_ == connections_.size()) return;
+  for (const auto& connection : connections_) connection->tick(time_ns);
+  if (time_ns - up_ns_ < patience_ns) return;
+  gave_up_ = true;
+  next_ = offsets_ns_.size();
+}
+
+void Load::answered(std::uint32_t row, std::string_view kind, std::string_view message) {
+  rows_.finish(row, now_ns(), kind, message);
+  --in_flight_;
+  ++free_callers_;
+  finished_.fetch_add(1, std::memory_order_relaxed);  // relaxed: for a progress bar
+}
+
+}  // namespace loadgen

@@ -1,0 +1,114 @@
+// One run: queries leave, answers are waited for, rows say when.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "address.hpp"
+#include "connection.hpp"
+#include "dialogue.hpp"
+#include "poller.hpp"
+#include "prepared.hpp"
+#include "rows.hpp"
+
+namespace loadgen {
+
+/// Whom to ask what.
+struct LoadParams {
+  std::string host;
+  std::uint16_t port = 0;
+  bool is_grpc = true;          ///< else HTTP/1.1
+  std::size_t connections = 1;  ///< at least one
+  std::int64_t timeout_ns = 0;  ///< of each query, from when it is sent; more than 0
+  std::int64_t connect_ns = 0;  ///< how long the first connection may take
+  Prepared prepared;
+};
+
+/// How long a load lasts: until both minima are reached, behind the warm-up.
+struct Length {
+  std::int64_t warmup_ns = 0, min_duration_ns = 0, min_count = 0;
+};
+
+/// What the measured part cost the thread that ran it.
+struct Effort {
+  std::int64_t wall_ns = 0;   ///< of the measured part
+  std::int64_t slept_ns = 0;  ///< of that, with nothing to do
+  std::int64_t cpu_ns = 0;    ///< of that, computing
+};
+
+/// Runs once, in the thread that calls it; stop() and finished() are for others.
+class Load final : private Sink {
+ public:
+  /// Connects. Throws std::runtime_error saying why not, or how many connections the server took.
+  explicit Load(LoadParams params);
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  /// Keeps `callers` queries in flight; returns when the last answer is there. Times count from
+  /// `start_ns`, as loads that run beside it have it.
+  void run_closed(std::int64_t start_ns, std::size_t callers, const Length& length);
+  /// Sends queries at these times; those before `warmup_ns` are not measured. While `most` are in
+  /// flight, further ones are not sent and count as "overflow".
+  void run_open(std::int64_t start_ns, std::vector<std::int64_t> offsets_ns, std::int64_t warmup_ns,
+                std::size_t most);
+
+  /// Ends the run; what is in flight stays unfinished.
+  void stop() noexcept { poller_.ring(); }
+  /// How many queries have ended so far.
+  [[nodiscard]] std::uint64_t finished() const noexcept {
+    return finished_.load(std::memory_order_relaxed);  // relaxed: for a progress bar
+  }
+
+  [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
+  [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
+  /// Whether it ended before its time because there was no server for five seconds.
+  [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
+
+ private:
+  struct Waited {
+    std::int64_t until_ns;
+    std::uint32_t row;
+    Connection* connection;
+  };
+
+  void answered(std::uint32_t row, std::string_view kind, std::string_view message) override;
+  void begin(std::int64_t start_ns, std::int64_t warmup_ns);
+  void connect();
+  void loop();
+  void handle(const epoll_event& event);
+  [[nodiscard]] std::int64_t wake_ns() const noexcept;
+  void start(Connection& connection, std::int64_t intended_ns, std::int64_t sent_ns);
+  void follow(Connection& connection);
+  [[nodiscard]] bool is_over(std::int64_t time_ns) const noexcept;
+  void send_due(std::int64_t time_ns);
+  void expire(std::int64_t time_ns);
+  void tend(std::int64_t time_ns);
+  void measure(std::int64_t time_ns);
+
+  LoadParams params_;
+  const Address address_;
+  Poller poller_;
+  Rows rows_;
+  std::size_t up_ = 0;  ///< connections that are; before them, as they count themselves
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::deque<Waited> waited_;  // in the order of until_ns, as all queries have the same time
+  std::int64_t start_ns_ = 0, measure_from_ns_ = 0;
+  std::int64_t up_ns_ = 0;     ///< when there was a connection the last time
+  std::int64_t measured_ = 0;  ///< rows behind the warm-up
+  std::size_t in_flight_ = 0;
+  std::size_t free_callers_ = 0;  ///< of a closed loop: whose queries have just ended
+  bool is_closed_ = true;
+  Length length_;
+  std::vector<std::int64_t> offsets_ns_;
+  std::size_t next_ = 0, most_ = 0;
+  bool gave_up_ = false, is_measuring_ = false;
+  Effort effort_;
+  std::atomic<std::uint64_t> finished_{0};
+};
+
+}  // namespace loadgen

@@ -1,0 +1,30 @@
+// What queries send: made once, by Python, and sent as it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compared.hpp"
+
+namespace loadgen {
+
+/// Requests that queries take turns through, and the first answer to each.
+struct Prepared {
+  /// Of every request over HTTP/2; in HTTP/1.1 they are part of `requests`.
+  std::vector<std::pair<std::string, std::string>> headers;
+  /// Over gRPC a message with its prefix, in HTTP/1.1 all that is sent.
+  std::vector<std::string> requests;
+  std::vector<Compared::First> first;  ///< as many
+  bool is_compared = false;
+
+  [[nodiscard]] Compared compared(std::uint32_t request) {
+    return Compared(is_compared ? &first[request] : nullptr);
+  }
+};
+
+/// What an answer that differs from the first one is counted by.
+inline constexpr const char* different_answer = "DIFFERENT_ANSWER";
+
+}  // namespace loadgen

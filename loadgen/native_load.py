@@ -1,0 +1,197 @@
+"""One run by the native client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surplus.loadgen.address import HostPort
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.errors import TargetError
+from surplus.loadgen.generator import Generator
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.record import Records, merge
+
+if TYPE_CHECKING:  # where it was not built there is the Python client
+    from surplus.loadgen._native import Load
+
+_CONNECT_NS = 10_000_000_000
+_OPEN_CONNECTIONS = 16
+
+
+@dataclass(frozen=True)
+class NativeTarget:
+    """Whom the native client asks what.
+
+    Parameters
+    ----------
+    address : HostPort
+        Of the server.
+    requests : sequence of bytes
+        Queries take turns through them: over gRPC a message with its prefix each, else all that is
+        sent over HTTP/1.1.
+    headers : sequence of (str, str)
+        Of every gRPC call; empty for HTTP/1.1, which is then spoken.
+    timeout_ns : int
+        Of each query, from when it is sent, > 0; past it, it fails as ``DEADLINE_EXCEEDED``.
+    """
+
+    address: HostPort
+    requests: Sequence[bytes]
+    headers: Sequence[tuple[str, str]] = ()
+    timeout_ns: int = 60_000_000_000
+
+
+@dataclass(frozen=True)
+class NativeParams:
+    """How it asks, as ``TransportParams`` has it."""
+
+    connections: int = 0
+    threads: int = 1
+    compares: bool = False
+
+
+class NativeLoad:
+    """A load of the native client, which runs once.
+
+    Parameters
+    ----------
+    target : NativeTarget
+    loop : ClosedLoopParams or OpenLoopParams
+        For how long; an open loop needs ``offsets_ns``.
+    params : NativeParams, optional
+    offsets_ns : iterable of int
+        Intended send times of an open loop (see ``surplus.loadgen.arrivals``), as many as it takes.
+
+    Raises
+    ------
+    TargetError
+        If the server cannot be reached within ten seconds, or does not take all connections.
+    """
+
+    def __init__(
+        self,
+        target: NativeTarget,
+        loop: ClosedLoopParams | OpenLoopParams,
+        params: NativeParams | None = None,
+        offsets_ns: Iterable[int] = (),
+    ) -> None:
+        params = params or NativeParams()
+        is_open = isinstance(loop, OpenLoopParams)
+        users = loop.max_outstanding if isinstance(loop, OpenLoopParams) else loop.users
+        self._connections = params.connections or (_OPEN_CONNECTIONS if is_open else users)
+        self._threads = min(params.threads, users, self._connections)
+        self._loop = loop
+        self._users = _shares(users, self._threads)
+        self._offsets_ns = planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
+        self._loads = [
+            _made(target, connections, params.compares)
+            for connections in _shares(self._connections, self._threads)
+        ]
+
+    @property
+    def count(self) -> int:
+        """Queries that have ended so far; from any thread."""
+        return sum(load.finished for load in self._loads)
+
+    @property
+    def measured_count(self) -> int:
+        """The same, the warm-up's included: for a progress bar."""
+        return self.count
+
+    def stop(self) -> None:
+        """End the run, from any thread; queries in flight are left out."""
+        for load in self._loads:
+            load.stop()
+
+    def run(self) -> Records:
+        """Run it in threads of its own, and return when the last answer is there."""
+        start_ns = time.monotonic_ns()
+        with ThreadPoolExecutor(self._threads, "loadgen-native") as pool:
+            futures = [pool.submit(self._run, place, start_ns) for place in range(self._threads)]
+            try:
+                return merge([future.result() for future in futures])
+            except BaseException:
+                self.stop()
+                raise
+
+    @property
+    def generator(self) -> Generator:
+        """How busy the client was; of the busiest of its threads."""
+        shares = [
+            (1 - load.slept_ns / load.wall_ns, load.cpu_ns / load.wall_ns)
+            for load in self._loads
+            if load.wall_ns
+        ]
+        busy, cpu = max(shares, default=(0.0, 0.0))
+        gave_up = any(load.gave_up for load in self._loads)
+        return Generator("native", self._threads, self._connections, max(busy, 0.0), cpu, gave_up)
+
+    def _run(self, place: int, start_ns: int) -> Records:
+        native, load = self._loads[place], self._loop.load
+        users, warmup_ns = self._users[place], load.warmup_ns
+        if isinstance(self._loop, OpenLoopParams):
+            own = np.ascontiguousarray(self._offsets_ns[place :: self._threads])
+            native.run_open(start_ns, own, warmup_ns, users)
+        else:
+            least = _shares(load.min_count, self._threads)[place]
+            native.run_closed(start_ns, users, warmup_ns, load.min_duration_ns, least)
+        return _records(native, start_ns + warmup_ns)
+
+
+def planned(offsets_ns: Iterable[int], load: LoadgenParams) -> NDArray[np.int64]:
+    """The intended send times of a load of that length, array of shape ``(queries,)``."""
+    kept: list[int] = []
+    measured = 0
+    for offset_ns in offsets_ns:
+        if load.is_over(offset_ns - load.warmup_ns, measured):
+            break
+        kept.append(offset_ns)
+        measured += offset_ns >= load.warmup_ns
+    return np.array(kept, np.int64)
+
+
+def _shares(total: int, parts: int) -> list[int]:
+    """As even as whole numbers can be."""
+    return [total // parts + (part < total % parts) for part in range(parts)]
+
+
+def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
+    from surplus.loadgen._native import Load
+
+    host, port = target.address
+    try:
+        return Load(
+            host=host,
+            port=port,
+            is_grpc=bool(target.headers),
+            headers=list(target.headers),
+            requests=list(target.requests),
+            connections=connections,
+            timeout_ns=target.timeout_ns,
+            connect_ns=_CONNECT_NS,
+            is_compared=compares,
+        )
+    except RuntimeError as error:
+        raise TargetError(f"cannot reach a server at {target.address}: {error}") from error
+
+
+def _records(load: Load, measure_from_ns: int) -> Records:
+    done = np.flatnonzero(load.kind >= 0)
+    return Records(
+        load.intended_ns[done],
+        load.sent_ns[done],
+        load.done_ns[done],
+        load.kind[done],
+        tuple(load.kinds),
+        measure_from_ns,
+        tuple(unquote(message) for message in load.messages),
+    )

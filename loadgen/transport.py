@@ -1,0 +1,59 @@
+"""How queries travel: by which client, over which protocol and how many connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CLIENTS = ("auto", "native", "python")
+PROTOCOLS = ("grpc", "http")
+
+
+@dataclass(frozen=True)
+class TransportParams:
+    """The client and its connections.
+
+    Parameters
+    ----------
+    client : str
+        ``native``, ``python``, or ``auto``: native where that can be used.
+    protocol : str
+        ``grpc``, or ``http`` with binary tensors, which the native client speaks alone.
+    connections : int
+        Of the native client, >= 1; 0: one a user of a closed loop, 16 for an open one.
+    threads : int
+        Of the native client, >= 1; users and connections are shared out among them.
+    compares : bool
+        Whether answers that differ from the first one count as errors; of the native client.
+    """
+
+    client: str = "auto"
+    protocol: str = "grpc"
+    connections: int = 0
+    threads: int = 1
+    compares: bool = False
+
+    def __post_init__(self) -> None:
+        if self.client not in CLIENTS:
+            raise ValueError(f"unknown client {self.client!r}; there are: {', '.join(CLIENTS)}")
+        if self.protocol not in PROTOCOLS:
+            known = ", ".join(PROTOCOLS)
+            raise ValueError(f"unknown protocol {self.protocol!r}; there are: {known}")
+        if self.connections < 0:
+            raise ValueError(
+                f"connections must be >= 1, or 0 for as many as fit, got {self.connections}"
+            )
+        if self.threads < 1:
+            raise ValueError(f"threads must be >= 1, got {self.threads}")
+        if self.client == "python" and self.needs_native:
+            raise ValueError(f"the Python client cannot do this: {', '.join(self.needs_native)}")
+
+    @property
+    def needs_native(self) -> list[str]:
+        """What the Python client does not have of what is asked for."""
+        asked = {
+            "protocol http": self.protocol == "http",
+            "connections": self.connections > 0,
+            "threads": self.threads > 1,
+            "comparing answers": self.compares,
+        }
+        return [what for what, is_asked in asked.items() if is_asked]

@@ -1,0 +1,308 @@
+"""The native client over gRPC: against a real server, and against peers that misbehave."""
+
+import asyncio
+import re
+import socket
+import threading
+
+import grpc
+import numpy as np
+import pytest
+
+from surplus.loadgen.address import HostPort
+from surplus.loadgen.clients.grpc_request import call_headers, framed
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.errors import TargetError
+from surplus.loadgen.native import http2_missing
+from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget, planned
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.record import OVERFLOW
+from tests.loadgen.echo_server import EchoServer
+from tests.loadgen.scripted_server import ScriptedServer
+
+pytestmark = pytest.mark.skipif(http2_missing() is not None, reason=str(http2_missing()))
+
+_MINUTE_NS = 60_000_000_000
+
+
+@pytest.fixture
+def echo():
+    server = EchoServer()
+    yield server
+    server.end()
+
+
+def _target(address, *messages, timeout_ns=_MINUTE_NS):
+    place = HostPort(*address)
+    requests = [framed(message) for message in messages or (b"question",)]
+    return NativeTarget(place, requests, call_headers(str(place), timeout_ns), timeout_ns)
+
+
+def _closed(target, count, users=1, warmup_ns=0, **params):
+    load = LoadgenParams(min_duration_ns=0, min_count=count, warmup_ns=warmup_ns)
+    return NativeLoad(target, ClosedLoopParams(load, users), NativeParams(**params))
+
+
+def _open(target, offsets_ns, max_outstanding=1000, **params):
+    load = LoadgenParams(min_duration_ns=0, min_count=len(offsets_ns))
+    loop = OpenLoopParams(load, max_outstanding)
+    return NativeLoad(target, loop, NativeParams(**params), offsets_ns)
+
+
+@pytest.mark.parametrize(("users", "connections"), [(1, 0), (3, 0), (7, 2), (16, 1)])
+def test_every_query_is_sent_and_answered_once(echo, users, connections):
+    records = _closed(_target(echo.address), 100, users, connections=connections).run()
+    assert len(records) == len(echo.requests) >= 100
+    assert not records.kind.any()
+    assert set(echo.requests) == {b"question"}
+    assert (records.done_ns > records.sent_ns).all()
+    assert (records.intended_ns == records.sent_ns).all()
+
+
+def test_queries_take_turns_through_the_requests(echo):
+    _closed(_target(echo.address, b"a", b"b", b"c"), 9).run()
+    assert echo.requests == [b"a", b"b", b"c"] * 3
+
+
+def test_a_server_is_told_the_deadline(echo):
+    _closed(_target(echo.address, timeout_ns=_MINUTE_NS), 1).run()
+    assert 0 < echo.remaining_s[0] <= 60
+
+
+@pytest.mark.parametrize("size", [0, 1, 16_384, 600_000, 5_000_000])
+def test_messages_of_any_size_go_both_ways(echo, size):
+    message = np.random.default_rng(size).bytes(size)
+    records = _closed(_target(echo.address, message), 4, users=2, compares=True).run()
+    assert records.kinds == ()
+    assert all(request == message for request in echo.requests)
+
+
+def test_several_threads_share_users_and_counts(echo):
+    load = _closed(_target(echo.address), 40, users=5, threads=3)
+    records = load.run()
+    assert len(records) == len(echo.requests) == load.count >= 40
+    assert (np.diff(records.intended_ns) >= 0).all()
+    assert (load.generator.threads, load.generator.connections) == (3, 5)
+
+
+def test_statuses_are_counted_by_name_with_what_was_said(echo):
+    async def refuse(request, context):
+        if len(echo.requests) % 2:
+            return request
+        await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too much: 100 % full")
+
+    echo.answer = refuse
+    records = _closed(_target(echo.address), 20).run()
+    assert records.is_kind("RESOURCE_EXHAUSTED").sum() == 10
+    assert records.said() == {"RESOURCE_EXHAUSTED": "too much: 100 % full"}
+
+
+def test_a_method_that_is_not_there_is_unimplemented(echo):
+    target = _target(echo.address)
+    headers = [
+        (k, v.replace("Infer", "Guess", 1) if k == ":path" else v) for k, v in target.headers
+    ]
+    records = _closed(NativeTarget(target.address, target.requests, headers), 3).run()
+    assert records.is_kind("UNIMPLEMENTED").all()
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_answers_that_differ_from_the_first_are_errors_if_asked(echo, compares):
+    async def count(request, context):
+        return request + bytes([len(echo.requests) == 5])
+
+    echo.answer = count
+    records = _closed(_target(echo.address), 10, compares=compares).run()
+    assert records.is_kind("DIFFERENT_ANSWER").sum() == compares
+
+
+def test_answers_to_different_requests_may_differ(echo):
+    records = _closed(_target(echo.address, b"a", b"bb"), 10, users=4, compares=True).run()
+    assert records.kinds == ()
+
+
+def test_the_warm_up_is_sent_but_not_measured(echo):
+    records = _closed(_target(echo.address), 5, warmup_ns=50_000_000).run()
+    assert len(echo.requests) == len(records) > len(records.measured()) >= 5
+
+
+def test_latency_counts_from_the_intended_time_while_a_server_stalls(echo):
+    """It answers nothing until the last query has come, which left when it was meant to."""
+    offsets_ns = [k * 1_000_000 for k in range(50)]
+    everybody_is_here = asyncio.Event()
+
+    async def stall(request, context):
+        if len(echo.requests) == len(offsets_ns):
+            everybody_is_here.set()
+        await everybody_is_here.wait()
+        return request
+
+    echo.answer = stall
+    records = _open(_target(echo.address), offsets_ns).run()
+    assert list(records.intended_ns - records.intended_ns[0]) == offsets_ns
+    assert (records.sent_ns >= records.intended_ns).all()
+    latency_ns = records.done_ns - records.intended_ns
+    assert (latency_ns >= offsets_ns[-1] - np.array(offsets_ns)).all()
+    assert not records.kind.any()
+
+
+def test_what_is_not_answered_in_time_is_counted_and_what_is_too_much_not_sent(echo):
+    async def never(request, context):
+        await asyncio.Event().wait()
+
+    echo.answer = never
+    target = _target(echo.address, timeout_ns=100_000_000)
+    records = _open(target, [0, 1000, 2000, 3000], max_outstanding=3).run()
+    assert records.is_kind("DEADLINE_EXCEEDED").sum() == 3
+    assert list(records.is_kind(OVERFLOW)) == [False, False, False, True]
+    assert (records.done_ns - records.sent_ns)[:3].min() >= 100_000_000
+
+
+def test_a_closed_loop_goes_on_after_deadlines(echo):
+    async def first_hangs(request, context):
+        if len(echo.requests) == 1:
+            await asyncio.Event().wait()
+        return request
+
+    echo.answer = first_hangs
+    records = _closed(_target(echo.address, timeout_ns=50_000_000), 5, connections=1).run()
+    assert list(records.is_kind("DEADLINE_EXCEEDED"))[:1] == [True]
+    assert (records.kind == 0).sum() >= 1
+
+
+def test_a_server_that_ends_midway_is_counted_as_unavailable(echo):
+    async def end_at_ten(request, context):
+        if len(echo.requests) == 10:
+            threading.Thread(target=echo.end).start()
+        return request
+
+    echo.answer = end_at_ten
+    records = _closed(_target(echo.address), 24, users=4).run()
+    errors = {kind: int(records.is_kind(kind).sum()) for kind in records.kinds}
+    assert len(records) >= 24
+    assert errors["UNAVAILABLE"] >= 4
+    assert set(errors) <= {"UNAVAILABLE", "CANCELLED"}
+    assert (records.kind == 0).sum() >= 9
+
+
+def test_a_server_that_comes_back_is_asked_again():
+    """The first connection is closed as soon as it is used, the second one answers."""
+    echo = EchoServer()
+
+    def talk(connection, number):
+        if number < 2:  # the probe of the address, and the first connection
+            connection.recv(1)
+            return
+        with socket.create_connection(echo.address) as behind:
+            ends = [
+                threading.Thread(target=_pump, args=pair)
+                for pair in ((connection, behind), (behind, connection))
+            ]
+            for end in ends:
+                end.start()
+            for end in ends:
+                end.join()
+
+    server = ScriptedServer(talk)
+    try:
+        records = _closed(_target(server.address), 5).run()
+        assert records.is_kind("UNAVAILABLE")[0]
+        assert not records.kind[1:].any()
+    finally:
+        server.end()
+        echo.end()
+
+
+def _pump(source, sink):
+    try:
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 100, b""])
+def test_peers_that_do_not_speak_http2_are_errors(said):
+    def talk(connection, number):
+        connection.sendall(said)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # else what it has not read resets the connection
+            continue
+
+    server = ScriptedServer(talk)
+    try:
+        records = _closed(_target(server.address), 2, users=2).run()
+        assert records.is_kind("UNAVAILABLE").all()
+        # Which of them depends on whether the call or the answer is on its way first.
+        said = records.said()["UNAVAILABLE"]
+        assert re.search("was reset with error|closed the connection|does not speak HTTP/2", said)
+    finally:
+        server.end()
+
+
+def test_where_nobody_listens_nothing_is_measured():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        target = _target(probe.getsockname())
+    with pytest.raises(TargetError, match=r"cannot reach a server at 127.0.0.1:\d+: Connection"):
+        _closed(target, 1)
+
+
+def test_a_run_can_be_stopped_from_outside(echo):
+    async def never(request, context):
+        load.stop()
+        await asyncio.Event().wait()
+
+    echo.answer = never
+    load = _closed(_target(echo.address), 100, users=2)
+    assert len(load.run()) == 0
+
+
+def test_a_load_runs_once(echo):
+    load = _closed(_target(echo.address), 1)
+    load.run()
+    with pytest.raises(RuntimeError, match="a load runs once"):
+        load.run()
+
+
+def test_the_generator_says_how_busy_it_was(echo):
+    load = _closed(_target(echo.address), 50)
+    load.run()
+    generator = load.generator
+    assert 0 < generator.cpu_share <= 1
+    assert 0 < generator.busy_share <= 1
+    assert str(generator) == "native, 1 thread, 1 connection"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"connections": 0}, "connections must be >= 1"),
+        ({"timeout_ns": 0}, "timeout_ns must be > 0"),
+        ({"requests": []}, "there must be a request"),
+    ],
+)
+def test_bad_arguments_are_refused_where_they_enter(echo, wrong, message):
+    from surplus.loadgen._native import Load
+
+    host, port = echo.address
+    right = {
+        "host": host,
+        "port": port,
+        "is_grpc": True,
+        "headers": [],
+        "requests": [b"x"],
+        "connections": 1,
+        "timeout_ns": 1,
+        "connect_ns": _MINUTE_NS,
+        "is_compared": False,
+    }
+    with pytest.raises(ValueError, match=message):
+        Load(**right | wrong)
+
+
+def test_the_plan_of_an_open_loop_is_as_long_as_the_load():
+    load = LoadgenParams(min_duration_ns=300, min_count=0, warmup_ns=250)
+    assert list(planned(iter(range(0, 10_000, 100)), load)) == [0, 100, 200, 300, 400, 500]
