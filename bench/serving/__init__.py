@@ -1,0 +1,1 @@
+"""Servers side by side, asked by the same native client."""
