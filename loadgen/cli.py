@@ -17,6 +17,7 @@ from surplus.loadgen.clock import NS_PER_S, precise_loop
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.duration import parse_duration_ns
 from surplus.loadgen.errors import LoadgenError
+from surplus.loadgen.hdr import hdr_missing, write_hdr_log
 from surplus.loadgen.measure import measure
 from surplus.loadgen.measure_params import ArrivalParams, MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
@@ -42,9 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error, 2)
     try:
         _check_file(arguments.json)
+        _check_file(arguments.hdr)
+        if arguments.hdr and (reason := hdr_missing()):
+            return _fail(reason, 1)
         with asyncio.Runner(loop_factory=precise_loop) as runner:
-            summary = runner.run(measure(params, Console(stderr=True)))
+            summary, records = runner.run(measure(params, Console(stderr=True)))
         _report(summary, params, arguments.json)
+        if arguments.hdr:
+            write_hdr_log(Path(arguments.hdr), records, f"{params.model} at {params.url}")
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away: not a failure of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -83,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=1, help="of the native client (%(default)s)")
     add("--compare", action="store_true", help="answers that differ from the first are errors")
     add("--json", metavar="FILE|-", help="write the result as JSON; - prints only JSON")
+    add("--hdr", metavar="FILE", help="write latencies as an HDR histogram log")
     return parser
 
 

@@ -17,14 +17,15 @@ from surplus.loadgen.closed_loop import ClosedLoopParams, run_closed_loop
 from surplus.loadgen.generator import Generator
 from surplus.loadgen.measure_native import grpc_target, http_target, measure_natively
 from surplus.loadgen.measure_params import ArrivalParams, MeasureParams
+from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
 from surplus.loadgen.progress import show_progress
 from surplus.loadgen.record import Recorder
-from surplus.loadgen.stats import LoadSummary, summarise
+from surplus.loadgen.stats import summarise
 from surplus.loadgen.which_client import python_because
 
 
-async def measure(params: MeasureParams, console: Console) -> LoadSummary:
+async def measure(params: MeasureParams, console: Console) -> Measurement:
     """Run the load against the server.
 
     Raises
@@ -48,7 +49,7 @@ async def measure(params: MeasureParams, console: Console) -> LoadSummary:
 
 async def _measure_in_python(
     client: Client, params: MeasureParams, console: Console, instead: str
-) -> LoadSummary:
+) -> Measurement:
     recorder, clock, loop = Recorder(), MonotonicClock(), params.loop
     began_ns, computed_ns = time.monotonic_ns(), time.thread_time_ns()
     async with show_progress(loop.load, recorder, clock, console):
@@ -57,7 +58,8 @@ async def _measure_in_python(
     share = min(1.0, (time.thread_time_ns() - computed_ns) / took_ns)
     generator = Generator("python", 1, 1, share, share, instead=instead)
     is_open = isinstance(loop, OpenLoopParams)
-    return summarise(recorder.records(), is_open, generator)
+    records = recorder.records()
+    return Measurement(summarise(records, is_open, generator), records)
 
 
 async def _run(

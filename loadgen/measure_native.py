@@ -14,10 +14,11 @@ from surplus.loadgen.clients.rest_request import rest_inputs, rest_request
 from surplus.loadgen.clients.tensors import RawTensor
 from surplus.loadgen.clock import NS_PER_S, MonotonicClock
 from surplus.loadgen.measure_params import MeasureParams
+from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.progress import show_progress
-from surplus.loadgen.stats import LoadSummary, summarise
+from surplus.loadgen.stats import summarise
 
 _CONNECT_S = 10.0
 
@@ -47,7 +48,7 @@ def http_target(params: MeasureParams) -> NativeTarget:
 
 async def measure_natively(
     params: MeasureParams, target: NativeTarget, offsets_ns: Iterator[int], console: Console
-) -> LoadSummary:
+) -> Measurement:
     """Run the load in threads of its own while a bar shows how far it is.
 
     Raises
@@ -67,4 +68,4 @@ async def measure_natively(
             await running
             raise
     is_open = isinstance(params.loop, OpenLoopParams)
-    return summarise(records, is_open, load.generator)
+    return Measurement(summarise(records, is_open, load.generator), records)

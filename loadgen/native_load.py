@@ -126,14 +126,9 @@ class NativeLoad:
     @property
     def generator(self) -> Generator:
         """How busy the client was; of the busiest of its threads."""
-        shares = [
-            (1 - load.slept_ns / load.wall_ns, load.cpu_ns / load.wall_ns)
-            for load in self._loads
-            if load.wall_ns
-        ]
-        busy, cpu = max(shares, default=(0.0, 0.0))
+        busy, cpu = max((_shares_of(load) for load in self._loads if load.wall_ns), default=(0, 0))
         gave_up = any(load.gave_up for load in self._loads)
-        return Generator("native", self._threads, self._connections, max(busy, 0.0), cpu, gave_up)
+        return Generator("native", self._threads, self._connections, busy, cpu, gave_up)
 
     def _run(self, place: int, start_ns: int) -> Records:
         native, load = self._loads[place], self._loop.load
@@ -162,6 +157,12 @@ def planned(offsets_ns: Iterable[int], load: LoadgenParams) -> NDArray[np.int64]
 def _shares(total: int, parts: int) -> list[int]:
     """As even as whole numbers can be."""
     return [total // parts + (part < total % parts) for part in range(parts)]
+
+
+def _shares_of(load: Load) -> tuple[float, float]:
+    """Of the time, with something to do and computing; to fall asleep is to compute, too."""
+    cpu = min(1.0, load.cpu_ns / load.wall_ns)
+    return max(cpu, 1 - load.slept_ns / load.wall_ns), cpu
 
 
 def _made(target: NativeTarget, connections: int, compares: bool) -> Load:

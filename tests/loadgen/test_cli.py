@@ -109,6 +109,14 @@ def test_the_table_is_printed_and_the_file_written(identity, capsys, tmp_path):
     _check_schema(json.loads(file.read_text()))
 
 
+def test_latencies_are_written_as_a_histogram(identity, capsys, tmp_path):
+    pytest.importorskip("hdrh")
+    status, result = _json(identity, capsys, *_SHORT, "--hdr", str(tmp_path / "l.hlog"))
+    assert status == 0
+    last = (tmp_path / "l.hlog").read_text().splitlines()[-1].split(",")
+    assert float(last[2]) == result["summary"]["latency"]["max_ns"] // 1_000_000
+
+
 def test_a_reader_that_goes_away_is_no_failure(identity):
     command = [sys.executable, "-m", "loadgen", "--url", identity.url, "--model", "identity"]
     with subprocess.Popen(
@@ -163,6 +171,7 @@ def test_an_unreachable_server_is_one_line_and_a_failure(capsys):
         (["--model", "identity", "--shape", "x:0:9999999999,4"], 1, "more than a message"),
         (["--model", "identity", "--input", f"x:0:{70 * '1,'}1:FP32"], 1, "input 'x:0': maximum"),
         (["--model", "identity", "--json", "no/where.json"], 1, "no/where.json: cannot be written"),
+        (["--model", "identity", "--hdr", "no/where"], 1, "no/where: cannot be written"),
         (["--model", "identity", "--json", "."], 1, ".: cannot be written"),
         (["--model", "identity", "--threads", "0"], 2, "threads must be >= 1, got 0"),
         (["--model", "identity", "--connections", "-1"], 2, "connections must be >= 1"),
