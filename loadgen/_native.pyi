@@ -22,6 +22,7 @@ class Load:
         connections: int,
         timeout_ns: int,
         connect_ns: int,
+        patience_ns: int,
         is_compared: bool,
     ) -> None:
         """
@@ -80,4 +81,4 @@ class Load:
     def cpu_ns(self) -> int: ...
     @property
     def gave_up(self) -> bool:
-        """Whether there was no server for five seconds."""
+        """Whether there was no server any more."""

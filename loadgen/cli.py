@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--connections", type=int, default=0, help="of the native client (default: one a user)")
     add("--threads", type=int, default=1, help="of the native client (%(default)s)")
     add("--compare", action="store_true", help="answers that differ from the first are errors")
+    add("--shared-memory", action="store_true", help="tensors lie in system shared memory (grpc)")
     add("--json", metavar="FILE|-", help="write the result as JSON; - prints only JSON")
     add("--hdr", metavar="FILE", help="write latencies as an HDR histogram log")
     return parser
@@ -118,6 +119,7 @@ def _transport(arguments: argparse.Namespace) -> TransportParams:
         arguments.connections,
         arguments.threads,
         arguments.compare,
+        arguments.shared_memory,
     )
 
 

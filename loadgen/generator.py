@@ -24,7 +24,7 @@ class Generator:
     cpu_share : float
         Of the time that it computed. Less than ``busy_share`` where others had its core.
     gave_up : bool
-        Whether it ended before its time, as there was no server for five seconds.
+        Whether it ended before its time, as there was no server any more.
     instead : str
         Why it was not the native client, if nobody asked for another one.
     """

@@ -40,8 +40,8 @@ async def measure(params: MeasureParams, console: Console) -> Measurement:
     async with GrpcClient(params.url, params.model, params.version, params.timeout_s) as client:
         tensors = make_inputs(params.inputs, await client.inputs())
         if reason is None:
-            target = grpc_target(params, tensors)
-            return await measure_natively(params, target, _offsets_ns(params), console)
+            with grpc_target(params, tensors) as target:
+                return await measure_natively(params, target, _offsets_ns(params), console)
         client.prepare([tensors])
         instead = "" if params.transport.client == "python" else reason
         return await _measure_in_python(client, params, console, instead)

@@ -23,6 +23,9 @@ from surplus.loadgen.record import Records, merge
 if TYPE_CHECKING:  # where it was not built there is the Python client
     from surplus.loadgen._native import Load
 
+PATIENCE_NS = 5_000_000_000
+"""Without a server for so long, a run ends."""
+
 _CONNECT_NS = 10_000_000_000
 _OPEN_CONNECTIONS = 16
 
@@ -179,6 +182,7 @@ def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
             connections=connections,
             timeout_ns=target.timeout_ns,
             connect_ns=_CONNECT_NS,
+            patience_ns=PATIENCE_NS,
             is_compared=compares,
         )
     except RuntimeError as error:

@@ -157,7 +157,7 @@ def _limits(generator: Generator | None) -> tuple[str, ...]:
     if generator.instead:
         notes.append(f"the Python client measured, which is slower: {generator.instead}")
     if generator.gave_up:
-        notes.append("there was no server for five seconds: the run ended before its time")
+        notes.append("there was no server any more: the run ended before its time")
     if generator.is_bottleneck:
         busy, cpu = generator.busy_share, generator.cpu_share
         notes.append(

@@ -24,6 +24,8 @@ class TransportParams:
         Of the native client, >= 1; users and connections are shared out among them.
     compares : bool
         Whether answers that differ from the first one count as errors; of the native client.
+    shares_memory : bool
+        Whether tensors lie in system shared memory; over gRPC, of the native client.
     """
 
     client: str = "auto"
@@ -31,6 +33,7 @@ class TransportParams:
     connections: int = 0
     threads: int = 1
     compares: bool = False
+    shares_memory: bool = False
 
     def __post_init__(self) -> None:
         if self.client not in CLIENTS:
@@ -44,6 +47,8 @@ class TransportParams:
             )
         if self.threads < 1:
             raise ValueError(f"threads must be >= 1, got {self.threads}")
+        if self.shares_memory and self.protocol != "grpc":
+            raise ValueError(f"shared memory is for protocol grpc, not {self.protocol}")
         if self.client == "python" and self.needs_native:
             raise ValueError(f"the Python client cannot do this: {', '.join(self.needs_native)}")
 
@@ -55,5 +60,6 @@ class TransportParams:
             "connections": self.connections > 0,
             "threads": self.threads > 1,
             "comparing answers": self.compares,
+            "shared memory": self.shares_memory,
         }
         return [what for what, is_asked in asked.items() if is_asked]

@@ -1,12 +1,14 @@
-"""The two messages of the Open Inference Protocol that a load generator needs.
+"""The messages of the Open Inference Protocol that a load generator needs.
 
 They live in a private descriptor pool: other clients of the protocol (Triton's among them)
 register the same names in protobuf's default pool, and a process may hold both. Fields that
-nobody here reads (parameters, typed contents) are left out; protobuf skips them.
+nobody here reads (typed contents) are left out; protobuf skips them. Parameters are a map there,
+and rows of key and value here: the same bytes.
 
 References
 ----------
-KServe, Open Inference Protocol, gRPC API, ``service GRPCInferenceService``.
+KServe, Open Inference Protocol, gRPC API, ``service GRPCInferenceService``; Triton Inference
+Server, protocol extension "Shared memory".
 """
 
 from __future__ import annotations
@@ -18,15 +20,24 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 SERVICE = "/inference.GRPCInferenceService/"
 
 _Field = descriptor_pb2.FieldDescriptorProto
-_STRING, _BYTES, _INT64 = _Field.TYPE_STRING, _Field.TYPE_BYTES, _Field.TYPE_INT64
+_STRING, _BYTES = _Field.TYPE_STRING, _Field.TYPE_BYTES
+_INT64, _UINT64 = _Field.TYPE_INT64, _Field.TYPE_UINT64
 _ONE, _MANY = _Field.LABEL_OPTIONAL, _Field.LABEL_REPEATED
 
-_TENSOR = [("name", 1, _ONE, _STRING), ("datatype", 2, _ONE, _STRING), ("shape", 3, _MANY, _INT64)]
+_TENSOR = [
+    ("name", 1, _ONE, _STRING),
+    ("datatype", 2, _ONE, _STRING),
+    ("shape", 3, _MANY, _INT64),
+    ("parameters", 4, _MANY, "Parameter"),
+]
 _MODEL = [("model_name", 1, _ONE, _STRING), ("model_version", 2, _ONE, _STRING)]
 _ID = ("id", 3, _ONE, _STRING)
 
 _MESSAGES: dict[str, list[tuple[str, int, int, Any]]] = {
+    "ParameterValue": [("int64_param", 2, _ONE, _INT64), ("string_param", 3, _ONE, _STRING)],
+    "Parameter": [("key", 1, _ONE, _STRING), ("value", 2, _ONE, "ParameterValue")],
     "Tensor": _TENSOR,
+    "RequestedOutput": [("name", 1, _ONE, _STRING), ("parameters", 2, _MANY, "Parameter")],
     "ModelMetadataRequest": [("name", 1, _ONE, _STRING), ("version", 2, _ONE, _STRING)],
     "ModelMetadataResponse": [
         ("name", 1, _ONE, _STRING),
@@ -39,6 +50,7 @@ _MESSAGES: dict[str, list[tuple[str, int, int, Any]]] = {
         *_MODEL,
         _ID,
         ("inputs", 5, _MANY, "Tensor"),
+        ("outputs", 6, _MANY, "RequestedOutput"),
         ("raw_input_contents", 7, _MANY, _BYTES),
     ],
     "ModelInferResponse": [
@@ -47,6 +59,13 @@ _MESSAGES: dict[str, list[tuple[str, int, int, Any]]] = {
         ("outputs", 5, _MANY, "Tensor"),
         ("raw_output_contents", 6, _MANY, _BYTES),
     ],
+    "SystemSharedMemoryRegisterRequest": [
+        ("name", 1, _ONE, _STRING),
+        ("key", 2, _ONE, _STRING),
+        ("offset", 3, _ONE, _UINT64),
+        ("byte_size", 4, _ONE, _UINT64),
+    ],
+    "SystemSharedMemoryUnregisterRequest": [("name", 1, _ONE, _STRING)],
 }
 
 
@@ -73,3 +92,5 @@ ModelMetadataRequest: Any = _CLASSES["ModelMetadataRequest"]
 ModelMetadataResponse: Any = _CLASSES["ModelMetadataResponse"]
 ModelInferRequest: Any = _CLASSES["ModelInferRequest"]
 ModelInferResponse: Any = _CLASSES["ModelInferResponse"]
+SharedMemoryRegisterRequest: Any = _CLASSES["SystemSharedMemoryRegisterRequest"]
+SharedMemoryUnregisterRequest: Any = _CLASSES["SystemSharedMemoryUnregisterRequest"]

@@ -39,11 +39,12 @@ Column<Number> column(const std::vector<Number>& values) {
 void make(Load* self, std::string host, std::uint16_t port, bool is_grpc,
           std::vector<std::pair<std::string, std::string>> headers,
           const std::vector<nb::bytes>& requests, std::size_t connections, std::int64_t timeout_ns,
-          std::int64_t connect_ns, bool is_compared) {
+          std::int64_t connect_ns, std::int64_t patience_ns, bool is_compared) {
   if (connections < 1) throw nb::value_error("connections must be >= 1");
   if (timeout_ns <= 0) throw nb::value_error("timeout_ns must be > 0");
   if (requests.empty()) throw nb::value_error("there must be a request");
-  LoadParams params{std::move(host), port, is_grpc, connections, timeout_ns, connect_ns, {}};
+  LoadParams params{std::move(host), port,       is_grpc,     connections,
+                    timeout_ns,      connect_ns, patience_ns, {}};
   params.prepared.headers = std::move(headers);
   params.prepared.is_compared = is_compared;
   for (const nb::bytes& request : requests)
@@ -70,7 +71,7 @@ void bind_results(nb::class_<Load>& load) {
       .def_prop_ro("wall_ns", [](const Load& l) { return l.effort().wall_ns; })
       .def_prop_ro("slept_ns", [](const Load& l) { return l.effort().slept_ns; })
       .def_prop_ro("cpu_ns", [](const Load& l) { return l.effort().cpu_ns; })
-      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server for five seconds.");
+      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server any more.");
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ NB_MODULE(_native, m) {
 
   auto load = nb::class_<Load>(m, "Load", "One run against one server, in one thread.");
   load.def("__init__", &make, "host"_a, "port"_a, "is_grpc"_a, "headers"_a, "requests"_a,
-           "connections"_a, "timeout_ns"_a, "connect_ns"_a, "is_compared"_a,
+           "connections"_a, "timeout_ns"_a, "connect_ns"_a, "patience_ns"_a, "is_compared"_a,
            R"(Connect; RuntimeError says why not.
 
 Over gRPC `headers` are sent with every request, and a request is a message with its

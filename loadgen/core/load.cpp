@@ -1,6 +1,7 @@
 #include "load.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,8 +14,6 @@ namespace loadgen {
 
 namespace {
 
-/// Without a server for so long nothing more is sent.
-constexpr std::int64_t patience_ns = 5'000'000'000;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
 Connection::Speaking speaking(LoadParams& params) {
@@ -84,7 +83,9 @@ void Load::handle(const epoll_event& event) {
 
 void Load::loop() {
   while (!poller_.is_rung() && (in_flight_ > 0 || next_ < offsets_ns_.size())) {
-    for (const epoll_event& event : poller_.wait(wake_ns())) handle(event);
+    const std::span<const epoll_event> events = poller_.wait(wake_ns());
+    if (up_ > 0) up_ns_ = now_ns();  // until now
+    for (const epoll_event& event : events) handle(event);
     const std::int64_t time_ns = now_ns();
     measure(time_ns);
     send_due(time_ns);
@@ -104,7 +105,7 @@ void Load::measure(std::int64_t time_ns) {
 }
 
 std::int64_t Load::wake_ns() const noexcept {
-  std::int64_t wake = never_ns;
+  std::int64_t wake = is_measuring_ ? never_ns : measure_from_ns_;
   if (next_ < offsets_ns_.size()) wake = start_ns_ + offsets_ns_[next_];
   if (!waited_.empty()) wake = std::min(wake, waited_.front().until_ns);
   if (up_ == connections_.size()) return wake;
@@ -167,10 +168,9 @@ void Load::expire(std::int64_t time_ns) {
 }
 
 void Load::tend(std::int64_t time_ns) {
-  if (up_ > 0) up_ns_ = time_ns;
   if (up_ == connections_.size()) return;
   for (const auto& connection : connections_) connection->tick(time_ns);
-  if (time_ns - up_ns_ < patience_ns) return;
+  if (time_ns - up_ns_ < params_.patience_ns) return;
   gave_up_ = true;
   next_ = offsets_ns_.size();
 }

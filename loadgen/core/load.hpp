@@ -22,10 +22,11 @@ namespace loadgen {
 struct LoadParams {
   std::string host;
   std::uint16_t port = 0;
-  bool is_grpc = true;          ///< else HTTP/1.1
-  std::size_t connections = 1;  ///< at least one
-  std::int64_t timeout_ns = 0;  ///< of each query, from when it is sent; more than 0
-  std::int64_t connect_ns = 0;  ///< how long the first connection may take
+  bool is_grpc = true;           ///< else HTTP/1.1
+  std::size_t connections = 1;   ///< at least one
+  std::int64_t timeout_ns = 0;   ///< of each query, from when it is sent; more than 0
+  std::int64_t connect_ns = 0;   ///< how long the first connections may take
+  std::int64_t patience_ns = 0;  ///< without a server for so long nothing more is sent
   Prepared prepared;
 };
 
@@ -66,7 +67,7 @@ class Load final : private Sink {
 
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
-  /// Whether it ended before its time because there was no server for five seconds.
+  /// Whether it ended before its time because there was no server any more.
   [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
 
  private:

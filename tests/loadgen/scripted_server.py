@@ -34,6 +34,9 @@ class ScriptedServer:
                 return
 
     def end(self):
+        """May be called again."""
+        if self._listening.fileno() < 0:
+            return
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         for thread in self._threads:

@@ -1,10 +1,12 @@
 """The native client over HTTP/1.1: answers that it reads, and those that it refuses."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
 
+from surplus.loadgen import native_load
 from surplus.loadgen.address import HostPort, parse_address
 from surplus.loadgen.clients.inputs import TensorMetadata
 from surplus.loadgen.clients.rest_request import rest_inputs, rest_request
@@ -27,13 +29,21 @@ class Answering(ScriptedServer):
     def __init__(self, answers):
         self.requests = []
         self._answers = answers
+        self._at, self._then = -1, None
         super().__init__(self._converse)
 
     def _converse(self, connection, number):
         while request := read_request(connection):
             self.requests.append(request)
+            if len(self.requests) == self._at:
+                self._then()
+                return
             for part in self._answers(len(self.requests) - 1):
                 connection.sendall(part)
+
+    def when(self, request, then):
+        """Call ``then`` at the request of that number, and answer it no more."""
+        self._at, self._then = request, then
 
 
 @pytest.fixture
@@ -49,12 +59,16 @@ def answering():
         server.end()
 
 
-def _run(server, count, users=1, body=b"x", timeout_ns=60_000_000_000, **params):
+def _run(*args, **params):
+    return _load(*args, **params).run()
+
+
+def _load(server, count, users=1, body=b"x", timeout_ns=60_000_000_000, **params):
     head = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
     target = NativeTarget(HostPort(*server.address), [head + body], timeout_ns=timeout_ns)
     load = LoadgenParams(min_duration_ns=0, min_count=count)
     loop = ClosedLoopParams(load, users)
-    return NativeLoad(target, loop, NativeParams(**params)).run()
+    return NativeLoad(target, loop, NativeParams(**params))
 
 
 @pytest.mark.parametrize(("users", "connections"), [(1, 0), (4, 0), (4, 2)])
@@ -123,6 +137,28 @@ def test_an_answer_that_does_not_come_is_not_taken_for_the_next_one(answering):
     records = _run(server, 4, timeout_ns=50_000_000)
     assert records.is_kind("DEADLINE_EXCEEDED")[0]
     assert not records.kind[1:].any()
+
+
+def test_a_server_that_is_only_slow_is_not_given_up(answering, monkeypatch):
+    """Nothing happens for longer than a server that is away is waited for."""
+    monkeypatch.setattr(native_load, "PATIENCE_NS", 10_000_000)
+    load = _load(answering(lambda _: []), 1, timeout_ns=100_000_000)
+    assert load.run().is_kind("DEADLINE_EXCEEDED").all()
+    assert not load.generator.gave_up
+    assert not load.generator.is_bottleneck
+
+
+def test_a_server_that_stays_away_is_given_up(answering, monkeypatch):
+    monkeypatch.setattr(native_load, "PATIENCE_NS", 10_000_000)
+    server = answering(lambda _: [_OK])
+    load = _load(server, 10**9)
+    ending = threading.Thread(target=server.end)
+    server.when(5, ending.start)
+    records = load.run()
+    ending.join()
+    assert load.generator.gave_up
+    assert records.kinds == ("UNAVAILABLE",)
+    assert (records.kind == 0).sum() >= 4
 
 
 def test_a_request_says_where_its_json_ends():

@@ -223,7 +223,11 @@ def _pump(source, sink):
         return
 
 
-@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 100, b""])
+@pytest.mark.parametrize(
+    "said",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 100, b""],
+    ids=["HTTP/1.1", "zeros", "nothing"],
+)
 def test_peers_that_do_not_speak_http2_are_errors(said):
     def talk(connection, number):
         connection.sendall(said)
@@ -297,6 +301,7 @@ def test_bad_arguments_are_refused_where_they_enter(echo, wrong, message):
         "connections": 1,
         "timeout_ns": 1,
         "connect_ns": _MINUTE_NS,
+        "patience_ns": _MINUTE_NS,
         "is_compared": False,
     }
     with pytest.raises(ValueError, match=message):

@@ -124,4 +124,4 @@ def test_why_it_is_not_the_native_client_is_said():
     generator = Generator("python", 1, 1, 0.1, 0.1, gave_up=True, instead="no library")
     said = _summary(generator).warnings
     assert said[0] == "the Python client measured, which is slower: no library"
-    assert said[1] == "there was no server for five seconds: the run ended before its time"
+    assert said[1] == "there was no server any more: the run ended before its time"
