@@ -49,7 +49,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -104,6 +104,16 @@ build/triton/installed: bench/neighbours/triton/requirements.txt $(STAMPS)/packa
 	touch $@
 
 triton: build/triton/installed  ## Triton's server, a peer of `bench neighbours`; fetches 170 MB
+
+# Some 200 MB, in an environment of their own: what they need would hold back what we do.
+build/peers/installed: bench/serving/peers/requirements.txt $(STAMPS)/packages
+	rm -rf build/peers
+	$(BIN)/python -m venv build/peers
+	$(PIP) freeze | grep -E '^onnxruntime==' > build/peers/libraries.txt
+	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --requirement build/peers/libraries.txt
+	touch $@
+
+peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, peers of `bench serving`; fetches 200 MB
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

@@ -57,7 +57,9 @@ def measured(
                 time.sleep(_SETTLE_S)
                 turns[name].append(there[name].turn(load, turn_s))
         rows += [row(load, name, there[name].at_rest_bytes, turns[name]) for name in names]
-        result_file.show(f"{load.payload}, {load.protocol}, {load.clients}", rows[-len(names) :])
+        result_file.show(
+            f"{load.payload}, {load.path}, {load.clients}", rows[len(rows) - len(names) :]
+        )
     return rows
 
 
@@ -69,7 +71,7 @@ def row(load: Asking, name: str, at_rest_bytes: int, turns: Sequence[Turn]) -> d
     busy = statistics.median(turn.client_busy for turn in turns)
     return {
         "model": load.payload,
-        "protocol": load.protocol,
+        "protocol": load.path,
         "clients": load.clients,
         "server": name,
         "queries/s": statistics.median(turn.per_s for turn in turns),
@@ -94,7 +96,7 @@ def main() -> None:
     for name, reason in missing.items():
         print(f"{name} is left out: {reason}", file=sys.stderr)
     names = [name for name in _chosen(CONTENDERS, args.servers) if name not in missing]
-    texts = {f"{load.payload}/{load.protocol}/{load.clients}": load for load in LOADS}
+    texts = {f"{load.payload}/{load.path}/{load.clients}": load for load in LOADS}
     loads = [texts[text] for text in _chosen(texts, args.loads)]
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder, ExitStack() as stack:
         there = started(names, Path(folder), stack)

@@ -11,6 +11,12 @@ from bench.serving.grpc_aio import start_grpc_aio
 from bench.serving.in_process import InProcess
 from bench.serving.loads import Asking, Turn
 from bench.serving.payloads import Payload
+from bench.serving.peer_servers import (
+    peer_missing,
+    start_kserve,
+    start_litserve,
+    start_mlserver,
+)
 from bench.serving.surplus_server import start_surplus
 from bench.serving.triton_server import start_triton
 
@@ -50,6 +56,9 @@ CONTENDERS: Mapping[str, Contender] = {
     "surplus": Contender(start_surplus),
     "triton 2.51": Contender(start_triton, triton_missing),
     "grpc.aio": Contender(start_grpc_aio),
+    "kserve": Contender(start_kserve, peer_missing("kserve")),
+    "mlserver": Contender(start_mlserver, peer_missing("mlserver")),
+    "litserve (JSON)": Contender(start_litserve, peer_missing("litserve")),
     "in process": Contender(InProcess),
 }
 

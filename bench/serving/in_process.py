@@ -37,7 +37,7 @@ class InProcess:
 
     def takes(self, load: Asking) -> bool:
         """It has no protocol, and stands beside gRPC's rows."""
-        return load.protocol == "grpc"
+        return load.protocol == "grpc" and not load.shares_memory
 
     def turn(self, load: Asking, seconds: float) -> Turn:
         """Of one load that it takes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.infrastructure.process_tree import tree_cpu_s
@@ -10,12 +11,16 @@ from bench.serving.payloads import Payload
 from surplus.loadgen.address import HostPort
 from surplus.loadgen.clients.grpc_request import call_headers, framed, infer_request
 from surplus.loadgen.clients.rest_request import rest_request
-from surplus.loadgen.clients.tensors import from_array
+from surplus.loadgen.clients.shared_queries import SharedQueries
+from surplus.loadgen.clients.tensors import RawTensor, from_array
 from surplus.loadgen.clock import NS_PER_S
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.stats import LoadSummary, summarise
+
+RestRequest = Callable[[HostPort, str, str, Sequence[RawTensor]], bytes]
+"""As ``rest_request``: what is sent over HTTP for one query."""
 
 TIMEOUT_NS = 30 * NS_PER_S
 _WARM_UP_SHARE = 0.2
@@ -34,11 +39,19 @@ class Asking:
         "grpc" or "http".
     clients : int
         Of one connection and one query each.
+    shares_memory : bool
+        Whether tensors lie in system shared memory.
     """
 
     payload: str
     protocol: str
     clients: int
+    shares_memory: bool = False
+
+    @property
+    def path(self) -> str:
+        """How queries travel, for people."""
+        return self.protocol + ", shared memory" * self.shares_memory
 
 
 LOADS = (
@@ -46,6 +59,8 @@ LOADS = (
     Asking("floats_16", "grpc", 16),
     Asking("kilobytes_600", "grpc", 1),
     Asking("kilobytes_600", "grpc", 16),
+    Asking("kilobytes_600", "grpc", 1, shares_memory=True),
+    Asking("kilobytes_600", "grpc", 16, shares_memory=True),
     Asking("squeezenet", "grpc", 1),
     Asking("squeezenet", "grpc", 16),
     Asking("floats_16", "http", 1),
@@ -82,15 +97,28 @@ class Turn:
     said: tuple[str, ...] = ()
 
 
-def target_of(address: HostPort, protocol: str, payload: Payload) -> NativeTarget:
-    """One query of a payload, as bytes."""
+@contextmanager
+def target_of(
+    address: HostPort, load: Asking, payload: Payload, rest: RestRequest = rest_request
+) -> Iterator[NativeTarget]:
+    """Queries of a payload, as bytes; a region of shared memory each client, where they lie there.
+
+    Raises
+    ------
+    TargetError
+        If the server takes no regions, and the load asks for it.
+    """
     tensors = [from_array(name, array) for name, array in payload.inputs.items()]
-    if protocol == "http":
-        request = rest_request(address, payload.name, "", tensors)
-        return NativeTarget(address, [request], timeout_ns=TIMEOUT_NS)
-    request = framed(infer_request(payload.name, "", tensors))
+    asked = (payload.name, "", tensors)
+    if load.protocol == "http":
+        yield NativeTarget(address, [rest(address, *asked)], timeout_ns=TIMEOUT_NS)
+        return
     headers = call_headers(str(address), TIMEOUT_NS)
-    return NativeTarget(address, [request], headers, TIMEOUT_NS)
+    if not load.shares_memory:
+        yield NativeTarget(address, [framed(infer_request(*asked))], headers, TIMEOUT_NS)
+        return
+    with SharedQueries(address, *asked, load.clients) as requests:
+        yield NativeTarget(address, [framed(one) for one in requests], headers, TIMEOUT_NS)
 
 
 def turn(pid: int, target: NativeTarget, clients: int, seconds: float) -> Turn:

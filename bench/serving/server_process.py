@@ -8,15 +8,18 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from itertools import product
 from pathlib import Path
 
 from bench.infrastructure.process_tree import tree_bytes
-from bench.serving.loads import Asking, Turn, target_of, turn
+from bench.serving.loads import Asking, RestRequest, Turn, target_of, turn
 from bench.serving.payloads import Payload
 from surplus.loadgen.address import HostPort
+from surplus.loadgen.clients.rest_request import rest_request
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import TargetError
-from surplus.loadgen.native_load import NativeLoad
+from surplus.loadgen.native_load import NativeLoad, NativeTarget
 from surplus.loadgen.params import LoadgenParams
 
 _STARTS_S = 180.0
@@ -38,6 +41,8 @@ class ServerProcess:
         For what it says.
     environment : mapping, optional
         Instead of ours.
+    rest : callable, optional
+        Makes its requests over HTTP, if they are not of binary tensors.
 
     Raises
     ------
@@ -52,8 +57,9 @@ class ServerProcess:
         payloads: Mapping[str, Payload],
         log: Path,
         environment: Mapping[str, str] = os.environ,
+        rest: RestRequest = rest_request,
     ) -> None:
-        self._ports, self._payloads, self._log = ports, payloads, log
+        self._ports, self._payloads, self._log, self._rest = ports, payloads, log, rest
         with log.open("w") as out:
             self._process = subprocess.Popen(
                 [str(word) for word in command],
@@ -64,9 +70,11 @@ class ServerProcess:
                 start_new_session=True,  # our Ctrl-C is not the server's
             )
         try:
-            for protocol in ports:
-                for name in payloads:
-                    self._await_answer(protocol, name)
+            for protocol, name in product(ports, payloads):
+                self._await_answer(Asking(name, protocol, 1))
+            self._shares_memory = "grpc" in ports and not self._refusal(
+                Asking(next(iter(payloads)), "grpc", 1, shares_memory=True)
+            )
         except BaseException:
             self.end()
             raise
@@ -74,40 +82,41 @@ class ServerProcess:
 
     def takes(self, load: Asking) -> bool:
         """Whether it can be asked so."""
-        return load.protocol in self._ports and load.payload in self._payloads
+        is_known = load.protocol in self._ports and load.payload in self._payloads
+        return is_known and (self._shares_memory or not load.shares_memory)
 
     def turn(self, load: Asking, seconds: float) -> Turn:
         """Of one load that it takes."""
+        with self._target(load) as target:
+            return turn(self._process.pid, target, load.clients, seconds)
+
+    def _target(self, load: Asking) -> AbstractContextManager[NativeTarget]:
         address = HostPort("127.0.0.1", self._ports[load.protocol])
-        target = target_of(address, load.protocol, self._payloads[load.payload])
-        return turn(self._process.pid, target, load.clients, seconds)
+        return target_of(address, load, self._payloads[load.payload], self._rest)
 
     def end(self) -> None:
-        """It may finish what it does."""
+        """It may finish what it does; what it started and left behind may not."""
         self._process.send_signal(signal.SIGTERM)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_ENDS_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
-    def _await_answer(self, protocol: str, name: str) -> None:
+    def _await_answer(self, load: Asking) -> None:
         until = time.monotonic() + _STARTS_S
-        while (reason := self._refusal(protocol, name)) is not None:
+        while (reason := self._refusal(load)) is not None:
             if self._process.poll() is not None or time.monotonic() > until:
                 said = " | ".join(self._log.read_text(errors="replace").splitlines()[-3:])
-                raise RuntimeError(
-                    f"no answer of {name} over {protocol}: {reason}; it said: {said}"
-                )
+                asked = f"{load.payload} over {load.protocol}"
+                raise RuntimeError(f"no answer of {asked}: {reason}; it said: {said}")
             time.sleep(_PAUSE_S)
 
-    def _refusal(self, protocol: str, name: str) -> str | None:
-        target = target_of(
-            HostPort("127.0.0.1", self._ports[protocol]), protocol, self._payloads[name]
-        )
+    def _refusal(self, load: Asking) -> str | None:
         once = ClosedLoopParams(LoadgenParams(min_duration_ns=0, min_count=1))
         try:
-            records = NativeLoad(target, once).run()
+            with self._target(load) as target:
+                records = NativeLoad(target, once).run()
         except TargetError as error:
             return str(error)
         return None if not records.kind.any() else f"{records.kinds}: {records.messages}"

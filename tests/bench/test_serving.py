@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from bench.serving.contenders import CONTENDERS, left_out
 from bench.serving.grpc_aio import start_grpc_aio
 from bench.serving.loads import LOADS, Asking, Turn, target_of
 from bench.serving.payloads import Payload, floats_16
+from bench.serving.peer_servers import environment, json_request, peer_missing
 from bench.serving.server_process import ServerProcess, free_port
 from bench.serving.surplus_server import start_surplus
 from bench.serving.triton_server import triton_options
 from surplus.loadgen.address import HostPort
+from surplus.loadgen.clients.tensors import from_array
 from surplus.loadgen.native import http2_missing
 
 needs_native = pytest.mark.skipif(http2_missing() is not None, reason=str(http2_missing()))
@@ -51,9 +54,9 @@ def test_every_load_is_of_a_payload_with_bytes() -> None:
     payload = floats_16()
     assert payload.outputs == {"y": 2}
     for protocol in ("grpc", "http"):
-        target = target_of(HostPort("h", 1), protocol, payload)
-        assert payload.inputs["x"].tobytes() in target.requests[0]
-        assert bool(target.headers) == (protocol == "grpc")
+        with target_of(HostPort("h", 1), Asking("floats_16", protocol, 1), payload) as target:
+            assert payload.inputs["x"].tobytes() in target.requests[0]
+            assert bool(target.headers) == (protocol == "grpc")
 
 
 def test_who_cannot_run_here_is_left_out_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +70,30 @@ def test_triton_is_for_this_machine_alone() -> None:
     found = triton_options(Path("/f"), {"grpc": 1, "http": 2}, {"m": payload})
     assert {"--grpc-address=127.0.0.1", "--http-address=127.0.0.1", "--load-model=m"} <= set(found)
     assert {"--grpc-port=1", "--http-port=2"} <= set(found)
+
+
+def test_peers_are_looked_for_in_their_environment(tmp_path: Path) -> None:
+    missing = peer_missing("kserve", tmp_path)
+    assert missing() == f"no kserve in {tmp_path} (`make peers` fetches it)"
+    package = tmp_path / "lib/python3.11/site-packages/kserve/__init__.py"
+    package.parent.mkdir(parents=True)
+    package.touch()
+    assert missing() is None
+
+
+def test_peers_are_kept_from_our_packages() -> None:
+    found = environment({"PATH": "/bin", "PYTHONPATH": "/ours", "PYTHONHOME": "/x", "HOME": "/h"})
+    assert found["PATH"].endswith("/peers/bin:/bin")
+    assert Path(found["PYTHONPATH"]).joinpath("session.py").exists()
+    assert found.keys() == {"PATH", "PYTHONPATH", "HOME"}
+
+
+def test_who_takes_no_bytes_gets_numbers() -> None:
+    tensor = from_array("x", np.array([[1, 2.5]], np.float32))
+    head, _, body = json_request(HostPort("h", 1), "m", "", [tensor]).partition(b"\r\n\r\n")
+    row = {"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [1.0, 2.5]}
+    assert json.loads(body) == {"inputs": [row]}
+    assert f"Content-Length: {len(body)}".encode() in head.splitlines()
 
 
 @needs_native
