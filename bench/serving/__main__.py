@@ -1,7 +1,7 @@
 """Servers of the Open Inference Protocol, asked by the same native client in turns.
 
-Client and servers share the machine's cores. ``python -m bench serving --turn-s 1 --rounds 1``
-shows; without words all is stored. ``--servers`` and ``--loads`` choose by parts of names.
+Client and servers share the machine's cores. ``--servers`` and ``--loads`` choose by parts of
+names, ``--idle`` asks only what idle connections cost; without words all is stored.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from bench.infrastructure import result_file
 from bench.serving.contenders import CONTENDERS, Started, left_out
+from bench.serving.idle_connections import idle_rows
 from bench.serving.loads import LOADS, Asking, Turn
 from bench.serving.payloads import all_payloads
 from surplus.loadgen.generator import BUSY_SHARE
@@ -89,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--servers", default="", help="parts of names, between commas")
     parser.add_argument("--loads", default="", help="as floats_16/grpc/16, parts between commas")
+    parser.add_argument("--idle", action="store_true", help="idle connections alone, stored")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--turn-s", type=float, default=TURN_S, help="seconds of one turn")
     args = parser.parse_args()
@@ -100,8 +102,13 @@ def main() -> None:
     loads = [texts[text] for text in _chosen(texts, args.loads)]
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder, ExitStack() as stack:
         there = started(names, Path(folder), stack)
-        rows = measured(there, loads, args.rounds, args.turn_s)
-    if not args.servers and not args.loads:
+        idle = idle_rows(there)
+        result_file.show("Idle connections", idle)
+        rows = [] if args.idle else measured(there, loads, args.rounds, args.turn_s)
+    if args.servers or args.loads:
+        return
+    result_file.write("serving_idle", {"left out": missing}, idle)
+    if rows:
         config = {"rounds": args.rounds, "turn s": args.turn_s, "left out": missing}
         result_file.write("serving", config, rows)
 

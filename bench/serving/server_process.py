@@ -78,17 +78,30 @@ class ServerProcess:
         except BaseException:
             self.end()
             raise
-        self.at_rest_bytes = tree_bytes(self._process.pid)
+        self.at_rest_bytes = tree_bytes(self.pid)
+
+    @property
+    def pid(self) -> int:
+        """Of what was started."""
+        return self._process.pid
+
+    def speaks(self, protocol: str) -> bool:
+        """Whether it has a port for it."""
+        return protocol in self._ports
+
+    def port(self, protocol: str) -> int:
+        """Of a protocol that it speaks."""
+        return self._ports[protocol]
 
     def takes(self, load: Asking) -> bool:
         """Whether it can be asked so."""
-        is_known = load.protocol in self._ports and load.payload in self._payloads
+        is_known = self.speaks(load.protocol) and load.payload in self._payloads
         return is_known and (self._shares_memory or not load.shares_memory)
 
     def turn(self, load: Asking, seconds: float) -> Turn:
         """Of one load that it takes."""
         with self._target(load) as target:
-            return turn(self._process.pid, target, load.clients, seconds)
+            return turn(self.pid, target, load.clients, seconds)
 
     def _target(self, load: Asking) -> AbstractContextManager[NativeTarget]:
         address = HostPort("127.0.0.1", self._ports[load.protocol])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from bench.serving import contenders
 from bench.serving.__main__ import _chosen, row
 from bench.serving.contenders import CONTENDERS, left_out
 from bench.serving.grpc_aio import start_grpc_aio
+from bench.serving.idle_connections import idle_connections, idle_row, idle_rows
 from bench.serving.loads import LOADS, Asking, Turn, target_of
 from bench.serving.payloads import Payload, floats_16
 from bench.serving.peer_servers import environment, json_request, peer_missing
@@ -118,3 +121,34 @@ def test_a_server_that_does_not_start_is_said_with_its_last_words(tmp_path: Path
     payload = Payload("m", Path("m.onnx"), {"x": np.zeros(1, np.float32)})
     with pytest.raises(RuntimeError, match=r"no answer of m over grpc: .*said: no licence"):
         ServerProcess(command, {"grpc": free_port()}, {"m": payload}, tmp_path / "log")
+
+
+@needs_native
+def test_idle_connections_are_open_and_cost_next_to_nothing(tmp_path: Path) -> None:
+    server = start_grpc_aio(tmp_path, {"floats_16": floats_16()})
+    try:
+        found = idle_row("s", server, connections=20, idle_s=0.2)
+        assert idle_rows({"s": object()}) == []
+        with idle_connections(server.port("grpc"), 3):
+            assert server.turn(ONE, 0.1).errors == {}
+    finally:
+        server.end()
+    assert (found["server"], found["idle connections"]) == ("s", 20)
+    assert found["CPU s/s with them"] < 1
+
+
+def test_connections_to_what_speaks_otherwise_are_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(OSError, match="does not speak HTTP/2"), idle_connections(port, 1):
+            pass
+        thread.join()
