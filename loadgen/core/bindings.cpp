@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <new>
 #include <string>
@@ -27,8 +28,8 @@ using Column = nb::ndarray<nb::numpy, Number, nb::ndim<1>>;
 using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Number>
-Column<Number> column(const std::vector<Number>& values) {
-  auto data = std::make_unique<std::vector<Number>>(values);
+Column<Number> column(const std::deque<Number>& values) {
+  auto data = std::make_unique<std::vector<Number>>(values.begin(), values.end());
   const std::size_t count = data->size();
   Number* const begin = data->data();
   const nb::capsule owner(data.release(),

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -15,18 +16,16 @@ constexpr std::int64_t pause_ns = 100'000'000;
 constexpr std::size_t buffer_bytes = 1 << 18;
 constexpr std::string_view unavailable = "UNAVAILABLE";
 
+/// Of all connections of a thread: what is read is used up at once.
+thread_local std::array<std::uint8_t, buffer_bytes> buffer;
+
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
 Connection::Connection(Poller& poller, const Address& address, Speaking speaking, Sink& sink,
                        std::size_t& up)
-    : poller_(poller),
-      address_(address),
-      speaking_(std::move(speaking)),
-      sink_(sink),
-      up_(up),
-      buffer_(buffer_bytes) {
+    : poller_(poller), address_(address), speaking_(std::move(speaking)), sink_(sink), up_(up) {
   connect();
 }
 
@@ -84,12 +83,12 @@ void Connection::handle(std::uint32_t events) {
 }
 
 void Connection::receive() {
-  const ssize_t bytes = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
+  const ssize_t bytes = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
   if (bytes < 0) return lose(words_of(errno));
   if (bytes == 0) return lose("the server closed the connection");
   try {
-    dialogue_->receive(buffer_.data(), static_cast<std::size_t>(bytes));
+    dialogue_->receive(buffer.data(), static_cast<std::size_t>(bytes));
   } catch (const std::runtime_error& error) {
     lose(error.what());
   }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "address.hpp"
 #include "clock.hpp"
@@ -69,7 +68,6 @@ class Connection final : private Sink {
   std::unique_ptr<Dialogue> dialogue_;
   Output output_;
   std::deque<Query> waiting_;
-  std::vector<std::uint8_t> buffer_;
   bool was_of_use_ = false;  ///< whether a query over this socket had its answer, or its time
   std::int64_t retry_ns_ = never_ns;
 };

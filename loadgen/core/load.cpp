@@ -106,7 +106,7 @@ void Load::measure(std::int64_t time_ns) {
 
 std::int64_t Load::wake_ns() const noexcept {
   std::int64_t wake = is_measuring_ ? never_ns : measure_from_ns_;
-  if (next_ < offsets_ns_.size()) wake = start_ns_ + offsets_ns_[next_];
+  if (next_ < offsets_ns_.size()) wake = std::min(wake, start_ns_ + offsets_ns_[next_]);
   if (!waited_.empty()) wake = std::min(wake, waited_.front().until_ns);
   if (up_ == connections_.size()) return wake;
   for (const auto& connection : connections_) wake = std::min(wake, connection->retry_ns());

@@ -98,7 +98,7 @@ class Load final : private Sink {
   std::size_t up_ = 0;  ///< connections that are; before them, as they count themselves
   std::vector<std::unique_ptr<Connection>> connections_;
   std::deque<Waited> waited_;  // in the order of until_ns, as all queries have the same time
-  std::int64_t start_ns_ = 0, measure_from_ns_ = 0;
+  std::int64_t start_ns_ = 0, measure_from_ns_ = never_ns;
   std::int64_t up_ns_ = 0;     ///< when there was a connection the last time
   std::int64_t measured_ = 0;  ///< rows behind the warm-up
   std::size_t in_flight_ = 0;

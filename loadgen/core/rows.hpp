@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace loadgen {
 
-/// Not thread-safe. A query costs the stores of its row.
+/// Not thread-safe. A query costs the stores of its row, and none ever waits for others' to move.
 class Rows {
  public:
   /// Starts a row; returns its number.
@@ -21,9 +22,9 @@ class Rows {
 
   static constexpr std::int16_t unfinished = -1;
 
-  std::vector<std::int64_t> intended_ns, sent_ns, done_ns;
+  std::deque<std::int64_t> intended_ns, sent_ns, done_ns;
   /// 0 for success, else 1 + the place of its kind.
-  std::vector<std::int16_t> kind;
+  std::deque<std::int16_t> kind;
   std::vector<std::string> kinds, messages;
 
  private:
