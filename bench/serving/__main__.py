@@ -29,8 +29,10 @@ _SETTLE_S = 0.2
 """Threads of whoever had the last turn go to sleep."""
 
 
-def started(names: Sequence[str], folder: Path, stack: ExitStack) -> dict[str, Started]:
-    """Those that start; the others are said."""
+def started(
+    names: Sequence[str], folder: Path, stack: ExitStack, missing: dict[str, str]
+) -> dict[str, Started]:
+    """Those that start; the others join those that are missing, with what they said."""
     payloads, there = all_payloads(), {}
     for place, name in enumerate(names):
         own = folder / str(place)
@@ -38,6 +40,7 @@ def started(names: Sequence[str], folder: Path, stack: ExitStack) -> dict[str, S
         try:
             there[name] = CONTENDERS[name].start(own, payloads)
         except RuntimeError as error:
+            missing[name] = str(error)
             print(f"{name} is left out: {error}", file=sys.stderr)
             continue
         stack.callback(there[name].end)
@@ -57,10 +60,9 @@ def measured(
                 name = names[(place + number) % len(names)]
                 time.sleep(_SETTLE_S)
                 turns[name].append(there[name].turn(load, turn_s))
-        rows += [row(load, name, there[name].at_rest_bytes, turns[name]) for name in names]
-        result_file.show(
-            f"{load.payload}, {load.path}, {load.clients}", rows[len(rows) - len(names) :]
-        )
+        own = [row(load, name, there[name].at_rest_bytes, turns[name]) for name in names]
+        result_file.show(f"{load.payload}, {load.path}, {load.clients}", own)
+        rows += own
     return rows
 
 
@@ -101,7 +103,7 @@ def main() -> None:
     texts = {f"{load.payload}/{load.path}/{load.clients}": load for load in LOADS}
     loads = [texts[text] for text in _chosen(texts, args.loads)]
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder, ExitStack() as stack:
-        there = started(names, Path(folder), stack)
+        there = started(names, Path(folder), stack, missing)
         idle = idle_rows(there)
         result_file.show("Idle connections", idle)
         rows = [] if args.idle else measured(there, loads, args.rounds, args.turn_s)
