@@ -40,6 +40,7 @@ TABLES = (
     "sir_tables",
     "optimum",
     "serving",
+    "submit",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.core.submit import above_ns
+from bench.infrastructure.timing import Times
 from bench.serving import contenders
 from bench.serving.__main__ import _chosen, row
 from bench.serving.contenders import CONTENDERS, left_out
@@ -73,6 +75,11 @@ def test_triton_is_for_this_machine_alone() -> None:
     found = triton_options(Path("/f"), {"grpc": 1, "http": 2}, {"m": payload})
     assert {"--grpc-address=127.0.0.1", "--http-address=127.0.0.1", "--load-model=m"} <= set(found)
     assert {"--grpc-port=1", "--http-port=2"} <= set(found)
+
+
+def test_what_a_query_costs_beside_its_plan_is_taken_within_rounds() -> None:
+    plan = Times(((100, 100), (10, 10), (10, 10)))
+    assert above_ns(Times(((105, 105), (13, 13), (14, 14))), plan) == 4
 
 
 def test_peers_are_looked_for_in_their_environment(tmp_path: Path) -> None:
