@@ -899,6 +899,10 @@ class Plan:
     def stacks(self) -> tuple[int, int]:
         """How many calls answered several runs, and how many runs."""
 
+    @property
+    def stack_sizes(self) -> dict[int, tuple[int, int]]:
+        """By how many runs a call answered: such calls, and what they took in nanoseconds."""
+
     def submit(
         self,
         inputs: Sequence[Value | None],
@@ -1195,3 +1199,44 @@ def asked_elsewhere(now_ns: int) -> int:
 
 def expect_asked() -> int:
     """Say that queries that are due may come; the same of other processes, as asked_elsewhere()."""
+
+class RegionError(RuntimeError):
+    """A region of shared memory cannot be had or used.
+
+    `fault` says why: unknown, exists, invalid, unreachable, shrunk or too_many.
+    """
+
+    fault: str
+
+class SharedMemory:
+    """
+    Regions of POSIX shared memory by the names that clients gave them.
+
+    Thread-safe. Nothing is mapped: a region that its maker truncates fails the queries that use it,
+    and nothing else. All methods raise RegionError.
+    """
+
+    def __init__(self, most: int = 512) -> None: ...
+    def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
+        """Open the memory of a key of shm_open(3), of which a part is the region."""
+
+    def unregister(self, name: str) -> None:
+        """Forget a region; nothing if there is none."""
+
+    def clear(self) -> None:
+        """Forget all."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Name, key, offset and byte_size of each region, in the order of names."""
+
+    def find(self, name: str) -> dict[str, Any]:
+        """As one of `rows`."""
+
+    def check(self, name: str, offset: int, byte_size: int) -> None:
+        """Raise unless these bytes lie within the region."""
+
+    def read(self, name: str, offset: int, byte_size: int) -> bytes:
+        """Bytes of a region, read without the GIL."""
+
+    def write(self, name: str, offset: int, data: bytes | memoryview | numpy.ndarray) -> None:
+        """Write a contiguous buffer into a region, without the GIL."""

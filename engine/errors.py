@@ -13,6 +13,11 @@
     ├── RuntimeLibraryError   ONNX Runtime is missing or too old
     ├── ExecutionError        a segment failed while it ran
     ├── UnknownModelError     no model of that name or version is served
+    ├── UnsupportedError      the protocol has it, and this server does not
+    ├── SharedMemoryError     the system does not open, read or write a region of shared memory
+    │   ├── UnknownRegionError no region of that name is registered
+    │   ├── RegionExistsError one of that name is registered already
+    │   └── TooManyRegionsError as many as there may be are registered
     ├── UnavailableError      the model or the server is not ready, or is shutting down
     ├── QueueFullError        a bounded queue turned the query away
     ├── RefusedError          the query would be late, or wait for too long, as predicted
@@ -75,6 +80,26 @@ class ExecutionError(EngineError):
 
 class UnknownModelError(EngineError, LookupError):
     """No model of that name, or no such version of it, is served."""
+
+
+class UnsupportedError(EngineError):
+    """Asked for what the protocol has and this server does not; the message names it."""
+
+
+class SharedMemoryError(EngineError):
+    """The system does not open, read or write a region of shared memory; the message says why."""
+
+
+class UnknownRegionError(SharedMemoryError, LookupError):
+    """No region of shared memory of that name is registered."""
+
+
+class RegionExistsError(SharedMemoryError):
+    """A region of shared memory of that name is registered already."""
+
+
+class TooManyRegionsError(SharedMemoryError):
+    """As many regions of shared memory are registered as there may be."""
 
 
 class UnavailableError(EngineError):

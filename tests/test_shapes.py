@@ -13,6 +13,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import decode_raw, decode_typed
 from surplus.engine.serving.http_infer import decode_request
 from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.shapes import MAX_RANK, element_count
 
 BOMB = [2**62] * 80_000
@@ -23,7 +24,7 @@ Contents = message_type("InferTensorContents")
 
 def _over_http(shape: Sequence[int], **tensor: object) -> None:
     row = {"name": "x", "datatype": "FP32", "shape": list(shape), **tensor}
-    decode_request(json.dumps({"inputs": [row]}).encode(), None, 0)
+    decode_request(json.dumps({"inputs": [row]}).encode(), None, 0, SharedRegions(0))
 
 
 WAYS: dict[str, Callable[[Sequence[int]], object]] = {

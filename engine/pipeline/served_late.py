@@ -50,6 +50,11 @@ class ServedLate:
         return 0 if self._loaded is None else self._loaded.joined
 
     @property
+    def batches(self) -> Mapping[int, tuple[int, int]]:
+        """As of the model, once it is loaded."""
+        return {} if self._loaded is None else self._loaded.batches
+
+    @property
     def warning(self) -> str:
         """As of the model, once it is loaded."""
         return "" if self._loaded is None else self._loaded.warning

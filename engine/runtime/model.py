@@ -177,6 +177,16 @@ class Model:
         return sum(calls for calls, _ in counts), sum(queries for _, queries in counts)
 
     @property
+    def stack_sizes(self) -> dict[int, tuple[int, int]]:
+        """By how many queries a call answered, of two and more: such calls, and their time, ns."""
+        sizes: dict[int, tuple[int, int]] = {}
+        for prepared in self._opened():
+            for size, (calls, took_ns) in prepared.native.stack_sizes.items():
+                before_calls, before_ns = sizes.get(size, (0, 0))
+                sizes[size] = before_calls + calls, before_ns + took_ns
+        return sizes
+
+    @property
     def has_slow_first_runs(self) -> bool:
         """Whether an opened plan of it has a segment on a device whose first runs are slow."""
         return any(

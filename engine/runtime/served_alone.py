@@ -40,6 +40,11 @@ class ServedAlone:
         return queries - calls
 
     @property
+    def batches(self) -> Mapping[int, tuple[int, int]]:
+        """As ``Model.stack_sizes``."""
+        return self.model.stack_sizes
+
+    @property
     def warning(self) -> str:
         """As ``Model.warning``."""
         return self.model.warning

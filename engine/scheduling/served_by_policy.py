@@ -42,6 +42,11 @@ class ServedByPolicy:
         return 0
 
     @property
+    def batches(self) -> Mapping[int, tuple[int, int]]:
+        """None, for the same reason."""
+        return {}
+
+    @property
     def warning(self) -> str:
         """Which devices the policy goes on without since they were lost, and why; held lanes."""
         return "; ".join(filter(None, (*self._service.lost.values(), self.held)))

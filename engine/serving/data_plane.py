@@ -22,11 +22,13 @@ from surplus.engine.errors import (
 )
 from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
+from surplus.engine.serving.log_settings import LogSettings
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
-from surplus.engine.serving.server_params import MAX_IN_FLIGHT
+from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, MAX_IN_FLIGHT
+from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
 
 A = TypeVar("A")
@@ -44,9 +46,12 @@ class DataPlaneParams:
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory; the next is
         turned away at once.
+    max_tensor_bytes : int
+        Of an input that is read from shared memory.
     """
 
     max_in_flight: int = MAX_IN_FLIGHT
+    max_tensor_bytes: int = LARGEST_MESSAGE_BYTES
 
     def __post_init__(self) -> None:
         if self.max_in_flight < 1:
@@ -101,6 +106,10 @@ class DataPlane:
         Loads and unloads models on request; None keeps them as they are.
     front : Front, optional
         Answers queries that never come here.
+    regions : SharedRegions
+        Shared memory that clients registered.
+    log : LogSettings
+        What of the process's log is written.
     """
 
     def __init__(
@@ -111,6 +120,8 @@ class DataPlane:
         self.control: ModelControl | None = None
         self.front: Front | None = None
         self._params = params or DataPlaneParams()
+        self.regions = SharedRegions(self._params.max_tensor_bytes)
+        self.log = LogSettings()
         self._in_flight = InFlight()
         self._draining = False
 
@@ -271,7 +282,7 @@ class DataPlane:
         finally:
             model.in_python -= 1
         ended_ns = self.clock_ns()
-        answer = encode(_ordered(model, names, outputs))
+        answer = encode(model.ordered(names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
         model.statistics.record_success(moments, model.newly_queued_ns())
         return answer
@@ -297,12 +308,3 @@ class DataPlane:
             raise
         except TimeoutError as error:
             raise DeadlineError("the query's deadline passed before it finished") from error
-
-
-def _ordered(
-    model: ServedModel, names: Sequence[str], outputs: dict[str, Array]
-) -> dict[str, Array]:
-    for name in names:
-        if name not in outputs:
-            raise ExecutionError(f"{model} did not return its output {name!r}")
-    return {name: outputs[name] for name in names}

@@ -5,6 +5,7 @@ Names and nesting are the protocol's: JSON as they are, and the fields of its gR
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,17 @@ from surplus.engine.serving.served_model import BACKEND, PLATFORM, ModelState, S
 from surplus.engine.serving.statistics import Duration
 from surplus.engine.version import version
 
-EXTENSIONS = ("model_configuration", "statistics")
+EXTENSIONS = (
+    "classification",
+    "model_configuration",
+    "statistics",
+    "model_repository",
+    "model_repository(unload_dependents)",
+    "system_shared_memory",
+    "logging",
+    "schedule_policy",
+    "parameters",
+)
 """Of the protocol, what every face has."""
 
 Document = dict[str, Any]
@@ -88,6 +99,7 @@ def more_statistics(models: Iterable[ServedModel]) -> Document:
     rows = [(model, _statistics(model)) for model in models]
     for model, row in rows:
         row["inference_stats"]["refused"] = _duration(model.statistics.refused)
+        row |= {"memory_usage": [], "response_stats": {}}  # Triton's documents have both
     return {"model_stats": [row for _, row in rows]}
 
 
@@ -110,6 +122,7 @@ def _statistics(model: ServedModel) -> Document:
     return {
         "name": model.name,
         "version": model.version,
+        "last_inference": _milliseconds_since_1970(counters.last_ns),
         "inference_count": counters.success.count,
         "execution_count": max(0, counters.success.count - model.joined),
         "inference_stats": {
@@ -119,8 +132,50 @@ def _statistics(model: ServedModel) -> Document:
             "compute_input": _duration(counters.compute_input),
             "compute_infer": _duration(counters.compute_infer),
             "compute_output": _duration(counters.compute_output),
+            "cache_hit": _duration(Duration()),
+            "cache_miss": _duration(Duration()),
         },
+        "batch_stats": _batches(model),
     }
+
+
+def _batches(model: ServedModel) -> list[Document]:
+    """Calls by how many queries they answered.
+
+    What is decoded and encoded is counted by query, not by call: all of it stands with the calls
+    of a single one. Their ``compute_infer`` is what the calls of several leave of the whole.
+    """
+    counters, found = model.statistics, model.batches
+    if not counters.success.count:
+        return []
+    whole = counters.compute_infer
+    shared = Duration(
+        sum(size * calls for size, (calls, _) in found.items()),
+        sum(size * took_ns for size, (_, took_ns) in found.items()),
+    )
+    alone = Duration(max(0, whole.count - shared.count), max(0, whole.total_ns - shared.total_ns))
+    first = _batch(1, counters.compute_input, alone, counters.compute_output)
+    others = (
+        _batch(size, Duration(), Duration(*took), Duration())
+        for size, took in sorted(found.items())
+    )
+    return [first, *others]
+
+
+def _batch(size: int, before: Duration, during: Duration, after: Duration) -> Document:
+    return {
+        "batch_size": size,
+        "compute_input": _duration(before),
+        "compute_infer": _duration(during),
+        "compute_output": _duration(after),
+    }
+
+
+def _milliseconds_since_1970(moment_ns: int) -> int:
+    """Of a moment on the monotonic clock; 0 for none."""
+    if not moment_ns:
+        return 0
+    return (time.time_ns() - (time.monotonic_ns() - moment_ns)) // 1_000_000
 
 
 def _tensor(spec: TensorSpec) -> Document:

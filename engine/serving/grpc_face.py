@@ -14,9 +14,18 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.grpc_infer import decode_query, decode_urgency, encode_answer
+from surplus.engine.serving.grpc_infer import (
+    decode_outputs,
+    decode_query,
+    decode_urgency,
+    encode_answer,
+    plain_values,
+)
+from surplus.engine.serving.grpc_settings import SettingCalls
+from surplus.engine.serving.grpc_shared_memory import SharedMemoryCalls
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
+from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
 from surplus.engine.serving.wire import split_infer_request
 
@@ -51,6 +60,8 @@ class GrpcFace:
             "RepositoryIndex": self.repository_index,
             "RepositoryModelLoad": self.repository_model_load,
             "RepositoryModelUnload": self.repository_model_unload,
+            **SharedMemoryCalls(self._plane.regions).methods(),
+            **SettingCalls(self._plane).methods(),
         }
         types = request_types()
         handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
@@ -69,9 +80,11 @@ class GrpcFace:
         model = self._plane.admit(request.model_name, request.model_version)
         remaining_s = context.time_remaining()
         self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))
-        query = decode_query(request, raw_inputs, received_ns, remaining_s)
+        regions = self._plane.regions
+        query = decode_query(request, raw_inputs, received_ns, remaining_s, regions)
+        wanted = decode_outputs(request, regions)
         return await self._plane.infer(
-            model, query, lambda outputs: encode_answer(model, request.id, outputs)
+            model, query, lambda outputs: encode_answer(model, request.id, wanted, outputs)
         )
 
     async def model_stream_infer(self, requests: AsyncIterator[bytes], context: Any) -> None:
@@ -134,12 +147,14 @@ class GrpcFace:
     def repository_model_load(self, request: Any) -> Any:
         """Put a model back into service."""
         _check_repository(request)
+        check_load_parameters(request.model_name, plain_values(request.parameters))
         self._plane.load(request.model_name)
         return message_type("RepositoryModelLoadResponse")()
 
     def repository_model_unload(self, request: Any) -> Any:
         """Take a model out of service."""
         _check_repository(request)
+        check_unload_parameters(request.model_name, plain_values(request.parameters))
         self._plane.unload(request.model_name)
         return message_type("RepositoryModelUnloadResponse")()
 

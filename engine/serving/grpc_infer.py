@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
-from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.outputs import Outputs
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.shared_memory import SharedRegions
+from surplus.engine.serving.tensor_parameters import delivery_of, part_of
 from surplus.engine.serving.wire import join_infer_response
 
 _InferResponse = message_type("ModelInferResponse")
@@ -19,7 +21,11 @@ _INTEGER_FIELDS = ("int64_param", "uint64_param")
 
 
 def decode_query(
-    request: Any, raw_inputs: Sequence[Buffer], received_ns: int, remaining_s: float | None
+    request: Any,
+    raw_inputs: Sequence[Buffer],
+    received_ns: int,
+    remaining_s: float | None,
+    regions: SharedRegions,
 ) -> InferQuery:
     """Make a query of a request.
 
@@ -33,16 +39,20 @@ def decode_query(
         When the request arrived, monotonic.
     remaining_s : float or None
         What is left of the client's own deadline; None if it set none.
+    regions : SharedRegions
+        Where inputs in shared memory are read.
 
     Raises
     ------
     InputError
-        If contents do not fit datatype and shape, or a parameter is wrong or not supported.
+        If contents do not fit datatype and shape, or a parameter is wrong.
+    SharedMemoryError
+        If an input's region is not there, or cannot be read.
     """
     deadline_ns, priority = decode_urgency(request, received_ns, remaining_s)
     return InferQuery(
-        inputs=list(_decode_inputs(request, raw_inputs)),
-        outputs=[_output_name(output) for output in request.outputs],
+        inputs=list(_decode_inputs(request, raw_inputs, regions)),
+        outputs=[output.name for output in request.outputs],
         received_ns=received_ns,
         deadline_ns=deadline_ns,
         priority=priority,
@@ -61,52 +71,73 @@ def decode_urgency(
     return deadline_after(received_ns, timeouts_ns), _integer(parameters, "priority")
 
 
-def encode_answer(model: ServedModel, request_id: str, outputs: Mapping[str, Array]) -> bytes:
-    """Serialise an answer; outputs travel raw, as Triton sends them.
+def decode_outputs(request: Any, regions: SharedRegions) -> Outputs:
+    """How the outputs of a request are wanted.
 
     Raises
     ------
-    ExecutionError
-        If the protocol has no datatype for an output.
+    InputError, UnknownRegionError
+        If a parameter is wrong, or names a region that is not there.
+    """
+    deliveries = {
+        output.name: delivery_of(output.name, plain_values(output.parameters))
+        for output in request.outputs
+        if output.parameters
+    }
+    return Outputs(deliveries, regions)
+
+
+def encode_answer(
+    model: ServedModel, request_id: str, wanted: Outputs, outputs: Mapping[str, Array]
+) -> bytes:
+    """Serialise an answer; outputs travel raw, as Triton sends them, or in shared memory.
+
+    Raises
+    ------
+    EngineError
+        If an output cannot be delivered as it is wanted, or the protocol has no datatype for it.
     """
     response = _InferResponse(model_name=model.name, model_version=model.version, id=request_id)
-    raw_outputs = []
-    for name, array in outputs.items():
-        try:
-            datatype = datatype_of(array)
-        except ValueError as error:
-            raise ExecutionError(f"{model}, output {name!r}: {error}") from error
+    raw_outputs: list[Any] = []
+    for name, output in outputs.items():
+        datatype, array = wanted.shown(model, name, output)
         response.outputs.add(name=name, datatype=datatype, shape=array.shape)
-        raw_outputs.append(encode_raw(array))
+        # Each output has raw contents, so that clients find theirs by its number.
+        raw_outputs.append(b"" if wanted.put_away(name, array) else encode_raw(array))
     return join_infer_response(response, raw_outputs)
 
 
-def _decode_inputs(request: Any, raw_inputs: Sequence[Buffer]) -> Iterator[tuple[str, Array]]:
-    tensors = request.inputs
-    if raw_inputs and len(raw_inputs) != len(tensors):
+def _decode_inputs(
+    request: Any, raw_inputs: Sequence[Buffer], regions: SharedRegions
+) -> Iterator[tuple[str, Array]]:
+    parts = [part_of("input", t.name, plain_values(t.parameters)) for t in request.inputs]
+    sent = sum(part is None for part in parts)
+    if raw_inputs and len(raw_inputs) != sent:
         raise InputError(
-            f"{len(raw_inputs)} raw_input_contents for {len(tensors)} inputs; expected one each"
+            f"{len(raw_inputs)} raw_input_contents for {sent} inputs; expected one each"
         )
-    for index, tensor in enumerate(tensors):
-        if tensor.parameters and "shared_memory_region" in tensor.parameters:
-            raise InputError(f"input {tensor.name!r}: shared memory is not supported")
+    raw = iter(raw_inputs)
+    for tensor, part in zip(request.inputs, parts, strict=True):
         name, datatype, shape = tensor.name, tensor.datatype, tensor.shape
-        if not raw_inputs:
-            yield name, decode_typed(name, datatype, shape, tensor.contents)
-        elif tensor.HasField("contents"):
-            raise InputError(f"input {name!r}: both contents and raw_input_contents are given")
+        if (raw_inputs or part is not None) and tensor.HasField("contents"):
+            other = "raw_input_contents" if part is None else "shared memory"
+            raise InputError(f"input {name!r}: both contents and {other} are given")
+        if part is not None:
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part))
+        elif raw_inputs:
+            yield name, decode_raw(name, datatype, shape, next(raw))
         else:
-            yield name, decode_raw(name, datatype, shape, raw_inputs[index])
+            yield name, decode_typed(name, datatype, shape, tensor.contents)
 
 
-def _output_name(output: Any) -> str:
-    parameters = output.parameters
-    if parameters and "shared_memory_region" in parameters:
-        raise InputError(f"output {output.name!r}: shared memory is not supported")
-    if _integer(parameters, "classification"):
-        raise InputError(f"output {output.name!r}: classification is not supported")
-    name: str = output.name
-    return name
+def plain_values(parameters: Any) -> dict[str, Any]:
+    """Parameters of a message by name; None for one without a value."""
+    return {name: _value(parameter) for name, parameter in parameters.items()}
+
+
+def _value(parameter: Any) -> Any:
+    field = parameter.WhichOneof("parameter_choice")
+    return None if field is None else getattr(parameter, field)
 
 
 def _integer(parameters: Any, name: str) -> int:

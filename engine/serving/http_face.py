@@ -6,7 +6,6 @@ statistics, repository index, and inference with tensors in JSON or as bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,9 +15,13 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_body import document_of
 from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
+from surplus.engine.serving.http_settings import SettingPaths
+from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
 from surplus.engine.serving.http_status import status_of
+from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
 from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
@@ -67,6 +70,8 @@ class HttpFace:
             add("GET", f"{path}/config", self.model_config)
             add("GET", f"{path}/stats", self.model_statistics)
             add("POST", f"{path}/infer", self.model_infer)
+        SharedMemoryPaths(self._plane.regions).add_to(application.router)
+        SettingPaths(self._plane).add_to(application.router)
         return application
 
     async def model_infer(self, request: web.Request) -> web.StreamResponse:
@@ -75,7 +80,8 @@ class HttpFace:
         body = await request.read()
         received_ns = self._plane.clock_ns()
         with self._connections.answering(request):
-            asked = decode_request(body, request.headers.get(HEADER_LENGTH), received_ns)
+            length = request.headers.get(HEADER_LENGTH)
+            asked = decode_request(body, length, received_ns, self._plane.regions)
             answer = await self._plane.infer(
                 model, asked.query, lambda outputs: encode_answer(model, asked, outputs)
             )
@@ -129,23 +135,22 @@ class HttpFace:
 
     async def repository_index(self, request: web.Request) -> web.StreamResponse:
         """State of every version of every model; a body may ask for those that are ready."""
-        body = await request.read()
-        try:
-            asked = json.loads(body or b"{}")
-            ready_only = asked.get("ready", False)
-        except (ValueError, AttributeError, RecursionError):
-            raise InputError("malformed request: not a JSON object") from None
+        ready_only = document_of(await request.read()).get("ready", False)
         rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
         return web.json_response(rows)
 
     async def repository_model_load(self, request: web.Request) -> web.StreamResponse:
         """Put a model back into service."""
-        self._plane.load(_names(request)[0])
+        name = _names(request)[0]
+        check_load_parameters(name, await _parameters(request))
+        self._plane.load(name)
         return web.json_response({})
 
     async def repository_model_unload(self, request: web.Request) -> web.StreamResponse:
         """Take a model out of service."""
-        self._plane.unload(_names(request)[0])
+        name = _names(request)[0]
+        check_unload_parameters(name, await _parameters(request))
+        self._plane.unload(name)
         return web.json_response({})
 
     @web.middleware
@@ -176,6 +181,14 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
 def _names(request: web.Request) -> tuple[str, str]:
     """Name and version of the path; empty where it has none."""
     return request.match_info.get("name", ""), request.match_info.get("version", "")
+
+
+async def _parameters(request: web.Request) -> dict[str, Any]:
+    """What a body has as its ``parameters``."""
+    parameters = document_of(await request.read()).get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise InputError("'parameters' must be an object")
+    return parameters
 
 
 def _yes_or_no(yes: bool) -> web.Response:

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
-from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.json_values import decode_json, encode_json
+from surplus.engine.serving.outputs import Outputs
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.shared_memory import SharedRegions
+from surplus.engine.serving.tensor_parameters import REGION, delivery_of, part_of
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
 
@@ -40,6 +42,8 @@ class InferRequest:
     ----------
     query : InferQuery
         What the data plane runs.
+    wanted : Outputs
+        How its outputs are delivered.
     request_id : str
         To be sent back.
     binary : bool
@@ -49,6 +53,7 @@ class InferRequest:
     """
 
     query: InferQuery
+    wanted: Outputs
     request_id: str = ""
     binary: bool = False
     binary_of: Mapping[str, bool] = field(default_factory=dict)
@@ -62,18 +67,24 @@ class InferAnswer:
     header_length: int | None
 
 
-def decode_request(body: bytes, header_length: str | None, received_ns: int) -> InferRequest:
+def decode_request(
+    body: bytes, header_length: str | None, received_ns: int, regions: SharedRegions
+) -> InferRequest:
     """Make a query of a request's body.
 
     Parameters
     ----------
     header_length : str or None
         The header of that name, if there is one.
+    regions : SharedRegions
+        Where tensors in shared memory are.
 
     Raises
     ------
     InputError
         If the body is no such request; the message says where.
+    SharedMemoryError
+        If a region that it names is not there, or cannot be read.
     """
     length = _header_length(header_length, len(body))
     document = _document(body[:length])
@@ -81,7 +92,7 @@ def decode_request(body: bytes, header_length: str | None, received_ns: int) -> 
     outputs = [_object(row, "outputs") for row in _get(document, "outputs", list, [])]
     timeout_us = _number(parameters, "timeout")
     query = InferQuery(
-        inputs=list(_inputs(document, memoryview(body)[length:])),
+        inputs=list(_inputs(document, memoryview(body)[length:], regions)),
         outputs=[_get(output, "name", str) for output in outputs],
         received_ns=received_ns,
         deadline_ns=deadline_after(received_ns, [timeout_us * 1000] if timeout_us else []),
@@ -92,6 +103,7 @@ def decode_request(body: bytes, header_length: str | None, received_ns: int) -> 
         request_id=_get(document, "id", str, ""),
         binary=_get(parameters, "binary_data_output", bool, False),
         binary_of={output["name"]: found for output in outputs for found in _binary(output)},
+        wanted=_wanted(outputs, regions),
     )
 
 
@@ -102,16 +114,18 @@ def encode_answer(
 
     Raises
     ------
-    ExecutionError
-        If the protocol has no datatype for an output.
-    InputError
-        If JSON cannot carry an output that is wanted in it.
+    EngineError
+        If an output cannot be delivered as it is wanted, JSON cannot carry one that is wanted in
+        it, or the protocol has no datatype for it.
     """
     rows: list[dict[str, Any]] = []
     tensors: list[Any] = []
-    for name, array in outputs.items():
-        row = _output(model, name, array)
-        if request.binary_of.get(name, request.binary):
+    for name, output in outputs.items():
+        datatype, array = request.wanted.shown(model, name, output)
+        row: dict[str, Any] = {"name": name, "datatype": datatype, "shape": list(array.shape)}
+        if request.wanted.put_away(name, array):
+            pass  # the answer says no more of it
+        elif request.binary_of.get(name, request.binary):
             tensors.append(encode_raw(array))
             row["parameters"] = {_SIZE: len(tensors[-1])}
         else:
@@ -124,13 +138,6 @@ def encode_answer(
     if not tensors:
         return InferAnswer(head, None)
     return InferAnswer(b"".join([head, *tensors]), len(head))
-
-
-def _output(model: ServedModel, name: str, array: Array) -> dict[str, Any]:
-    try:
-        return {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
-    except ValueError as error:
-        raise ExecutionError(f"{model}, output {name!r}: {error}") from error
 
 
 def _header_length(text: str | None, body_bytes: int) -> int:
@@ -150,18 +157,23 @@ def _document(text: bytes) -> dict[str, Any]:
         raise InputError(f"malformed request: not JSON: {error}") from None
 
 
-def _inputs(document: dict[str, Any], raw: memoryview) -> Iterator[tuple[str, Array]]:
+def _inputs(
+    document: dict[str, Any], raw: memoryview, regions: SharedRegions
+) -> Iterator[tuple[str, Array]]:
     position = 0
     for row in _get(document, "inputs", list):
         tensor = _object(row, "inputs")
         name, datatype = _get(tensor, "name", str), _get(tensor, "datatype", str)
         shape = _shape(name, tensor)
-        parameters = _parameters(f"input {name!r}", tensor)
+        parameters: dict[str, Any] = _get(tensor, "parameters", dict, {})
+        _check_one_place(name, tensor, parameters)
+        part = part_of("input", name, parameters)
+        if part is not None:
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part))
+            continue
         if _SIZE not in parameters:
             yield name, decode_json(name, datatype, shape, tensor.get("data"))
             continue
-        if "data" in tensor:
-            raise InputError(f"input {name!r}: both data and {_SIZE} are given")
         size = _number(parameters, _SIZE)
         data: Buffer = raw[position : position + size]
         if len(data) < size:
@@ -172,6 +184,14 @@ def _inputs(document: dict[str, Any], raw: memoryview) -> Iterator[tuple[str, Ar
         raise InputError(f"{len(raw) - position} bytes are left over after the inputs")
 
 
+def _check_one_place(name: str, tensor: dict[str, Any], parameters: dict[str, Any]) -> None:
+    given = [place for place in (_SIZE, REGION) if place in parameters]
+    if "data" in tensor:
+        given.insert(0, "data")
+    if len(given) > 1:
+        raise InputError(f"input {name!r}: both {' and '.join(given)} are given")
+
+
 def _shape(name: str, tensor: dict[str, Any]) -> list[int]:
     shape: list[int] = _get(tensor, "shape", list)
     if not all(type(size) is int and abs(size) < 2**63 for size in shape):
@@ -179,21 +199,20 @@ def _shape(name: str, tensor: dict[str, Any]) -> list[int]:
     return shape
 
 
+def _wanted(outputs: list[dict[str, Any]], regions: SharedRegions) -> Outputs:
+    found = ((output["name"], _get(output, "parameters", dict, {})) for output in outputs)
+    return Outputs({name: delivery_of(name, values) for name, values in found if values}, regions)
+
+
 def _binary(output: dict[str, Any]) -> Iterator[bool]:
     """What an output's parameters say of its form, if anything."""
-    what = f"output {output['name']!r}"
-    parameters = _parameters(what, output)
-    if _number(parameters, "classification"):
-        raise InputError(f"{what}: classification is not supported")
+    parameters: dict[str, Any] = _get(output, "parameters", dict, {})
     if "binary_data" in parameters:
-        yield _get(parameters, "binary_data", bool)
-
-
-def _parameters(what: str, tensor: dict[str, Any]) -> dict[str, Any]:
-    parameters: dict[str, Any] = _get(tensor, "parameters", dict, {})
-    if "shared_memory_region" in parameters:
-        raise InputError(f"{what}: shared memory is not supported")
-    return parameters
+        binary = _get(parameters, "binary_data", bool)
+        if binary and REGION in parameters:
+            name = output["name"]
+            raise InputError(f"output {name!r} can't set both {REGION!r} and 'binary_data'")
+        yield binary
 
 
 def _number(parameters: dict[str, Any], name: str) -> int:

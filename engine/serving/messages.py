@@ -6,26 +6,51 @@ definition is an error. Ours live in a pool of their own, so that all can share 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, message_factory
+from google.protobuf.descriptor_pool import DescriptorPool
 
 SERVICE = "inference.GRPCInferenceService"
 TAILS = "surplus.Tails"
 """Our own, of tails.proto."""
+HEALTH = "grpc.health.v1.Health"
+
+DESCRIPTORS = ("open_inference", "tails", "health", "reflection_v1", "reflection_v1alpha")
+"""Files of descriptors, each of a .proto beside it."""
 
 
-def _private_pool() -> descriptor_pool.DescriptorPool:
-    pool = descriptor_pool.DescriptorPool()
-    for name in ("open_inference.binpb", "tails.binpb"):
-        serialized = files("surplus.engine.serving").joinpath(name).read_bytes()
-        for file in descriptor_pb2.FileDescriptorSet.FromString(serialized).file:
+def _described(name: str) -> Iterator[descriptor_pb2.FileDescriptorProto]:
+    serialized = files("surplus.engine.serving").joinpath(f"{name}.binpb").read_bytes()
+    yield from descriptor_pb2.FileDescriptorSet.FromString(serialized).file
+
+
+def _private_pool() -> DescriptorPool:
+    pool = DescriptorPool()
+    for name in DESCRIPTORS:
+        for file in _described(name):
             pool.Add(file)
     return pool
 
 
 _POOL = _private_pool()
+
+
+def descriptor_pool() -> DescriptorPool:
+    """What holds the descriptors of all messages and services; not to be added to."""
+    return _POOL
+
+
+def services() -> list[str]:
+    """Full names of all services that the server speaks."""
+    return [
+        f"{file.package}.{service.name}"
+        for name in DESCRIPTORS
+        for file in _described(name)
+        for service in file.service
+    ]
 
 
 def message_type(name: str, package: str = "inference") -> Any:

@@ -61,6 +61,11 @@ class ModelExecutor:
         return self._model.joined
 
     @property
+    def batches(self) -> Mapping[int, tuple[int, int]]:
+        """By how many queries a call answered, of two and more: such calls, and their time, ns."""
+        return self._model.batches
+
+    @property
     def warning(self) -> str:
         """Which lost devices queries go on without, and why; which segments hold lanes."""
         return self._model.warning

@@ -63,6 +63,11 @@ class Servable(Protocol):
         ...
 
     @property
+    def batches(self) -> Mapping[int, tuple[int, int]]:
+        """By how many queries a call answered, of two and more: such calls, and their time, ns."""
+        ...
+
+    @property
     def warning(self) -> str:
         """What it goes on without, such as a device that was lost; empty if nothing."""
         ...

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from surplus.engine._core import FrontModel
-from surplus.engine.errors import UnavailableError
-from surplus.engine.serving.servable import Servable
+from surplus.engine.errors import ExecutionError, UnavailableError
+from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
 
@@ -55,12 +55,14 @@ class ServedModel:
         self._loaded: tuple[Servable, Signature] | None = None
         self._queued_ns = 0
         self._joined_before = 0
+        self._batches_before: Mapping[int, tuple[int, int]] = {}
 
     def set_ready(self, executor: Servable) -> None:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
         self._queued_ns = executor.queued_ns
         self._joined_before = executor.joined
+        self._batches_before = dict(executor.batches)
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
         self.on_change()
 
@@ -166,6 +168,31 @@ class ServedModel:
     def joined(self) -> int:
         """Queries that were answered together with another one, by its call."""
         return 0 if self._loaded is None else max(0, self._loaded[0].joined - self._joined_before)
+
+    @property
+    def batches(self) -> dict[int, tuple[int, int]]:
+        """By how many queries a call answered, of two and more: such calls, and their time, ns."""
+        if self._loaded is None:
+            return {}
+        found = {}
+        for size, (calls, took_ns) in self._loaded[0].batches.items():
+            calls_before, before_ns = self._batches_before.get(size, (0, 0))
+            if calls > calls_before:
+                found[size] = calls - calls_before, took_ns - before_ns
+        return found
+
+    def ordered(self, names: Sequence[str], outputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Outputs of those names, in their order.
+
+        Raises
+        ------
+        ExecutionError
+            If the executor did not return one.
+        """
+        for name in names:
+            if name not in outputs:
+                raise ExecutionError(f"{self} did not return its output {name!r}")
+        return {name: outputs[name] for name in names}
 
     def newly_queued_ns(self) -> int:
         """By how much the executor's waits have grown since the last call."""

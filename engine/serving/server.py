@@ -15,6 +15,8 @@ from surplus.engine.serving.address import address_text, cannot_listen, check_ad
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_face import GrpcFace
+from surplus.engine.serving.grpc_health import health_handler
+from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.native_front import NativeFront, missing_library
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
@@ -38,7 +40,9 @@ class AsyncServer:
 
     def __init__(self, params: ServerParams | None = None) -> None:
         self._params = params or ServerParams()
-        self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
+        self.plane = DataPlane(
+            DataPlaneParams(self._params.max_in_flight, self._params.max_message_bytes)
+        )
         self._grpc: grpc.aio.Server | None = None
         self._native: NativeFront | None = None
         self._http: HttpListener | None = None
@@ -74,7 +78,12 @@ class AsyncServer:
 
     async def _start_grpc(self) -> int:
         face = GrpcFace(self.plane, self._identity())
-        handlers = face.service_handler(), tails_handler()
+        handlers = (
+            face.service_handler(),
+            tails_handler(),
+            health_handler(self.plane),
+            *reflection_handlers(),
+        )
         if self._is_native():
             self._native = native = NativeFront(self._params, face, handlers)
             self.plane.front = native

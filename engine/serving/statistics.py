@@ -57,6 +57,8 @@ class ModelStatistics:
         In the executor, until the first node started; may be estimated from some of them.
     compute_output : Duration
         From the outputs to the encoded answer.
+    last_ns : int
+        When the last successful query was answered, monotonic; 0 before the first.
     """
 
     success: Duration = field(default_factory=Duration)
@@ -65,6 +67,7 @@ class ModelStatistics:
     compute_input: Duration = field(default_factory=Duration)
     queue: Duration = field(default_factory=Duration)
     compute_output: Duration = field(default_factory=Duration)
+    last_ns: int = 0
     _executing: Duration = field(default_factory=Duration)
 
     @property
@@ -105,6 +108,7 @@ class ModelStatistics:
         queued_ns : int
             By how much the executor's waits have grown since the last one.
         """
+        self.last_ns = moments.answered_ns
         self.success.add(moments.answered_ns - moments.received_ns)
         self.compute_input.add(moments.started_ns - moments.received_ns)
         self.queue.add(queued_ns)

@@ -29,6 +29,7 @@ class Function:
         self.closed = False
         self.queued_ns = 0
         self.joined = 0
+        self.batches = {}
         self.warning = ""
         self.held = ""
         self.facts = {"kernels": "of a test"}

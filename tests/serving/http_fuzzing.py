@@ -83,6 +83,7 @@ def odd_fields(rng: random.Random) -> bytes:
         target = rng.choice((document, tensor, parameters))
         keys = ("id", "inputs", "outputs", "parameters", "name", "datatype", "shape", "data")
         keys += ("binary_data_size", "timeout", "priority", "binary_data_output", "classification")
+        keys += ("shared_memory_region", "shared_memory_byte_size", "shared_memory_offset")
         target[rng.choice(keys)] = _odd(rng)
     if rng.random() < 0.3:
         document["inputs"] = [tensor] * rng.randrange(4)
@@ -101,7 +102,10 @@ def _odd(rng: random.Random) -> Any:
         case 2:
             return [rng.choice(NUMBERS) for _ in range(rng.randrange(70))]
         case _:
-            return [{"name": rng.choice(TEXTS), "parameters": {"binary_data": rng.choice(NUMBERS)}}]
+            names = ("binary_data", "classification", "shared_memory_region")
+            return [
+                {"name": rng.choice(TEXTS), "parameters": {rng.choice(names): rng.choice(NUMBERS)}}
+            ]
 
 
 def wrong_lengths(rng: random.Random) -> bytes:

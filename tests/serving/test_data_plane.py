@@ -166,6 +166,31 @@ def test_queries_that_one_call_answered_are_one_execution():
     assert (row["inference_count"], row["execution_count"]) == (3, 3)
 
 
+def test_calls_are_counted_by_how_many_queries_they_answered():
+    plane = DataPlane()
+    executor = identity()
+    executor.batches = {2: (5, 1000)}  # of earlier days
+    model = plane.models.add("m")
+    model.set_ready(executor)
+    assert model_statistics([model])["model_stats"][0]["batch_stats"] == []
+
+    async def queries():
+        for _ in range(6):
+            sent = InferQuery([("x", VECTOR)], [], 0)
+            await plane.infer(plane.admit("m"), sent, lambda outputs: outputs)
+
+    asyncio.run(queries())
+    executor.batches = {2: (5, 1000), 3: (1, 70)}
+    (row,) = model_statistics([model])["model_stats"]
+    alone, three = row["batch_stats"]
+    assert (alone["batch_size"], alone["compute_infer"]["count"]) == (1, 3)
+    assert (three["batch_size"], three["compute_infer"]) == (3, {"count": 1, "ns": 70})
+    assert alone["compute_input"]["count"] == 6
+    executor.batches = {}  # of a plan that took over
+    (row,) = model_statistics([model])["model_stats"]
+    assert [b["compute_infer"]["count"] for b in row["batch_stats"]] == [6]
+
+
 def test_a_querys_time_falls_into_its_parts():
     moments = iter([100, 130, 170, 500, 520, 580])  # started, ended, answered, twice
     plane = DataPlane(clock_ns=lambda: next(moments))

@@ -9,6 +9,8 @@ from tritonclient.utils import InferenceServerException
 
 from surplus.engine.errors import CancelledError, ExecutionError
 from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.descriptions import EXTENSIONS
+from surplus.engine.serving.messages import SERVICE
 from tests.serving.fakes import WAIT_S, Function, ask_async, failing, identity, tensor
 
 VECTOR = np.array([1.5, -2.0, 3.25], np.float32)
@@ -34,7 +36,7 @@ def test_health_and_server_metadata(client):
     assert client.is_server_ready()
     metadata = client.get_server_metadata()
     assert metadata.name == "surplus"
-    assert list(metadata.extensions) == ["model_configuration", "statistics"]
+    assert list(metadata.extensions) == list(EXTENSIONS)
 
 
 def test_model_ready(served, client, fresh_name):
@@ -217,23 +219,13 @@ def test_several_and_requested_outputs(client):
         (_matrices() + _vector(), None, "unknown input 'x'"),
         (_matrices() * 2, None, "input 'a' is given twice"),
         (_matrices(), [triton.InferRequestedOutput("z")], "unknown output 'z'"),
-        (_matrices(), [triton.InferRequestedOutput("sum", class_count=2)], "classification"),
+        (_matrices(), [triton.InferRequestedOutput("sum", class_count=-2)], "classification"),
     ],
 )
 def test_wrong_queries_are_invalid_arguments(client, inputs, outputs, message):
     code, details = _status(client.infer, "arithmetic", inputs, outputs=outputs)
     assert code == "INVALID_ARGUMENT"
     assert message in details
-
-
-def test_shared_memory_is_refused_by_name(client):
-    shared = triton.InferInput("x", [3], "FP32")
-    shared.set_shared_memory("region", 12)
-    code, details = _status(client.infer, "identity", [shared])
-    assert (code, details) == ("INVALID_ARGUMENT", "input 'x': shared memory is not supported")
-    output = triton.InferRequestedOutput("y")
-    output.set_shared_memory("region", 12)
-    assert "output 'y'" in _status(client.infer, "identity", _vector(), outputs=[output])[1]
 
 
 def test_unknown_models_are_not_found(client, fresh_name):
@@ -278,8 +270,20 @@ def test_a_server_that_keeps_its_models_loads_none(client):
     assert _status(client.load_model, "identity")[0] == "UNAVAILABLE"
 
 
-def test_other_calls_are_unimplemented(client):
-    assert _status(client.get_system_shared_memory_status)[0] == "UNIMPLEMENTED"
+def test_other_calls_are_unimplemented(served):
+    with grpc.insecure_channel(served.url) as channel:
+        call = channel.unary_unary(f"/{SERVICE}/ModelDream")
+        with pytest.raises(grpc.RpcError) as caught:
+            call(b"", timeout=WAIT_S)
+    assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_models_are_loaded_as_they_were(client):
+    config = '{"backend": "python"}'
+    code, details = _status(client.load_model, "identity", config=config)
+    assert (code, "parameter 'config' is not supported" in details) == ("UNIMPLEMENTED", True)
+    code, details = _status(client.load_model, "identity", config=config, files={"file:1/a": b"b"})
+    assert (code, "is not supported" in details) == ("UNIMPLEMENTED", True)
 
 
 def test_message_over_the_limit(client, served):

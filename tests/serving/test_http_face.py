@@ -12,6 +12,7 @@ from tritonclient.utils import InferenceServerException
 
 from surplus.engine.errors import CancelledError, ExecutionError, InputError
 from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.descriptions import EXTENSIONS
 from surplus.engine.serving.json_values import encode_json
 from tests.serving.fakes import WAIT_S, Function, failing, identity
 
@@ -64,7 +65,7 @@ def test_health_and_server_metadata(client):
     assert client.is_server_ready()
     metadata = client.get_server_metadata()
     assert metadata["name"] == "surplus"
-    assert metadata["extensions"] == ["model_configuration", "statistics", "binary_tensor_data"]
+    assert metadata["extensions"] == [*EXTENSIONS, "binary_tensor_data"]
 
 
 def test_model_ready(client, fresh_name):
@@ -213,6 +214,11 @@ def test_empty_and_large_tensors(client, shape):
         np.testing.assert_array_equal(answer.as_numpy("y"), sent)
 
 
+def _part(region):
+    return {"shared_memory_region": region, "shared_memory_byte_size": 12}
+
+
+Y = {"name": "y"}
 BINARY = {**X, "parameters": {"binary_data_size": 12}}
 del BINARY["data"]
 
@@ -242,12 +248,46 @@ WRONG = {
     "twice": ({"inputs": [X, X]}, "given twice"),
     "an unknown output": ({"inputs": [X], "outputs": [{"name": "z"}]}, "unknown output 'z'"),
     "classification": (
-        {"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": 2}}]},
-        "classification is not supported",
+        {"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": -2}}]},
+        "output 'y': 'classification': expected 0 to",
     ),
-    "shared memory": (
+    "classes of text": (
+        {"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": "2"}}]},
+        "output 'y': 'classification' must be an integer",
+    ),
+    "shared memory without a size": (
         {"inputs": [BINARY | {"parameters": {"shared_memory_region": "r"}}]},
-        "input 'x': shared memory is not supported",
+        "'shared_memory_byte_size' must be specified along with 'shared_memory_region'",
+    ),
+    "a size without shared memory": (
+        {"inputs": [X | {"parameters": {"shared_memory_byte_size": 12}}]},
+        "'shared_memory_byte_size' can not be specified without 'shared_memory_region'",
+    ),
+    "a region that is no text": (
+        {"inputs": [BINARY | {"parameters": {"shared_memory_region": 5}}]},
+        "input 'x': 'shared_memory_region' must be a string",
+    ),
+    "half of a surrogate pair": (
+        {"inputs": [BINARY | {"parameters": _part("\ud800")}]},
+        "cannot name shared memory",
+    ),
+    "data and shared memory": (
+        {"inputs": [X | {"parameters": _part("r")}]},
+        "both data and shared_memory_region are given",
+    ),
+    "classes in shared memory": (
+        {
+            "inputs": [X],
+            "outputs": [{"name": "y", "parameters": _part("r") | {"classification": 1}}],
+        },
+        "can't set both 'shared_memory_region' and 'classification'",
+    ),
+    "bytes in shared memory": (
+        {
+            "inputs": [X],
+            "outputs": [{"name": "y", "parameters": _part("r") | {"binary_data": True}}],
+        },
+        "can't set both 'shared_memory_region' and 'binary_data'",
     ),
     "a timeout": ({"inputs": [X], "parameters": {"timeout": "5"}}, "'timeout' must be an integer"),
     "a priority": ({"inputs": [X], "parameters": {"priority": -1}}, "expected 0 or more"),

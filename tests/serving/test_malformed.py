@@ -74,7 +74,7 @@ def _odd_text(rng):
 
 def _set_odd_field(request, rng):
     tensor = rng.choice(request.inputs) if request.inputs else request.inputs.add()
-    match rng.randrange(11):
+    match rng.randrange(13):
         case 0:
             tensor.name = _odd_text(rng)
         case 1:
@@ -94,6 +94,14 @@ def _set_odd_field(request, rng):
         case 8:
             request.outputs.add(name=_odd_text(rng)).parameters["classification"].bool_param = True
         case 9:
+            wanted = request.outputs.add(name=rng.choice(["sum", "difference", ""]))
+            wanted.parameters["classification"].int64_param = _odd_integer(rng)
+        case 10:
+            tensor = rng.choice([tensor, request.outputs.add(name="sum")])
+            tensor.parameters["shared_memory_region"].string_param = _odd_text(rng)
+            tensor.parameters["shared_memory_byte_size"].int64_param = _odd_integer(rng)
+            tensor.parameters["shared_memory_offset"].int64_param = _odd_integer(rng)
+        case 11:
             request.model_name = _odd_text(rng)
         case _:
             name = rng.choice(["timeout", "priority", "sequence_id", ""])

@@ -4,7 +4,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
 
-from surplus.engine.serving.messages import SERVICE, message_type, request_types
+from surplus.engine.serving.messages import DESCRIPTORS, SERVICE, message_type, request_types
 
 MESSAGES = [
     *(type_().DESCRIPTOR.name for type_ in request_types().values()),
@@ -12,6 +12,10 @@ MESSAGES = [
     "ModelMetadataResponse", "ModelInferResponse", "ModelConfigResponse", "ModelStatisticsResponse",
     "RepositoryIndexResponse", "ModelConfig", "ModelInput", "ModelOutput", "InferParameter",
     "InferTensorContents", "InferStatistics", "StatisticDuration", "ModelStatistics",
+    "InferBatchStatistics", "ModelRepositoryParameter", "SystemSharedMemoryStatusResponse",
+    "SystemSharedMemoryRegisterResponse", "SystemSharedMemoryUnregisterResponse",
+    "CudaSharedMemoryStatusResponse", "CudaSharedMemoryRegisterResponse",
+    "CudaSharedMemoryUnregisterResponse", "TraceSettingResponse", "LogSettingsResponse",
 ]  # fmt: skip
 
 
@@ -56,14 +60,15 @@ def test_our_classes_are_apart_from_theirs():
     )
 
 
-def test_checked_in_descriptors_are_current(tmp_path):
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_checked_in_descriptors_are_current(tmp_path, name):
     protoc = pytest.importorskip("grpc_tools.protoc")
     folder = files("surplus.engine.serving")
     target = tmp_path / "current.binpb"
-    arguments = ["protoc", f"-I{folder}", f"--descriptor_set_out={target}", "open_inference.proto"]
+    arguments = ["protoc", f"-I{folder}", f"--descriptor_set_out={target}", f"{name}.proto"]
     assert protoc.main(arguments) == 0
     current, checked_in = (
         descriptor_pb2.FileDescriptorSet.FromString(data)
-        for data in (target.read_bytes(), folder.joinpath("open_inference.binpb").read_bytes())
+        for data in (target.read_bytes(), folder.joinpath(f"{name}.binpb").read_bytes())
     )
-    assert checked_in == current, "compile open_inference.proto again, its first lines say how"
+    assert checked_in == current, f"compile {name}.proto again, its first lines say how"

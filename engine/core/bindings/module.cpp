@@ -3,6 +3,7 @@
 
 #include "bindings/limits.hpp"
 #include "bindings/plan.hpp"
+#include "bindings/shared_memory.hpp"
 #include "bindings/value.hpp"
 
 NB_MODULE(_core, m) {
@@ -22,4 +23,5 @@ NB_MODULE(_core, m) {
   engine::bind_limits(m);
   engine::bind_decisions(m);
   engine::bind_broker(m);
+  engine::bind_shared_memory(m);
 }

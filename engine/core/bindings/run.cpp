@@ -284,6 +284,21 @@ least_rows
           },
           nb::sig("def stacks(self) -> tuple[int, int]"),
           "How many calls answered several runs, and how many runs.")
+      .def_prop_ro(
+          "stack_sizes",
+          [](const PyPlan& self) {
+            nb::dict sizes;
+            const Stacking* const stacking = self.plan->stacking();
+            if (stacking == nullptr) return sizes;
+            for (std::size_t size = 2; size <= Stacking::most_queries; ++size) {
+              const Stacking::OfSize found = stacking->of_size(size);
+              if (found.stacks > 0)
+                sizes[nb::int_(size)] = nb::make_tuple(found.stacks, found.took_ns);
+            }
+            return sizes;
+          },
+          nb::sig("def stack_sizes(self) -> dict[int, tuple[int, int]]"),
+          "By how many runs a call answered: such calls, and what they took in nanoseconds.")
       .def("submit", &submit, "inputs"_a, "deadline_ns"_a = 0, "priority"_a.none() = nb::none(),
            "traced"_a = false, "completions"_a.none() = nb::none(), "tag"_a = 0, "due_ns"_a = 0,
            "best_effort"_a.none() = nb::none())

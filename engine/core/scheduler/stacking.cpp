@@ -52,8 +52,9 @@ void Stacking::note(std::uint32_t rows, std::int64_t took_ns, std::size_t querie
   const float pace = pace_.load(std::memory_order_relaxed);
   pace_.store(pace + weight * (std::min(found, longest * pace) - pace), std::memory_order_relaxed);
   failures_.store(0, std::memory_order_relaxed);
-  stacks_.fetch_add(1, std::memory_order_relaxed);
-  queries_.fetch_add(queries, std::memory_order_relaxed);
+  Count& count = counts_[queries];
+  count.stacks.fetch_add(1, std::memory_order_relaxed);
+  count.took_ns.fetch_add(static_cast<std::uint64_t>(took_ns), std::memory_order_relaxed);
 }
 
 void Stacking::note_failure() const noexcept {
@@ -64,10 +65,23 @@ bool Stacking::has_failed() const noexcept {
   return failures_.load(std::memory_order_relaxed) >= most_failures;  // relaxed: an estimate
 }
 
-// relaxed, both: statistics
-std::uint64_t Stacking::stacks() const noexcept { return stacks_.load(std::memory_order_relaxed); }
+std::uint64_t Stacking::stacks() const noexcept {
+  std::uint64_t all = 0;
+  for (std::size_t size = 0; size < counts_.size(); ++size) all += of_size(size).stacks;
+  return all;
+}
+
 std::uint64_t Stacking::queries() const noexcept {
-  return queries_.load(std::memory_order_relaxed);
+  std::uint64_t all = 0;
+  for (std::size_t size = 0; size < counts_.size(); ++size) all += size * of_size(size).stacks;
+  return all;
+}
+
+Stacking::OfSize Stacking::of_size(std::size_t queries) const noexcept {
+  const Count& count = counts_[queries];
+  // relaxed, both: statistics
+  return {count.stacks.load(std::memory_order_relaxed),
+          count.took_ns.load(std::memory_order_relaxed)};
 }
 
 }  // namespace engine

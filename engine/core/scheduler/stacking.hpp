@@ -1,7 +1,9 @@
 // How runs of one plan may be answered together: how many, and what that takes.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -45,13 +47,24 @@ class Stacking {
   [[nodiscard]] std::uint64_t stacks() const noexcept;
   [[nodiscard]] std::uint64_t queries() const noexcept;
 
+  /// Stacks of one size.
+  struct OfSize {
+    std::uint64_t stacks = 0;
+    std::uint64_t took_ns = 0;
+  };
+  /// Those of so many queries, at most `most_queries`.
+  [[nodiscard]] OfSize of_size(std::size_t queries) const noexcept;
+
  private:
+  struct Count {
+    std::atomic<std::uint64_t> stacks{0}, took_ns{0};
+  };
   const std::shared_ptr<const Stacker> stacker_;
   const std::uint32_t least_rows_;
   const std::vector<std::int64_t> takes_ns_;
-  mutable std::atomic<float> pace_{1.0F};  ///< observed over measured
-  mutable std::atomic<int> failures_{0};   ///< since the last one that was answered
-  mutable std::atomic<std::uint64_t> stacks_{0}, queries_{0};
+  mutable std::atomic<float> pace_{1.0F};               ///< observed over measured
+  mutable std::atomic<int> failures_{0};                ///< since the last one that was answered
+  mutable std::array<Count, most_queries + 1> counts_;  ///< by queries
 };
 
 }  // namespace engine

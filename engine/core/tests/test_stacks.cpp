@@ -181,6 +181,9 @@ TEST(stacks_what_waits_and_each_gets_its_own_answer) {
     CHECK(runs[i - 1]->spans()[0].stacked == 5);
   }
   CHECK(model.plan->stacking()->stacks() == 1 && model.plan->stacking()->queries() == 5);
+  CHECK(model.plan->stacking()->of_size(5).stacks == 1);
+  CHECK(model.plan->stacking()->of_size(5).took_ns > 0);
+  CHECK(model.plan->stacking()->of_size(4).stacks == 0);
 }
 
 TEST(stacks_no_more_rows_than_it_may) {

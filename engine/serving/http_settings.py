@@ -1,0 +1,59 @@
+"""The paths that read and change settings of the server over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from surplus.engine.errors import InputError
+from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.http_body import document_of
+from surplus.engine.serving.trace_settings import LISTS, SETTINGS, check_settings
+
+
+class SettingPaths:
+    """Handlers of the paths.
+
+    Parameters
+    ----------
+    plane : DataPlane
+        Whose settings they are.
+    """
+
+    def __init__(self, plane: DataPlane) -> None:
+        self._plane = plane
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        """Route the paths here."""
+        for path in ("/v2/trace/setting", "/v2/models/{name}/trace/setting"):
+            router.add_route("GET", path, self.trace_setting)
+            router.add_route("POST", path, self.trace_setting)
+        router.add_route("GET", "/v2/logging", self.log_settings)
+        router.add_route("POST", "/v2/logging", self.log_settings)
+
+    async def trace_setting(self, request: web.Request) -> web.StreamResponse:
+        """What is traced: nothing."""
+        name = request.match_info.get("name", "")
+        if name:
+            self._plane.models.find(name)
+        if request.method == "POST":
+            asked = document_of(await request.read())
+            check_settings({name: _texts(name, value) for name, value in asked.items()})
+        return web.json_response(
+            {n: list(values) if n in LISTS else values[0] for n, values in SETTINGS.items()}
+        )
+
+    async def log_settings(self, request: web.Request) -> web.StreamResponse:
+        """What is logged, after the changes that are asked for."""
+        if request.method == "POST":
+            self._plane.log.update(document_of(await request.read()))
+        return web.json_response(self._plane.log.values())
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    """The values of a trace setting, which are text, or a list of texts, or null for none."""
+    values = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(type(text) is str for text in values):
+        raise InputError(f"trace setting {name!r} must be a string or a list of strings")
+    return values

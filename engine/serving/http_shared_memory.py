@@ -1,0 +1,83 @@
+"""The paths of shared memory over HTTP: what clients register, and what is registered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from surplus.engine.errors import InputError
+from surplus.engine.serving.cuda_memory import cuda_status, refuse_cuda
+from surplus.engine.serving.http_body import document_of
+from surplus.engine.serving.shared_memory import SharedRegions
+
+_LARGEST = 2**63 - 1
+
+
+class SharedMemoryPaths:
+    """Handlers of the paths.
+
+    Parameters
+    ----------
+    regions : SharedRegions
+        What they are about.
+    """
+
+    def __init__(self, regions: SharedRegions) -> None:
+        self._regions = regions
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        """Route the paths here."""
+        for memory, status, register, unregister in (
+            ("system", self.status, self.register, self.unregister),
+            ("cuda", self.cuda_status, self.cuda_register, self.cuda_unregister),
+        ):
+            root = f"/v2/{memory}sharedmemory"
+            for path in (root, f"{root}/region/{{name}}"):
+                router.add_route("GET", f"{path}/status", status)
+                router.add_route("POST", f"{path}/unregister", unregister)
+            router.add_route("POST", f"{root}/region/{{name}}/register", register)
+
+    async def status(self, request: web.Request) -> web.StreamResponse:
+        """One region, or all."""
+        return web.json_response(self._regions.status(_name(request)))
+
+    async def register(self, request: web.Request) -> web.StreamResponse:
+        """Let queries name a part of some shared memory."""
+        asked = document_of(await request.read())
+        key = asked.get("key")
+        if type(key) is not str:
+            raise InputError("Shared memory register request has no 'key' field: a string")
+        offset, size_bytes = _number(asked, "offset", 0), _number(asked, "byte_size", None)
+        self._regions.register(_name(request), key, offset, size_bytes)
+        return web.json_response({})
+
+    async def unregister(self, request: web.Request) -> web.StreamResponse:
+        """Forget one region, or all."""
+        self._regions.unregister(_name(request))
+        return web.json_response({})
+
+    async def cuda_status(self, request: web.Request) -> web.StreamResponse:
+        """None there is."""
+        return web.json_response(cuda_status(_name(request)))
+
+    async def cuda_register(self, request: web.Request) -> web.StreamResponse:
+        """Refused."""
+        raise refuse_cuda(_name(request))
+
+    async def cuda_unregister(self, request: web.Request) -> web.StreamResponse:
+        """Nothing to forget."""
+        return web.json_response({})
+
+
+def _name(request: web.Request) -> str:
+    return request.match_info.get("name", "")
+
+
+def _number(asked: dict[str, Any], name: str, default: int | None) -> int:
+    value = asked.get(name, default)
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        raise InputError(
+            f"Shared memory register request has no {name!r} field: a number from 0 to {_LARGEST}"
+        )
+    return value
