@@ -14,6 +14,10 @@ from surplus.engine.serving.wire import embedded, split_infer_request
 
 _StreamResponse = message_type("ModelStreamInferResponse")
 _InferResponse = message_type("ModelInferResponse")
+_FINAL: bytes = _InferResponse(
+    parameters={"triton_final_response": {"bool_param": True}}
+).SerializeToString()
+"""What Triton says beside an answer in a stream, as a part of a message."""
 _MOST_AHEAD = 64
 """Queries of a stream that run at a time; further ones wait with the client."""
 
@@ -49,8 +53,8 @@ async def answer_in_order(
 
 
 def stream_answer(response: bytes) -> bytes:
-    """A serialised ``ModelInferResponse`` as an answer in a stream."""
-    return embedded(_StreamResponse.INFER_RESPONSE_FIELD_NUMBER, response)
+    """A serialised ``ModelInferResponse`` as an answer in a stream: the last to its query."""
+    return embedded(_StreamResponse.INFER_RESPONSE_FIELD_NUMBER, response, _FINAL)
 
 
 def stream_failure(request: bytes, error: Exception) -> bytes:

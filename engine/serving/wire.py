@@ -55,9 +55,10 @@ def join_infer_response(header: Any, raw_outputs: Iterable[Any]) -> bytes:
     return b"".join(parts)
 
 
-def embedded(field: int, message: bytes) -> bytes:
-    """Serialise a message that holds nothing but a serialised message in a field below 16."""
-    return b"".join((bytes([field << 3 | _LENGTH_DELIMITED]), _varint(len(message)), message))
+def embedded(field: int, *parts: bytes) -> bytes:
+    """Serialise a message that holds nothing but one, serialised in parts, in a field below 16."""
+    size = sum(map(len, parts))
+    return b"".join((bytes([field << 3 | _LENGTH_DELIMITED]), _varint(size), *parts))
 
 
 def _top_level_fields(data: bytes) -> list[tuple[int, int, int]] | None:

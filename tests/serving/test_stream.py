@@ -47,6 +47,15 @@ def test_queries_run_side_by_side_and_are_answered_in_order(own_server, stream):
     assert [_value(answers) for _ in range(3)] == [("a", 1), ("b", 2), ("c", 3)]
 
 
+def test_an_answer_is_the_last_to_its_query(own_server, stream):
+    own_server.serve("identity", identity())
+    client, answers = stream
+    client.async_stream_infer("identity", _vector(), enable_empty_final_response=True)
+    result, error = answers.get(timeout=WAIT_S)
+    assert error is None
+    assert result.get_response().parameters["triton_final_response"].bool_param
+
+
 def test_more_queries_than_run_at_a_time(own_server, stream):
     own_server.serve("identity", identity())
     client, answers = stream

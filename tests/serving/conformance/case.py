@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.serving.conformance.clients import Client
+from tests.serving.conformance.clients import STREAM, Client
 
 NOT_ASKED = "not asked"
 """Of a Triton: it ends."""
@@ -27,6 +27,8 @@ class Case:
     triton : object
         What a real Triton gives, where that is known to differ and meant to; NOT_ASKED if it must
         not be asked.
+    streamed : bool
+        Whether it is asked through a stream, too.
     """
 
     name: str
@@ -34,13 +36,25 @@ class Case:
     expected: Any
     not_over: Collection[str] = ()
     triton: Any = None
+    streamed: bool = False
+
+    def is_for(self, face: str) -> bool:
+        """Whether it can be asked over that face."""
+        return face not in self.not_over and (self.streamed or face != STREAM)
 
 
 @dataclass
 class Cases:
-    """Those of one subject."""
+    """Those of one subject.
+
+    Parameters
+    ----------
+    streamed : bool
+        Whether they are asked through a stream, too: of queries, and not of statuses.
+    """
 
     subject: str
+    streamed: bool = False
     all: list[Case] = field(default_factory=list)
 
     def __call__(
@@ -54,6 +68,14 @@ class Cases:
 
         return add
 
-    def add(self, name: str, *rest: Any) -> None:
+    def add(
+        self,
+        name: str,
+        run: Callable[[Client], Any],
+        expected: Any,
+        not_over: Collection[str] = (),
+        triton: Any = None,
+    ) -> None:
         """Add a case."""
-        self.all.append(Case(f"{self.subject}: {name}", *rest))
+        whole = f"{self.subject}: {name}"
+        self.all.append(Case(whole, run, expected, not_over, triton, self.streamed))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tests.serving.conformance.case import NOT_ASKED, Cases
-from tests.serving.conformance.clients import Client, Wanted, given, status
+from tests.serving.conformance.clients import STREAM, Client, Wanted, given, status
 
-cases = Cases("classification")
+cases = Cases("classification", streamed=True)
 
 
 def _classes(datatype: str, values: list[Any], count: int, kind: Any = None) -> Any:
@@ -67,11 +67,16 @@ def _refused(datatype: str, array: np.ndarray) -> Any:
     return lambda client: status(client.infer, f"identity_{datatype}", sent, wanted)
 
 
-cases.add("BOOL has no order", _refused("BOOL", np.array([True, False])), "INVALID_ARGUMENT")
+cases.add(
+    "BOOL has no order",
+    _refused("BOOL", np.array([True, False])),
+    "INVALID_ARGUMENT",
+    (STREAM,),
+)
 cases.add(
     "BYTES have no order",
     _refused("BYTES", np.array([b"a"], object)),
     "INVALID_ARGUMENT",
-    (),
+    (STREAM,),
     NOT_ASKED,
 )

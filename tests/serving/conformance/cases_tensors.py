@@ -10,7 +10,7 @@ from surplus.engine.serving.datatypes import DATATYPES
 from tests.serving.conformance.case import Cases
 from tests.serving.conformance.clients import Client, Wanted, given
 
-cases = Cases("tensors")
+cases = Cases("tensors", streamed=True)
 
 _JSON = ("http_json",)
 
