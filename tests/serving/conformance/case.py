@@ -9,7 +9,7 @@ from typing import Any
 from tests.serving.conformance.clients import STREAM, Client
 
 NOT_ASKED = "not asked"
-"""Of a Triton: it ends."""
+"""Of a Triton that ends of it, or answers otherwise in words or statuses that vary."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class Case:
     not_over : collection of str
         Faces whose client cannot ask it.
     triton : object
-        What a real Triton gives, where that is known to differ and meant to; NOT_ASKED if it must
-        not be asked.
+        What a real Triton gives, where that is known to differ and meant to; or NOT_ASKED.
     streamed : bool
         Whether it is asked through a stream, too.
     """

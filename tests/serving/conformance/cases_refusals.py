@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.serving.conformance.case import Cases
+from tests.serving.conformance.case import NOT_ASKED, Cases
 from tests.serving.conformance.clients import Client, Wanted, fresh, given, status
 
 cases = Cases("refusals")
@@ -43,6 +43,21 @@ for _name, _case in {
     cases.add(_name, *_case)
 
 
+@cases("INVALID_ARGUMENT", triton=NOT_ASKED)  # over HTTP it answers 500
+def a_negative_number_of_classes(client: Client) -> Any:
+    return status(client.infer, "identity_FP32", [_X], [Wanted("y", classes=-2)])
+
+
+@cases("UNAVAILABLE")
+def loading_where_models_stay_as_they_are(client: Client) -> Any:
+    return status(client.call, "load_model", "arithmetic")
+
+
+@cases("UNAVAILABLE")
+def unloading_where_models_stay_as_they_are(client: Client) -> Any:
+    return status(client.call, "unload_model", "arithmetic")
+
+
 @cases("NOT_FOUND")
 def metadata_of_an_unknown_model(client: Client) -> Any:
     return status(client.call, "get_model_metadata", "nobody")
@@ -56,6 +71,16 @@ def configuration_of_an_unknown_model(client: Client) -> Any:
 @cases("NOT_FOUND", triton="INVALID_ARGUMENT")
 def statistics_of_an_unknown_model(client: Client) -> Any:
     return status(client.call, "get_inference_statistics", "nobody")
+
+
+@cases("NOT_FOUND")
+def metadata_of_an_unknown_version(client: Client) -> Any:
+    return status(client.call, "get_model_metadata", "arithmetic", "7")
+
+
+@cases(False)
+def an_unknown_version_is_not_ready(client: Client) -> Any:
+    return client.call("is_model_ready", "arithmetic", "7")
 
 
 @cases(False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tritonclient.utils import shared_memory
 
-from tests.serving.conformance.case import Cases
+from tests.serving.conformance.case import NOT_ASKED, Cases
 from tests.serving.conformance.clients import (
     Client,
     Given,
@@ -205,3 +205,45 @@ def cuda_memory_cannot_be_registered(client: Client) -> Any:
 def no_cuda_memory_is_registered(client: Client) -> Any:
     document = client.document("get_cuda_shared_memory_status")
     return document if client.is_http else list(document.get("regions", {}))
+
+
+@cases({"y": ("FP32", [0], [])}, ("http_json",), triton=NOT_ASKED)  # refused there
+def an_input_of_no_bytes(client: Client) -> Any:
+    with _region(client) as (name, _):
+        return client.answer("identity_FP32", [Given("x", "FP32", (0,), Part(name, 0))])
+
+
+@cases("INVALID_ARGUMENT")
+def a_region_of_no_bytes(client: Client) -> Any:
+    with _memory() as (key, _):
+        return status(client.call, "register_system_shared_memory", fresh("region"), key, 0)
+
+
+@cases("INVALID_ARGUMENT")
+def a_part_that_begins_behind_the_memory(client: Client) -> Any:
+    register = "register_system_shared_memory"
+    with _memory() as (key, _):
+        return status(client.call, register, fresh("region"), key, 16, offset=4 * _BYTES)
+
+
+@cases([])
+def all_are_unregistered_at_once(client: Client) -> Any:
+    with _memory() as (one, _), _memory() as (other, _):
+        for key in (one, other):
+            client.call("register_system_shared_memory", fresh("region"), key, _BYTES)
+        client.call("unregister_system_shared_memory")
+    document = client.document("get_system_shared_memory_status")
+    return document if client.is_http else list(document.get("regions", {}))
+
+
+@cases(True, triton=NOT_ASKED)  # the second finds a closed file there
+def several_names_for_the_same_memory(client: Client) -> Any:
+    one, other = fresh("region"), fresh("region")
+    with _memory() as (key, held):
+        shared_memory.set_shared_memory_region(held, [_VALUES])
+        for name in (one, other):
+            client.call("register_system_shared_memory", name, key, _BYTES)
+        client.call("unregister_system_shared_memory", one)
+        answer = client.answer("identity_FP32", [_at(other)])
+        client.call("unregister_system_shared_memory", other)
+    return answer["y"][2] == _VALUES.tolist()

@@ -77,6 +77,25 @@ def one_output(client: Client) -> Any:
     return client.answer("arithmetic", _matrices(), [Wanted("difference")])
 
 
+@cases({"sum": ("FP32", [0, 4], []), "difference": ("FP32", [0, 4], [])}, _JSON)
+def a_matrix_without_rows(client: Client) -> Any:
+    empty = np.empty((0, 4), np.float32)
+    return client.answer("arithmetic", [given("a", "FP32", empty), given("b", "FP32", empty)])
+
+
+@cases(True)
+def half_a_megabyte(client: Client) -> Any:
+    values = np.arange(1 << 17, dtype=np.float32)
+    answer = client.answer("identity_FP32", [given("x", "FP32", values)])
+    return answer["y"] == ("FP32", [1 << 17], values.tolist())
+
+
+@cases({"y": ("BYTES", [1], [b"x" * 100_000])})
+def a_long_string(client: Client) -> Any:
+    sent = np.array([b"x" * 100_000], object)
+    return client.answer("identity_BYTES", [given("x", "BYTES", sent)])
+
+
 @cases(("q-7", "arithmetic", "1"))
 def id_name_and_version_come_back(client: Client) -> Any:
     result = client.infer("arithmetic", _matrices(), request_id="q-7", model_version="1")
