@@ -121,6 +121,9 @@ def test_an_answer_does_not_share_memory_with_others(graph, machine, folder) -> 
     model = model_of(graph, machine, StackUse(of_two()))
     one, other = answers_of(model, folder, queries(2))
     assert model.stacked == (1, 2)
+    ((size, (calls, took_ns)),) = model.stack_sizes.items()
+    assert (size, calls) == (2, 1)
+    assert took_ns > 0
     kept = other["y"].copy()
     assert one["y"].base is not other["y"].base or not np.shares_memory(one["y"], other["y"])
     del one
