@@ -55,6 +55,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         help="queries of a model that are held at once, a bound of memory (default %(default)s)",
     )
     add(
+        "--shared-memory",
+        action=argparse.BooleanOptionalAction,
+        help="whether clients may put tensors into shared memory, and so reach all of this user's"
+        " (by default where only this machine may ask)",
+    )
+    add(
         "--drain",
         type=float,
         default=30.0,
@@ -76,4 +82,5 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         drain_timeout_s=args.drain,
         front_end=FrontEnd(args.front_end),
         max_connections=connections_of(use_all_descriptors()),
+        shared_memory=args.shared_memory,
     )

@@ -27,7 +27,7 @@ from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
-from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, MAX_IN_FLIGHT
+from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
 
@@ -46,12 +46,9 @@ class DataPlaneParams:
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory; the next is
         turned away at once.
-    max_tensor_bytes : int
-        Of an input that is read from shared memory.
     """
 
     max_in_flight: int = MAX_IN_FLIGHT
-    max_tensor_bytes: int = LARGEST_MESSAGE_BYTES
 
     def __post_init__(self) -> None:
         if self.max_in_flight < 1:
@@ -120,7 +117,7 @@ class DataPlane:
         self.control: ModelControl | None = None
         self.front: Front | None = None
         self._params = params or DataPlaneParams()
-        self.regions = SharedRegions(self._params.max_tensor_bytes)
+        self.regions = SharedRegions()
         self.log = LogSettings()
         self._in_flight = InFlight()
         self._draining = False

@@ -20,6 +20,7 @@ from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.native_front import NativeFront, missing_library
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
+from surplus.engine.serving.shared_memory import SharedRegions
 
 if TYPE_CHECKING:
     from surplus.engine.serving.http_listener import HttpListener
@@ -40,8 +41,9 @@ class AsyncServer:
 
     def __init__(self, params: ServerParams | None = None) -> None:
         self._params = params or ServerParams()
-        self.plane = DataPlane(
-            DataPlaneParams(self._params.max_in_flight, self._params.max_message_bytes)
+        self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
+        self.plane.regions = SharedRegions(
+            self._params.max_message_bytes, is_open=self._params.shares_memory
         )
         self._grpc: grpc.aio.Server | None = None
         self._native: NativeFront | None = None

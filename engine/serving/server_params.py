@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from surplus.engine.serving.loopback import is_loopback
+
 LARGEST_MESSAGE_BYTES = 2**31 - 1
 MAX_WAIT_MS = 1000.0
 """How long a query that is not due may wait, by default, before it is refused."""
@@ -45,6 +47,9 @@ class ServerParams:
         What speaks gRPC.
     name : str
         What ServerMetadata answers.
+    shared_memory : bool or None
+        Whether clients may register shared memory, and so reach all that this user has; None: where
+        the host lets only this machine ask.
     """
 
     host: str = "127.0.0.1"
@@ -56,6 +61,7 @@ class ServerParams:
     max_connections: int = 4096
     front_end: FrontEnd = FrontEnd.AUTO
     name: str = "surplus"
+    shared_memory: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port"):
@@ -72,3 +78,8 @@ class ServerParams:
         for name in ("max_in_flight", "max_connections"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether clients may register shared memory."""
+        return is_loopback(self.host) if self.shared_memory is None else self.shared_memory

@@ -10,6 +10,7 @@ from typing import Any
 from surplus.engine import _core, errors
 from surplus.engine.serving.codec import Buffer
 from surplus.engine.serving.servable import Array
+from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES
 
 _ERRORS: dict[str, type[errors.EngineError]] = {
     "unknown": errors.UnknownRegionError,
@@ -47,11 +48,14 @@ class SharedRegions:
     ----------
     most_bytes : int
         Of one tensor: what is read is held, as a request is.
+    is_open : bool
+        Whether clients may register any.
     """
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int = LARGEST_MESSAGE_BYTES, *, is_open: bool = True) -> None:
         self.table = _core.SharedMemory()
         self._most_bytes = most_bytes
+        self._is_open = is_open
 
     def register(self, name: str, key: str, offset: int, size_bytes: int) -> None:
         """Let queries name a part of the shared memory of a key.
@@ -62,7 +66,14 @@ class SharedRegions:
             If name or key cannot be, or the memory is smaller.
         RegionExistsError, TooManyRegionsError, SharedMemoryError
             If it is there already, one too many, or cannot be opened.
+        UnsupportedError
+            If clients may register none.
         """
+        if not self._is_open:
+            raise errors.UnsupportedError(
+                "this server takes no shared memory: it listens where other machines may ask; "
+                "--shared-memory lets them"
+            )
         with _told():
             self.table.register(_named(name), _named(key), offset, size_bytes)
 

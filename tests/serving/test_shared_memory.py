@@ -15,9 +15,11 @@ from surplus.engine.errors import (
     SharedMemoryError,
     TooManyRegionsError,
     UnknownRegionError,
+    UnsupportedError,
 )
+from surplus.engine.serving.server_params import ServerParams
 from surplus.engine.serving.shared_memory import RegionPart, SharedRegions
-from tests.serving.fakes import tensor
+from tests.serving.fakes import ServerThread, tensor
 
 VECTOR = np.array([1.5, -2.0, 3.25], np.float32)
 SIZE = 4096
@@ -140,3 +142,39 @@ def test_contents_and_shared_memory_exclude_each_other(client, region):
     given[0]._raw_content = VECTOR.tobytes()
     code, details = _refused(client.infer, "identity", given)
     assert (code, "1 raw_input_contents for 0 inputs" in details) == ("INVALID_ARGUMENT", True)
+
+
+@pytest.mark.parametrize(
+    ("host", "asked", "is_open"),
+    [
+        ("127.0.0.1", None, True),
+        ("127.3.2.1", None, True),
+        ("::1", None, True),
+        ("localhost", None, True),
+        ("0.0.0.0", None, False),
+        ("::", None, False),
+        ("models.example.org", None, False),
+        ("0.0.0.0", True, True),
+        ("127.0.0.1", False, False),
+    ],
+)
+def test_memory_is_shared_where_only_this_machine_may_ask(memory, host, asked, is_open):
+    params = ServerParams(host=host, shared_memory=asked)
+    assert params.shares_memory == is_open
+    regions = SharedRegions(64, is_open=is_open)
+    if is_open:
+        regions.register("r", memory.name, 0, 1)
+    else:
+        with pytest.raises(UnsupportedError, match="--shared-memory lets them"):
+            regions.register("r", memory.name, 0, 1)
+
+
+def test_a_server_that_others_may_ask_takes_none(memory):
+    params = ServerParams(host="0.0.0.0", grpc_port=0)
+    server = ServerThread(params)
+    try:
+        with triton.InferenceServerClient(server.url) as client:
+            code, _ = _refused(client.register_system_shared_memory, "r", memory.name, 6)
+            assert code == "UNIMPLEMENTED"
+    finally:
+        server.stop()
