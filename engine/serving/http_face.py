@@ -95,11 +95,11 @@ class HttpFace:
 
     async def server_live(self, request: web.Request) -> web.StreamResponse:
         """Whether the server answers at all."""
-        return web.Response()
+        return web.json_response({"live": True})
 
     async def server_ready(self, request: web.Request) -> web.StreamResponse:
         """Whether every model is ready and queries are admitted."""
-        return _yes_or_no(self._plane.ready)
+        return _yes_or_no(self._plane.ready, {})
 
     async def server_metadata(self, request: web.Request) -> web.StreamResponse:
         """Name, version and extensions of the server."""
@@ -108,7 +108,8 @@ class HttpFace:
 
     async def model_ready(self, request: web.Request) -> web.StreamResponse:
         """Whether a model is ready; not so one that is unknown."""
-        return _yes_or_no(self._plane.models.is_ready(*_names(request)))
+        name, version = _names(request)
+        return _yes_or_no(self._plane.models.is_ready(name, version), {"name": name})
 
     async def model_metadata(self, request: web.Request) -> web.StreamResponse:
         """Versions and signature of a model."""
@@ -191,5 +192,6 @@ async def _parameters(request: web.Request) -> dict[str, Any]:
     return parameters
 
 
-def _yes_or_no(yes: bool) -> web.Response:
-    return web.Response(status=200 if yes else 400)
+def _yes_or_no(yes: bool, document: dict[str, Any]) -> web.Response:
+    """Triton's clients read the status, KServe's the document."""
+    return web.json_response({**document, "ready": yes}, status=200 if yes else 400)

@@ -75,6 +75,16 @@ def test_model_ready(client, fresh_name):
     assert not client.is_model_ready(fresh_name)
 
 
+def test_health_is_told_in_documents_too(served, fresh_name):
+    """Which KServe's client reads."""
+    at = served.http_url
+    assert _ask(at, "GET", "/v2/health/live")[:2] == (200, {"live": True})
+    assert _ask(at, "GET", "/v2/health/ready")[:2] == (200, {"ready": True})
+    known, unknown = (f"/v2/models/{name}/ready" for name in ("identity", fresh_name))
+    assert _ask(at, "GET", known)[:2] == (200, {"name": "identity", "ready": True})
+    assert _ask(at, "GET", unknown)[:2] == (400, {"name": fresh_name, "ready": False})
+
+
 def test_model_metadata_and_config(client):
     metadata = client.get_model_metadata("arithmetic")
     assert (metadata["name"], metadata["versions"]) == ("arithmetic", ["1"])
