@@ -18,7 +18,10 @@ constexpr std::string_view folder = "/dev/shm/";  // where shm_open(3) of Linux 
 constexpr std::string_view semaphores = "sem.";   // files of sem_open(3) in the same folder
 constexpr std::size_t most_name_bytes = 1024;
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+/// Of what clients send, as much as a name may have.
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text.substr(0, most_name_bytes)) + "'";
+}
 
 std::string part_of(std::uint64_t bytes, std::uint64_t offset, std::uint64_t all) {
   return std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " on, of " +

@@ -163,6 +163,12 @@ TEST(keys_are_names_of_shared_memory_and_not_paths) {
         std::string(300, 'x'), std::string("/sem.lock")}) {
     refused(RegionFault::invalid, words, [&] { regions.add({"r", key, 0, 1}); });
   }
+  try {
+    regions.add({"r", std::string(1 << 20, 'x'), 0, 1});
+    CHECK(false);
+  } catch (const RegionError& error) {
+    CHECK(std::string_view(error.what()).size() < 2000);  // it does not say all of it
+  }
   refused(RegionFault::unreachable, "Unable to open shared memory region: '/surplus-test-none'",
           [&] { regions.add({"r", "/surplus-test-none", 0, 1}); });
 }
