@@ -1,6 +1,7 @@
 """Regions of shared memory: what a hostile client does to them harms its own queries only."""
 
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,31 @@ def test_a_truncated_region_fails_its_own_queries(client, memory, region):
     assert (code, "was truncated" in details) == ("INVALID_ARGUMENT", True)
     assert memory.stat().st_size == 0
     np.testing.assert_array_equal(client.infer("identity", sent).as_numpy("y"), VECTOR)
+
+
+def test_a_region_that_is_truncated_again_and_again_ends_nothing(client, memory, region):
+    stop = threading.Event()
+
+    def truncate():
+        while not stop.is_set():
+            for size in (0, 8, SIZE):
+                os.truncate(memory, size)
+
+    thread = threading.Thread(target=truncate)
+    thread.start()
+    output = triton.InferRequestedOutput("y")
+    output.set_shared_memory(region, 12, 2048)
+    try:
+        for _ in range(200):
+            try:
+                client.infer("identity", _shared(region), outputs=[output])
+            except InferenceServerException as error:
+                assert error.status() == "StatusCode.INVALID_ARGUMENT"  # noqa: PT017
+                assert "was truncated" in error.message()  # noqa: PT017
+    finally:
+        stop.set()
+        thread.join()
+    assert client.is_server_ready()
 
 
 def test_a_region_whose_file_is_gone_is_still_there(client, memory, region):
