@@ -105,7 +105,7 @@ build/triton/installed: bench/neighbours/triton/requirements.txt $(STAMPS)/packa
 
 triton: build/triton/installed  ## Triton's server, a peer of `bench neighbours`; fetches 170 MB
 
-# Some 200 MB, in an environment of their own: what they need would hold back what we do.
+# 560 MB when installed, in an environment of their own: what they need would hold back what we do.
 build/peers/installed: bench/serving/peers/requirements.txt $(STAMPS)/packages
 	rm -rf build/peers
 	$(BIN)/python -m venv build/peers
@@ -113,7 +113,7 @@ build/peers/installed: bench/serving/peers/requirements.txt $(STAMPS)/packages
 	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --requirement build/peers/libraries.txt
 	touch $@
 
-peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, peers of `bench serving`; fetches 200 MB
+peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, peers of `bench serving`; 560 MB
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

@@ -42,6 +42,11 @@ class Generator:
         """Whether the server may be faster than what was measured."""
         return self.busy_share > BUSY_SHARE
 
+    @property
+    def is_short_of_a_core(self) -> bool:
+        """Whether it is that because others had its core, rather than for its own work."""
+        return self.is_bottleneck and self.cpu_share < self.busy_share / 2
+
     def __str__(self) -> str:
         count = f"{self.threads} thread{'s' * (self.threads > 1)}"
         connections = f"{self.connections} connection{'s' * (self.connections > 1)}"
@@ -51,4 +56,6 @@ class Generator:
     def load(self) -> str:
         """How busy it was, for people."""
         said = f"{self.busy_share:.0%} (computing {self.cpu_share:.0%})"
+        if self.is_short_of_a_core:
+            return f"{said}: SHORT OF A CORE"
         return f"{said}: THE BOTTLENECK" if self.is_bottleneck else said

@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # where it was not built there is the Python client
 PATIENCE_NS = 5_000_000_000
 """Without a server for so long, a run ends."""
 
-_CONNECT_NS = 10_000_000_000
+CONNECT_NS = 10_000_000_000
+"""How long the first connections may take."""
+
 _OPEN_CONNECTIONS = 16
 
 
@@ -181,7 +183,7 @@ def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
             requests=list(target.requests),
             connections=connections,
             timeout_ns=target.timeout_ns,
-            connect_ns=_CONNECT_NS,
+            connect_ns=CONNECT_NS,
             patience_ns=PATIENCE_NS,
             is_compared=compares,
         )

@@ -85,6 +85,7 @@ class LoadSummary:
         found = asdict(self) | {"warnings": list(self.warnings)}
         if self.generator is not None:
             found["generator"]["is_bottleneck"] = self.generator.is_bottleneck
+            found["generator"]["is_short_of_a_core"] = self.generator.is_short_of_a_core
         return found
 
 
@@ -160,8 +161,9 @@ def _limits(generator: Generator | None) -> tuple[str, ...]:
         notes.append("there was no server any more: the run ended before its time")
     if generator.is_bottleneck:
         busy, cpu = generator.busy_share, generator.cpu_share
+        what = "was short of a core" if generator.is_short_of_a_core else "was the bottleneck"
         notes.append(
-            f"the generator itself was the bottleneck: it had something to do {busy:.0%} of the"
+            f"the generator itself {what}: it had something to do {busy:.0%} of the"
             f" time (computing {cpu:.0%}); the server may be faster than this"
         )
     return tuple(notes)

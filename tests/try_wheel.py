@@ -15,12 +15,14 @@ _USES = """
 import numpy as np
 import surplus
 from surplus import models
+from surplus.loadgen.native import module_missing
 
 path = models.save(models.build("fork_join", branches=2, depth=1, size=4), "model.onnx")
 model = surplus.load(path, devices="cpu:1", cache="cache", tune="now")
 answer = model.run({spec.name: np.ones(spec.shape, np.float32) for spec in model.inputs})
 assert all(np.isfinite(array).all() for array in answer.values()) and answer
 assert surplus.__version__[0].isdigit()
+assert module_missing() is None
 print(surplus.__file__)
 """
 

@@ -82,7 +82,7 @@ def row(load: Asking, name: str, at_rest_bytes: int, turns: Sequence[Turn]) -> d
         "p99 ms": statistics.median(turn.p99_ns for turn in turns) / 1e6,
         "server CPU ms a query": statistics.median(turn.cpu_ns for turn in turns) / 1e6,
         "memory at rest MB": at_rest_bytes / 1e6,
-        "client busy": f"{busy:.2f}" + " (the limit)" * (busy > BUSY_SHARE),
+        "client busy": f"{busy:.2f}" + " (a limit)" * (busy > BUSY_SHARE),
         "errors": ", ".join(f"{kind} {count}" for kind, count in errors.items()) or "0",
     }
 

@@ -39,10 +39,15 @@ void Connection::connect() {
 }
 
 void Connection::opened() {
+  state_ = State::greeting;
+  dialogue_ = speaking_(*this);
+  greeted();
+}
+
+void Connection::greeted() {
+  if (state_ != State::greeting || !dialogue_->is_ready()) return;
   state_ = State::up;
   ++up_;
-  dialogue_ = speaking_(*this);
-  advance();
 }
 
 void Connection::start(const Query& query) {
@@ -78,7 +83,8 @@ void Connection::handle(std::uint32_t events) {
     if (const int error = connect_error(socket_.get())) return lose(words_of(error));
     opened();
   }
-  if (state_ == State::up && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) receive();
+  if (dialogue_ != nullptr && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) receive();
+  greeted();
   advance();
 }
 
@@ -95,7 +101,7 @@ void Connection::receive() {
 }
 
 void Connection::flush() {
-  if (state_ != State::up) return;
+  if (dialogue_ == nullptr) return;
   try {
     dialogue_->write(output_);
     output_.write(socket_.get());
@@ -116,6 +122,7 @@ void Connection::lose(const std::string& reason) {
   const bool was_up = state_ == State::up;
   state_ = State::down;
   if (was_up) --up_;
+  reason_ = reason;
   socket_.reset();
   output_ = Output();
   retry_ns_ = now_ns() + (was_up && was_of_use_ ? 0 : pause_ns);

@@ -44,13 +44,16 @@ class Connection final : private Sink {
   [[nodiscard]] std::int64_t retry_ns() const noexcept { return retry_ns_; }
   /// Connects, if it is time to.
   void tick(std::int64_t time_ns);
+  /// Why there was none the last time that it was lost; empty before.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:
-  enum class State { down, connecting, up };
+  enum class State { down, connecting, greeting, up };
 
   void answered(std::uint32_t row, std::string_view kind, std::string_view message) override;
   void connect();
   void opened();
+  void greeted();
   void receive();
   /// Sends what waits, as far as the dialogue takes it.
   void advance();
@@ -70,6 +73,7 @@ class Connection final : private Sink {
   std::deque<Query> waiting_;
   bool was_of_use_ = false;  ///< whether a query over this socket had its answer, or its time
   std::int64_t retry_ns_ = never_ns;
+  std::string reason_;
 };
 
 }  // namespace loadgen

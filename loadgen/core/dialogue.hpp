@@ -30,7 +30,9 @@ class Dialogue {
  public:
   virtual ~Dialogue() = default;
 
-  /// Whether a further query may be sent now.
+  /// Whether both sides have said what they must before the first query.
+  [[nodiscard]] virtual bool is_ready() const noexcept = 0;
+  /// Whether a further query may be sent now, once it is ready.
   [[nodiscard]] virtual bool takes() const noexcept = 0;
   /// Only if it takes one.
   virtual void send(const Query& query) = 0;

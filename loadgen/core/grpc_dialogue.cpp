@@ -60,6 +60,7 @@ struct GrpcDialogue::Calls {
   }
 
   static int frame(http2::Session*, const http2::FrameHeader* frame, void* user) noexcept {
+    if (frame->type == http2::frame::settings) self(user).is_ready_ = true;
     if (frame->type == http2::frame::goaway) self(user).is_draining_ = true;
     const bool has_end = frame->type == http2::frame::headers || frame->type == http2::frame::data;
     if (!has_end || (frame->flags & http2::frame::end_stream) == 0) return http2::status::ok;

@@ -12,7 +12,8 @@
 
 namespace loadgen {
 
-/// As many calls at once as the server allows; what is beyond that waits in the library.
+/// As many calls at once as the server allows, which it says before the first one; what is beyond
+/// that waits in the library.
 class GrpcDialogue final : public Dialogue {
  public:
   /// All three must outlive it. Throws std::runtime_error if the library refuses.
@@ -21,6 +22,7 @@ class GrpcDialogue final : public Dialogue {
   GrpcDialogue(const GrpcDialogue&) = delete;
   GrpcDialogue& operator=(const GrpcDialogue&) = delete;
 
+  [[nodiscard]] bool is_ready() const noexcept override { return is_ready_; }
   [[nodiscard]] bool takes() const noexcept override { return !is_draining_; }
   void send(const Query& query) override;
   void forget(std::uint32_t row) override;
@@ -63,6 +65,7 @@ class GrpcDialogue final : public Dialogue {
   std::vector<std::unique_ptr<Flight>> flights_;  // whose addresses the library knows
   std::vector<Flight*> idle_;
   std::size_t open_ = 0;
+  bool is_ready_ = false;  ///< the server's settings have come
   bool is_draining_ = false;
   Output* output_ = nullptr;  ///< while write() runs
 };

@@ -17,6 +17,7 @@ class Http1Dialogue final : public Dialogue {
   /// Both must outlive it.
   Http1Dialogue(Prepared& prepared, Sink& sink) : prepared_(prepared), sink_(sink) {}
 
+  [[nodiscard]] bool is_ready() const noexcept override { return true; }
   [[nodiscard]] bool takes() const noexcept override { return !is_last_ && !query_.has_value(); }
   void send(const Query& query) override;
   void forget(std::uint32_t row) override;

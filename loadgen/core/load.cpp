@@ -67,11 +67,12 @@ void Load::connect() {
     connections_.push_back(std::make_unique<Connection>(poller_, address_, speaks, sink, up_));
   const std::int64_t until_ns = now_ns() + params_.connect_ns;
   while (up_ < connections_.size() && !poller_.is_rung()) {
+    for (const epoll_event& event : poller_.wait(until_ns)) handle(event);
+    for (const auto& connection : connections_)
+      if (!connection->reason().empty()) throw std::runtime_error(connection->reason());
     if (now_ns() >= until_ns)
       throw std::runtime_error("it took " + std::to_string(up_) + " of " +
                                std::to_string(connections_.size()) + " connections in time");
-    for (const epoll_event& event : poller_.wait(std::min(until_ns, wake_ns()))) handle(event);
-    for (const auto& connection : connections_) connection->tick(now_ns());
   }
 }
 

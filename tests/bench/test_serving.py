@@ -43,7 +43,7 @@ def test_a_row_has_medians_and_all_errors(capsys: pytest.CaptureFixture[str]) ->
     assert found["memory at rest MB"] == 50.0
     assert found["errors"] == "A 3, B 1"
     assert found["client busy"] == "0.50"
-    assert row(ONE, "s", 0, [turn(1, busy=0.95)])["client busy"] == "0.95 (the limit)"
+    assert row(ONE, "s", 0, [turn(1, busy=0.95)])["client busy"] == "0.95 (a limit)"
 
 
 def test_loads_are_chosen_by_parts_of_names() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import grpc
 import grpc.aio
@@ -14,7 +13,8 @@ _OPTIONS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_len
 class EchoServer:
     """Answers a request with its own bytes, unless ``answer(bytes, context)`` is another."""
 
-    def __init__(self):
+    def __init__(self, options=()):
+        self._options = [*_OPTIONS, *options]
         self.requests = []
         self.remaining_s = []
         self.answer = self._echo
@@ -29,7 +29,7 @@ class EchoServer:
 
     async def _serve(self):
         self._loop, self._ends = asyncio.get_running_loop(), asyncio.Event()
-        server = grpc.aio.server(options=_OPTIONS)
+        server = grpc.aio.server(options=self._options)
         server.add_generic_rpc_handlers((self._Handlers(self),))
         self.address = ("127.0.0.1", server.add_insecure_port("127.0.0.1:0"))
         await server.start()
@@ -57,8 +57,3 @@ class EchoServer:
             self._loop.call_soon_threadsafe(self._ends.set)
         if threading.current_thread() is not self._thread:
             self._thread.join()
-
-    @staticmethod
-    def now_ns():
-        """On the client's clock."""
-        return time.monotonic_ns()

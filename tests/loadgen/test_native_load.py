@@ -1,7 +1,6 @@
 """The native client over gRPC: against a real server, and against peers that misbehave."""
 
 import asyncio
-import re
 import socket
 import threading
 
@@ -9,6 +8,7 @@ import grpc
 import numpy as np
 import pytest
 
+from surplus.loadgen import native_load
 from surplus.loadgen.address import HostPort
 from surplus.loadgen.clients.grpc_request import call_headers, framed
 from surplus.loadgen.closed_loop import ClosedLoopParams
@@ -58,6 +58,33 @@ def test_every_query_is_sent_and_answered_once(echo, users, connections):
     assert set(echo.requests) == {b"question"}
     assert (records.done_ns > records.sent_ns).all()
     assert (records.intended_ns == records.sent_ns).all()
+
+
+def test_calls_wait_for_a_server_that_takes_few_at_once():
+    """What it still counts when the next call comes it refuses: we do not ask twice."""
+    server = EchoServer([("grpc.max_concurrent_streams", 2)])
+    try:
+        records = _closed(_target(server.address), 60, users=16, connections=1).run()
+    finally:
+        server.end()
+    refused = records.is_kind("UNAVAILABLE")
+    assert len(records) - refused.sum() == len(server.requests) >= 16
+    assert set(records.kinds) <= {"UNAVAILABLE"}
+    assert set(records.messages) <= {"the call was reset with error 7"}
+
+
+def test_a_server_that_ends_its_connections_is_asked_over_new_ones():
+    """GOAWAY: calls that are under way are finished, others begin elsewhere."""
+    server = EchoServer([("grpc.max_connection_age_ms", 20)])
+    try:
+        load = _closed(_target(server.address), 2000, users=4)
+        records = load.run()
+    finally:
+        server.end()
+    assert len(records) >= 2000
+    assert (records.kind == 0).mean() > 0.9
+    assert set(records.kinds) <= {"UNAVAILABLE"}
+    assert not load.generator.gave_up
 
 
 def test_queries_take_turns_through_the_requests(echo):
@@ -186,14 +213,17 @@ def test_a_server_that_ends_midway_is_counted_as_unavailable(echo):
     assert (records.kind == 0).sum() >= 9
 
 
-def test_a_server_that_comes_back_is_asked_again():
-    """The first connection is closed as soon as it is used, the second one answers."""
-    echo = EchoServer()
+def test_a_server_that_comes_back_is_asked_again(echo):
+    """The first connection is closed when a call is under way, the second one answers."""
+    is_asked = threading.Event()
+
+    async def first_hangs(request, context):
+        if len(echo.requests) == 1:
+            is_asked.set()
+            await asyncio.Event().wait()
+        return request
 
     def talk(connection, number):
-        if number < 2:  # the probe of the address, and the first connection
-            connection.recv(1)
-            return
         with socket.create_connection(echo.address) as behind:
             ends = [
                 threading.Thread(target=_pump, args=pair)
@@ -201,17 +231,21 @@ def test_a_server_that_comes_back_is_asked_again():
             ]
             for end in ends:
                 end.start()
+            if number == 1:  # 0 is the probe of the address
+                is_asked.wait()
+                for side in (connection, behind):
+                    side.shutdown(socket.SHUT_RDWR)
             for end in ends:
                 end.join()
 
+    echo.answer = first_hangs
     server = ScriptedServer(talk)
     try:
         records = _closed(_target(server.address), 5).run()
-        assert records.is_kind("UNAVAILABLE")[0]
-        assert not records.kind[1:].any()
     finally:
         server.end()
-        echo.end()
+    assert records.is_kind("UNAVAILABLE")[0]
+    assert not records.kind[1:].any()
 
 
 def _pump(source, sink):
@@ -228,22 +262,33 @@ def _pump(source, sink):
     [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 100, b""],
     ids=["HTTP/1.1", "zeros", "nothing"],
 )
-def test_peers_that_do_not_speak_http2_are_errors(said):
+def test_peers_that_do_not_speak_http2_are_refused(said):
     def talk(connection, number):
         connection.sendall(said)
         connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):  # else what it has not read resets the connection
-            continue
+        _drain(connection, number)  # else what it has not read resets the connection
 
     server = ScriptedServer(talk)
     try:
-        records = _closed(_target(server.address), 2, users=2).run()
-        assert records.is_kind("UNAVAILABLE").all()
-        # Which of them depends on whether the call or the answer is on its way first.
-        said = records.said()["UNAVAILABLE"]
-        assert re.search("was reset with error|closed the connection|does not speak HTTP/2", said)
+        with pytest.raises(TargetError, match=r"closed the connection|does not speak HTTP/2"):
+            _closed(_target(server.address), 2, users=2)
     finally:
         server.end()
+
+
+def test_peers_that_say_nothing_are_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr(native_load, "CONNECT_NS", 100_000_000)
+    server = ScriptedServer(_drain)
+    try:
+        with pytest.raises(TargetError, match="it took 0 of 3 connections in time"):
+            _closed(_target(server.address), 2, users=3)
+    finally:
+        server.end()
+
+
+def _drain(connection, number):
+    while connection.recv(65536):
+        continue
 
 
 def test_where_nobody_listens_nothing_is_measured():

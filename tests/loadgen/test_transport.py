@@ -115,6 +115,14 @@ def test_a_generator_that_was_the_limit_is_said():
     assert _text(idle) == ["native, 2 threads, 16 connections", "50% (computing 40%)"]
 
 
+def test_a_generator_that_others_kept_from_its_core_is_told_from_a_slow_one():
+    starved = Generator("native", 1, 16, busy_share=0.94, cpu_share=0.12)
+    assert starved.is_bottleneck
+    assert _text(starved)[1] == "94% (computing 12%): SHORT OF A CORE"
+    assert _summary(starved).warnings[0].startswith("the generator itself was short of a core")
+    assert _summary(starved).to_dict()["generator"]["is_short_of_a_core"] is True
+
+
 def _text(generator):
     cells = list(render(_summary(generator), "t").columns[1].cells)
     return [str(cell) for cell in cells if "connection" in str(cell) or "computing" in str(cell)]
