@@ -974,6 +974,10 @@ class FrontModel:
 
     @property
     def in_flight(self) -> int: ...
+    @property
+    def last_ns(self) -> int:
+        """When the last query was answered well, monotonic; 0: none was."""
+
     def take_counts(self) -> list[tuple[int, int]]:
         """
         Counts and nanoseconds since the last call, by kind.

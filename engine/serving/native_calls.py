@@ -26,8 +26,8 @@ _CALL, _MESSAGE, _END, _ITEM, _FAILED, _ITEM_FAILED, _GONE = range(7)
 _ZLIB_WINDOWS = {"gzip": 31, "deflate": 15}
 
 
-class _Aborted(Exception):
-    """A handler has said with which status its call ends."""
+class _Aborted(BaseException):
+    """A handler has said with which status its call ends; no error of a handler's own."""
 
     def __init__(self, code: grpc.StatusCode, details: str) -> None:
         super().__init__(details)
@@ -159,7 +159,7 @@ class NativeCalls:
             return
         try:
             message = self._unpacked(content, call.encoding) if content and packed else content
-        except Exception as error:
+        except (Exception, _Aborted) as error:
             if call.task is not None:
                 call.task.cancel()
             self._calls.pop(token)
@@ -174,7 +174,7 @@ class NativeCalls:
             code, details = grpc.StatusCode.OK, ""
         except asyncio.CancelledError:
             return
-        except Exception as error:
+        except (Exception, _Aborted) as error:
             code, details = _status(error)
         if self._calls.pop(call.token, None) is not None:
             self._end(call.token, code, details)
@@ -186,8 +186,8 @@ class NativeCalls:
             context = NativeContext(lambda message: None, due_ns)
             try:
                 data = self._unpacked(content, encoding) if encoding else content
-            except Exception as error:
-                answered = failed_item(error)
+            except (Exception, _Aborted) as error:
+                answered = failed_item(InputError(str(error)))
             else:
                 answered = await self._answer_item(data, context)
             self._front.answer_item(token, number, answered)
@@ -267,9 +267,10 @@ def _written(handler: Any, answer: Any) -> bytes:
     return written
 
 
-def _status(error: Exception) -> tuple[grpc.StatusCode, str]:
+def _status(error: BaseException) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, _Aborted):
         return error.code, error.details
     if isinstance(error, _UnsupportedEncodingError):
         return grpc.StatusCode.UNIMPLEMENTED, str(error)
+    assert isinstance(error, Exception), "of a handler"
     return status_of(error)

@@ -94,7 +94,8 @@ class ServedModel:
         samples, waited_ns = totals[_QUEUE]
         if samples:
             self._wait_ns = waited_ns / samples
-        self._statistics.record_native(totals, int(self._wait_ns * totals[0][0]))
+        queued_ns = int(self._wait_ns * totals[0][0])
+        self._statistics.record_native(totals, queued_ns, self._front.last_ns)
 
     @property
     def state(self) -> ModelState:

@@ -76,7 +76,9 @@ class ModelStatistics:
         inside = self._executing
         return Duration(inside.count, max(0, inside.total_ns - self.queue.total_ns))
 
-    def record_native(self, totals: Sequence[tuple[int, int]], queued_ns: int) -> None:
+    def record_native(
+        self, totals: Sequence[tuple[int, int]], queued_ns: int, last_ns: int
+    ) -> None:
         """Count queries that Python did not see.
 
         Parameters
@@ -85,7 +87,10 @@ class ModelStatistics:
             As ``FrontModel.take_counts`` gives them.
         queued_ns : int
             What they waited for their first lane, in all.
+        last_ns : int
+            When the last successful one was answered; 0 if none was.
         """
+        self.last_ns = max(self.last_ns, last_ns)
         success, fail, refused, compute_input, _, executing, compute_output = totals
         pairs = (
             (self.success, success),

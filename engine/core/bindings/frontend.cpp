@@ -156,6 +156,13 @@ is_bounded
                      // relaxed: a number to look at
                      return self.model->in_flight.load(std::memory_order_relaxed);
                    })
+      .def_prop_ro(
+          "last_ns",
+          [](const PyFrontModel& self) {
+            // relaxed: a number to look at
+            return self.model->last_ns.load(std::memory_order_relaxed);
+          },
+          "When the last query was answered well, monotonic; 0: none was.")
       .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
            R"(Counts and nanoseconds since the last call, by kind.
 

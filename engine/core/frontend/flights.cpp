@@ -202,6 +202,8 @@ void Frontend::finish(Flight flight) {
     }
   }
   const std::int64_t answered_ns = now_ns();
+  // relaxed: a number to look at
+  flight.model->last_ns.store(answered_ns, std::memory_order_relaxed);
   counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
   if (run.traced()) counts.add(FrontCounts::queue, waited_ns(run));
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);

@@ -70,6 +70,7 @@ struct FrontModel {
   std::atomic<std::size_t> in_flight{0};
   std::int64_t handed_over_until_ns = 0;  ///< the front end's thread alone knows it
   FrontCounts counts;
+  std::atomic<std::int64_t> last_ns{0};  ///< when the last query was answered well
 
   /// Place of that input or output; nothing where there is none of that name.
   [[nodiscard]] static std::optional<std::size_t> find(const std::vector<Port>& ports,

@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "raw contents are litt
 namespace {
 
 // Of ModelInferResponse and its tensors.
-constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, outputs_field = 5,
-                        raw_field = 6;
+constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, parameters_field = 4,
+                        outputs_field = 5, raw_field = 6;
 constexpr std::uint32_t response_of_stream_field = 2;
 /// Of InferTensorContents, by element type.
 enum Contents : std::uint32_t {
@@ -180,6 +180,15 @@ void put_packed_shape(std::string& to, const std::vector<std::int64_t>& shape) {
   put_text(to, 3, packed);
 }
 
+/// The parameter by which Triton says in a stream that a query has no further answer.
+void put_final(std::string& to) {
+  constexpr std::string_view is_true("\x08\x01", 2);
+  std::string entry;
+  put_text(entry, 1, "triton_final_response");
+  put_text(entry, 2, is_true);
+  put_text(to, parameters_field, entry);
+}
+
 /// Bytes of a tensor as they are sent.
 OutPart raw_part(const ValuePtr& value) {
   const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
@@ -250,6 +259,7 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
   put_text(head, model_field, model.name);
   put_text(head, version_field, model.version);
   put_text(head, id_field, id);
+  if (in_stream) put_final(head);
   std::vector<OutPart> raw;
   std::size_t bytes = 0;
   for (const std::size_t place : wanted) {
