@@ -989,7 +989,12 @@ class Frontend:
     """A thread that speaks gRPC and answers without Python."""
 
     def __init__(
-        self, listeners: Sequence[int], most_connections: int, most_message_bytes: int, idle_ns: int
+        self,
+        listeners: Sequence[int],
+        most_connections: int,
+        most_message_bytes: int,
+        idle_ns: int,
+        regions: SharedMemory,
     ) -> None:
         """Serve sockets that listen, which are the front end's from now on."""
 

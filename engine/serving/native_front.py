@@ -16,6 +16,7 @@ from surplus.engine.serving.native_calls import NativeCalls
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.values import elem_type_of
 
 _LOG = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class NativeFront:
     ----------
     handlers : sequence of grpc.GenericRpcHandler
         What answers the calls that the front end does not.
+    regions : SharedRegions
+        Where clients may have put tensors.
 
     Raises
     ------
@@ -50,7 +53,11 @@ class NativeFront:
     """
 
     def __init__(
-        self, params: ServerParams, face: GrpcFace, handlers: Sequence[grpc.GenericRpcHandler]
+        self,
+        params: ServerParams,
+        face: GrpcFace,
+        handlers: Sequence[grpc.GenericRpcHandler],
+        regions: SharedRegions,
     ) -> None:
         sockets = listening_sockets(params.host, params.grpc_port)
         self.port: int = sockets[0].getsockname()[1]
@@ -60,6 +67,7 @@ class NativeFront:
             params.max_connections,
             params.max_message_bytes,
             params.max_connections * _IDLE_NS_EACH,
+            regions.table,
         )
         self._calls = NativeCalls(self._front, handlers, face.answer_item, params.max_message_bytes)
         asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)

@@ -87,7 +87,9 @@ class AsyncServer:
             *reflection_handlers(),
         )
         if self._is_native():
-            self._native = native = NativeFront(self._params, face, handlers)
+            self._native = native = NativeFront(
+                self._params, face, handlers, self.plane.regions
+            )
             self.plane.front = native
             self.plane.models.watch(native.look_at)
             return native.port

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ import pytest
 import tritonclient.grpc as triton
 from onnx import TensorProto, helper
 from tritonclient.grpc import service_pb2, service_pb2_grpc
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, shared_memory
 
 import surplus
 from surplus.engine.errors import ConfigError
@@ -224,6 +225,45 @@ def test_outputs_come_in_the_order_of_the_request(client, python_queries) -> Non
         for name in names:
             np.testing.assert_array_equal(answer.as_numpy(name), halves[name])
     assert python_queries == []
+
+
+@pytest.fixture
+def region(client) -> Iterator[Any]:
+    """1 kB that the server knows as ``region``."""
+    handle = shared_memory.create_shared_memory_region("region", f"/native-{os.getpid()}", 1024)
+    client.register_system_shared_memory("region", f"/native-{os.getpid()}", 1024)
+    yield handle
+    client.unregister_system_shared_memory("region")
+    shared_memory.destroy_shared_memory_region(handle)
+
+
+def test_tensors_lie_in_shared_memory(client, region, python_queries) -> None:
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    shared_memory.set_shared_memory_region(region, [x], 64)
+    given = triton.InferInput("x", [4, 2], "FP32")
+    given.set_shared_memory("region", 32, 64)
+    outputs = [triton.InferRequestedOutput("top"), triton.InferRequestedOutput("bottom")]
+    outputs[0].set_shared_memory("region", 100, 512)
+    answer = client.infer("parts", [given], outputs=outputs)
+    written = shared_memory.get_contents_as_numpy(region, np.float32, (2, 2), 512)
+    np.testing.assert_array_equal(written, x[:2])
+    np.testing.assert_array_equal(answer.as_numpy("bottom"), x[2:])
+    assert python_queries == []
+
+
+def test_what_does_not_fit_shared_memory_harms_its_own_query(client, region) -> None:
+    given = triton.InferInput("x", [4, 2], "FP32")
+    given.set_shared_memory("region", 32, 0)
+    small, beyond = triton.InferRequestedOutput("top"), triton.InferRequestedOutput("top")
+    small.set_shared_memory("region", 4, 512)
+    beyond.set_shared_memory("region", 16, 1020)
+    code, text = status_of(client.infer, "parts", [given], outputs=[small])
+    assert code == "INTERNAL"
+    assert "output 'top' (4 bytes) should be at least 16 bytes" in text
+    assert status_of(client.infer, "parts", [given], outputs=[beyond])[0] == "INVALID_ARGUMENT"
+    given.set_shared_memory("none", 32, 0)
+    assert status_of(client.infer, "parts", [given])[0] == "NOT_FOUND"
+    assert client.infer("FP32", [tensor("x", np.ones((1, 1), np.float32), "FP32")])
 
 
 def test_large_tensors_and_many_callers(server, client, python_queries) -> None:

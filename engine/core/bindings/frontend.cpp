@@ -10,6 +10,7 @@
 
 #include "bindings/plan.hpp"
 #include "bindings/released_gil.hpp"
+#include "bindings/shared_memory.hpp"
 #include "frontend/route.hpp"
 
 namespace nb = nanobind;
@@ -115,11 +116,12 @@ nb::list take_counts(const PyFrontModel& self) {
 }
 
 void begin(PyFrontend* self, std::vector<int> listeners, std::size_t most_connections,
-           std::size_t most_message_bytes, std::int64_t idle_ns) {
+           std::size_t most_message_bytes, std::int64_t idle_ns, const PyRegions& regions) {
   frontend::FrontendParams params;
   params.listeners = std::move(listeners);
   params.most_connections = most_connections;
   params.idle_ns = idle_ns;
+  params.regions = regions.table;
   params.connection.most_message_bytes = most_message_bytes;
   new (self) PyFrontend{std::make_unique<Frontend>(params)};
 }
@@ -169,7 +171,8 @@ is_bounded
 Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
   nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "most_connections"_a, "most_message_bytes"_a,
-           "idle_ns"_a, "Serve sockets that listen, which are the front end's from now on.")
+           "idle_ns"_a, "regions"_a,
+           "Serve sockets that listen, which are the front end's from now on.")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a,
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).

@@ -72,22 +72,23 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   if (!request_.read(message.content())) return false;
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr || model->route == nullptr) return false;
-  if (!wanted_outputs(request_, *model)) return false;
   bool done = false;
   try {
-    if (collect(request_, message, *model, values_)) {
+    const Regions& regions = *params_.regions;
+    std::optional<std::vector<Delivery>> wanted = wanted_outputs(request_, *model, regions);
+    if (wanted && collect(request_, message, *model, regions, values_)) {
       const Route::Way way = model->route->take(call.received_ns);
-      done = way.plan != nullptr && submit(call, std::move(model), way, item);
+      done = way.plan != nullptr && submit(call, std::move(model), way, std::move(*wanted), item);
     }
   } catch (const std::exception&) {
-    // Without memory for it, say: Python tries anew.
+    // Without memory for it, or a region: Python tries anew, and says why.
   }
   values_.clear();
   return done;
 }
 
-bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way, std::uint64_t item) {
-  std::vector<std::size_t> wanted = wanted_outputs(request_, *model).value();
+bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
+                      std::vector<Delivery> wanted, std::uint64_t item) {
   Flight flight{.run = {},
                 .token = call.token,
                 .item = item,
@@ -187,8 +188,8 @@ void Frontend::finish(Flight flight) {
   const Place place = find(flight.token);
   if (place.call != nullptr) {
     try {
-      std::vector<OutPart> parts =
-          answer_parts(*flight.model, flight.id, flight.wanted, run.outputs(), flight.in_stream);
+      std::vector<OutPart> parts = answer_parts(*flight.model, flight.id, flight.wanted,
+                                                run.outputs(), *params_.regions, flight.in_stream);
       if (flight.in_stream) {
         finish_item(place, flight.item, std::move(parts));
       } else {
@@ -197,6 +198,8 @@ void Frontend::finish(Flight flight) {
         place.connection->go_on(*place.call);
         touch(*place.connection);
       }
+    } catch (const DeliveryError& error) {
+      return fail(flight, error.status(), error.what());
     } catch (const std::runtime_error& error) {
       return fail(flight, Status::internal, error.what());
     }

@@ -22,6 +22,7 @@ struct FrontendParams {
   std::size_t most_connections = 4096;
   std::int64_t handshake_ns = 5'000'000'000;  ///< for who connects and says nothing
   std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
+  std::shared_ptr<const Regions> regions;     ///< where clients may have put tensors
   ConnectionParams connection;
 };
 
@@ -75,7 +76,7 @@ class Frontend final : private CallHandler {
     bool in_stream = false;
     FrontModelPtr model;
     std::string id;
-    std::vector<std::size_t> wanted;
+    std::vector<Delivery> wanted;
     std::int64_t received_ns = 0, started_ns = 0;
   };
   struct Place {
@@ -104,7 +105,7 @@ class Frontend final : private CallHandler {
 
   [[nodiscard]] bool try_answer(Call& call, const Message& message, std::uint64_t item);
   [[nodiscard]] bool submit(Call& call, FrontModelPtr model, const Route::Way& way,
-                            std::uint64_t item);
+                            std::vector<Delivery> wanted, std::uint64_t item);
   [[nodiscard]] RunPtr begin(FrontModel& model, const Route::Way& way, const RunOptions& options);
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);

@@ -15,6 +15,7 @@ enum class Status : std::uint8_t {
   unknown = 2,
   invalid_argument = 3,
   deadline_exceeded = 4,
+  not_found = 5,
   resource_exhausted = 8,
   unimplemented = 12,
   internal = 13,

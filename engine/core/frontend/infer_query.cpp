@@ -97,6 +97,20 @@ ValuePtr raw_value(Bytes content, const Message& message, const Port& port,
   return over_memory(data, content.size(), port, shape, message.memory);
 }
 
+/// A tensor in shared memory, copied: a client may change it, or take it away.
+ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& regions) {
+  const auto count = count_of(given.shape);
+  const std::size_t each = ort::element_bits(port.elem_type) / 8;
+  const bool fits = count && each != 0 && *count <= given.part.bytes &&
+                    given.part.bytes == *count * each && given.part.bytes <= largest_message;
+  if (!fits) return nullptr;
+  std::shared_ptr<std::byte> memory = fresh_memory(given.part.bytes);
+  regions.read(given.part.region, given.part.offset, memory.get(), given.part.bytes);
+  void* const data = memory.get();
+  if (port.elem_type == ort::kBool && !are_bools({memory.get(), given.part.bytes})) return nullptr;
+  return over_memory(data, given.part.bytes, port, given.shape, std::move(memory));
+}
+
 /// Numbers of a packed field, narrowed; null where one is out of range, or there are too many or
 /// few.
 template <typename Element, typename Wide>
@@ -189,6 +203,33 @@ void put_final(std::string& to) {
   put_text(to, parameters_field, entry);
 }
 
+Status status_of(RegionFault fault) noexcept {
+  switch (fault) {
+    case RegionFault::unknown:
+      return Status::not_found;
+    case RegionFault::invalid:
+    case RegionFault::shrunk:
+      return Status::invalid_argument;
+    default:
+      return Status::internal;
+  }
+}
+
+/// Writes an output into shared memory. Throws DeliveryError.
+void put_away(const Delivery& delivery, const Port& port, Bytes content, const Regions& regions) {
+  if (content.size() > delivery.bytes)
+    throw DeliveryError(Status::internal,
+                        "shared memory size specified with the request for output '" + port.name +
+                            "' (" + std::to_string(delivery.bytes) + " bytes) should be at least " +
+                            std::to_string(content.size()) + " bytes to hold the results");
+  if (content.empty()) return;
+  try {
+    regions.write(delivery.region, delivery.offset, content.data(), content.size());
+  } catch (const RegionError& error) {
+    throw DeliveryError(status_of(error.fault()), error.what());
+  }
+}
+
 /// Bytes of a tensor as they are sent.
 OutPart raw_part(const ValuePtr& value) {
   const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
@@ -209,7 +250,8 @@ OutPart raw_part(const ValuePtr& value) {
 }  // namespace
 
 bool collect(const InferRequest& request, const Message& message, const FrontModel& model,
-             std::vector<ValuePtr>& values) {
+             const Regions& regions, std::vector<ValuePtr>& values) {
+  std::size_t next_raw = 0;
   if (request.inputs.size() != model.inputs.size()) return false;
   values.assign(model.inputs.size(), nullptr);
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -218,25 +260,33 @@ bool collect(const InferRequest& request, const Message& message, const FrontMod
     if (!place || values[*place] != nullptr) return false;
     const Port& port = model.inputs[*place];
     if (given.datatype != port.datatype || !port.fits(given.shape)) return false;
-    if (given.is_typed == !request.raw.empty()) return false;
-    values[*place] = given.is_typed ? typed_value(given.contents, port, given.shape)
-                                    : raw_value(request.raw[i], message, port, given.shape);
+    if (!given.part.region.empty()) {
+      values[*place] = shared_value(given, port, regions);
+    } else {
+      if (given.is_typed == !request.raw.empty()) return false;
+      values[*place] = given.is_typed
+                           ? typed_value(given.contents, port, given.shape)
+                           : raw_value(request.raw[next_raw++], message, port, given.shape);
+    }
     if (values[*place] == nullptr) return false;
   }
   return true;
 }
 
-std::optional<std::vector<std::size_t>> wanted_outputs(const InferRequest& request,
-                                                       const FrontModel& model) {
-  std::vector<std::size_t> wanted;
+std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
+                                                    const FrontModel& model,
+                                                    const Regions& regions) {
+  std::vector<Delivery> wanted;
   if (request.outputs.empty()) {
-    for (std::size_t i = 0; i < model.outputs.size(); ++i) wanted.push_back(i);
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) wanted.push_back({.place = i});
     return wanted;
   }
-  for (const std::string_view name : request.outputs) {
+  for (const auto& [name, part] : request.outputs) {
     const auto place = FrontModel::find(model.outputs, name);
-    if (!place || std::ranges::find(wanted, *place) != wanted.end()) return std::nullopt;
-    wanted.push_back(*place);
+    if (!place || std::ranges::find(wanted, *place, &Delivery::place) != wanted.end())
+      return std::nullopt;
+    if (!part.region.empty()) regions.check(part.region, part.offset, part.bytes);
+    wanted.push_back({*place, std::string(part.region), part.offset, part.bytes});
   }
   return wanted;
 }
@@ -253,8 +303,9 @@ void put_prefix(std::string& to, std::size_t bytes) {
 }
 
 std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id,
-                                  const std::vector<std::size_t>& wanted,
-                                  const std::vector<ValuePtr>& outputs, bool in_stream) {
+                                  const std::vector<Delivery>& wanted,
+                                  const std::vector<ValuePtr>& outputs, const Regions& regions,
+                                  bool in_stream) {
   std::string head;
   put_text(head, model_field, model.name);
   put_text(head, version_field, model.version);
@@ -262,7 +313,8 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
   if (in_stream) put_final(head);
   std::vector<OutPart> raw;
   std::size_t bytes = 0;
-  for (const std::size_t place : wanted) {
+  for (const Delivery& delivery : wanted) {
+    const std::size_t place = delivery.place;
     const Port& port = model.outputs[place];
     std::string tensor;
     put_text(tensor, 1, port.name);
@@ -271,6 +323,10 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
     put_length(head, outputs_field, tensor.size());
     head += tensor;
     OutPart& part = raw.emplace_back(raw_part(outputs[place]));
+    if (!delivery.region.empty()) {
+      put_away(delivery, port, part.bytes(), regions);
+      part = {};  // each output has raw contents, so that clients find theirs by its number
+    }
     std::string length;
     put_length(length, raw_field, part.bytes().size());
     bytes += length.size() + part.bytes().size();
@@ -279,8 +335,8 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
   std::string wrapper;
   if (in_stream) put_length(wrapper, response_of_stream_field, bytes);
   if (bytes + wrapper.size() > largest_message)
-    throw std::runtime_error("the answer of " + std::to_string(bytes) +
-                             " bytes is more than gRPC sends");
+    throw DeliveryError(Status::internal, "the answer of " + std::to_string(bytes) +
+                                              " bytes is more than gRPC sends");
   std::vector<OutPart> parts(1);
   put_prefix(parts[0].own, bytes + wrapper.size());
   parts[0].own += wrapper + head;

@@ -4,35 +4,60 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "frontend/front_model.hpp"
+#include "frontend/grpc.hpp"
 #include "frontend/infer_request.hpp"
 #include "frontend/message.hpp"
 #include "frontend/out_queue.hpp"
 #include "scheduler/run.hpp"
+#include "shared_memory/regions.hpp"
 
 namespace engine::frontend {
 
+/// An output that a request wants, by its place among the model's; where, if in shared memory.
+struct Delivery {
+  std::size_t place = 0;
+  std::string region = {};
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+/// An output that cannot be delivered as it is wanted.
+class DeliveryError : public std::runtime_error {
+ public:
+  DeliveryError(Status status, const std::string& what)
+      : std::runtime_error(what), status_(status) {}
+  [[nodiscard]] Status status() const noexcept { return status_; }
+
+ private:
+  Status status_;
+};
+
 /// The values of a request for that model, in its order; tensors lie over the message where they
-/// are aligned. False where something does not fit: Python says what.
+/// are aligned. False where something does not fit: Python says what. Throws what reading a region
+/// does.
 [[nodiscard]] bool collect(const InferRequest& request, const Message& message,
-                           const FrontModel& model, std::vector<ValuePtr>& values);
+                           const FrontModel& model, const Regions& regions,
+                           std::vector<ValuePtr>& values);
 
 /// Which outputs a request wants, in its order; nothing where one is unknown or named twice.
-[[nodiscard]] std::optional<std::vector<std::size_t>> wanted_outputs(const InferRequest& request,
-                                                                     const FrontModel& model);
+/// Throws RegionError where one is to go where no region is.
+[[nodiscard]] std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
+                                                                  const FrontModel& model,
+                                                                  const Regions& regions);
 
 /// What the core takes for the protocol's priority (engine/serving/model_executor.py).
 [[nodiscard]] std::optional<int> priority_of(std::int64_t level) noexcept;
 
 /// A ModelInferResponse, behind gRPC's prefix. `in_stream`: within a ModelStreamInferResponse.
-/// Tensors are sent from where they are. Throws std::runtime_error where it would be too large.
+/// Tensors are sent from where they are, or put into shared memory. Throws DeliveryError.
 [[nodiscard]] std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id,
-                                                const std::vector<std::size_t>& wanted,
+                                                const std::vector<Delivery>& wanted,
                                                 const std::vector<ValuePtr>& outputs,
-                                                bool in_stream);
+                                                const Regions& regions, bool in_stream);
 
 /// gRPC's prefix of a message of that length.
 void put_prefix(std::string& to, std::size_t bytes);

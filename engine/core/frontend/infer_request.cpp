@@ -1,5 +1,8 @@
 #include "frontend/infer_request.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace engine::frontend {
 
 namespace {
@@ -26,6 +29,64 @@ bool read_shape(const FieldReader& field, std::vector<std::int64_t>& shape) {
   return numbers.at_end();
 }
 
+/// An InferParameter: its one field, a number that is not negative or a text.
+struct Parameter {
+  std::string_view name, text;
+  std::uint64_t number = 0;
+  bool is_text = false;
+
+  /// Reads an entry of a map of parameters; false where it is another.
+  [[nodiscard]] bool read(Bytes entry) {
+    FieldReader fields(entry);
+    Bytes value;
+    while (fields.next()) {
+      if (fields.is(1, WireType::bytes))
+        name = text_of(fields.content());
+      else if (fields.is(2, WireType::bytes))
+        value = fields.content();
+      else
+        return false;
+    }
+    return !fields.failed() && read_value(value);
+  }
+
+ private:
+  [[nodiscard]] bool read_value(Bytes value) {
+    FieldReader fields(value);
+    if (!fields.next()) return false;
+    is_text = fields.is(3, WireType::bytes);
+    if (is_text)
+      text = text_of(fields.content());
+    else if (fields.is(2, WireType::varint) || fields.is(5, WireType::varint))
+      number = fields.number();
+    else
+      return false;
+    return !fields.next() && !fields.failed() && number <= most_number;
+  }
+
+  static constexpr std::uint64_t most_number = std::numeric_limits<std::int64_t>::max();
+};
+
+/// One of the parameters that place a tensor in shared memory.
+bool read_part(Bytes entry, TensorPart& part) {
+  Parameter parameter;
+  if (!parameter.read(entry)) return false;
+  if (parameter.name == "shared_memory_region" && parameter.is_text)
+    part.region = parameter.text;
+  else if (parameter.name == "shared_memory_offset" && !parameter.is_text)
+    part.offset = parameter.number;
+  else if (parameter.name == "shared_memory_byte_size" && !parameter.is_text)
+    part.bytes = parameter.number;
+  else
+    return false;
+  return true;
+}
+
+/// Whether it is nowhere, or somewhere where there is room.
+bool is_whole(const TensorPart& part) noexcept {
+  return part.region.empty() ? part.offset == 0 && part.bytes == 0 : part.bytes > 0;
+}
+
 bool read_input(Bytes message, GivenInput& input) {
   FieldReader fields(message);
   while (fields.next()) {
@@ -35,6 +96,8 @@ bool read_input(Bytes message, GivenInput& input) {
       input.datatype = text_of(fields.content());
     else if (fields.field() == 3) {
       if (!read_shape(fields, input.shape)) return false;
+    } else if (fields.is(4, WireType::bytes)) {
+      if (!read_part(fields.content(), input.part)) return false;
     } else if (fields.is(5, WireType::bytes) && !input.is_typed) {
       input.contents = fields.content();
       input.is_typed = true;
@@ -42,47 +105,32 @@ bool read_input(Bytes message, GivenInput& input) {
       return false;
     }
   }
-  return !fields.failed();
+  return !fields.failed() && is_whole(input.part) &&
+         !(input.is_typed && !input.part.region.empty());
 }
 
-bool read_output(Bytes message, std::string_view& name) {
+bool read_output(Bytes message, WantedOutput& output) {
   FieldReader fields(message);
-  while (fields.next()) {
-    if (!fields.is(1, WireType::bytes)) return false;
-    name = text_of(fields.content());
-  }
-  return !fields.failed();
-}
-
-/// An InferParameter of a number that is not negative.
-bool read_number(Bytes message, std::int64_t& number) {
-  FieldReader fields(message);
-  bool found = false;
-  while (fields.next()) {
-    if (found || !(fields.is(2, WireType::varint) || fields.is(5, WireType::varint))) return false;
-    number = static_cast<std::int64_t>(fields.number());
-    found = true;
-  }
-  return found && !fields.failed() && number >= 0;
-}
-
-/// An entry of the map of parameters.
-bool read_parameter(Bytes message, InferRequest& request) {
-  FieldReader fields(message);
-  std::string_view name;
-  Bytes value;
   while (fields.next()) {
     if (fields.is(1, WireType::bytes))
-      name = text_of(fields.content());
-    else if (fields.is(2, WireType::bytes))
-      value = fields.content();
-    else
+      output.name = text_of(fields.content());
+    else if (!fields.is(2, WireType::bytes) || !read_part(fields.content(), output.part))
       return false;
   }
-  if (fields.failed()) return false;
-  if (name == "timeout") return read_number(value, request.timeout_us);
-  if (name == "priority") return read_number(value, request.priority);
-  return false;
+  return !fields.failed() && is_whole(output.part);
+}
+
+/// A parameter of the request.
+bool read_parameter(Bytes message, InferRequest& request) {
+  Parameter parameter;
+  if (!parameter.read(message) || parameter.is_text) return false;
+  if (parameter.name == "timeout")
+    request.timeout_us = static_cast<std::int64_t>(parameter.number);
+  else if (parameter.name == "priority")
+    request.priority = static_cast<std::int64_t>(parameter.number);
+  else
+    return false;
+  return true;
 }
 
 }  // namespace
@@ -126,7 +174,9 @@ bool InferRequest::read(Bytes message) {
     }
     if (!is_plain) return false;
   }
-  return !fields.failed() && (raw.empty() || raw.size() == inputs.size());
+  const auto sent = static_cast<std::size_t>(std::ranges::count_if(
+      inputs, [](const GivenInput& input) { return input.part.region.empty(); }));
+  return !fields.failed() && (raw.empty() || raw.size() == sent);
 }
 
 std::size_t raw_offset(Bytes beginning) noexcept {

@@ -9,23 +9,35 @@
 
 namespace engine::frontend {
 
+/// Where in shared memory a tensor lies, or is to lie.
+struct TensorPart {
+  std::string_view region;  ///< empty: it does not
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 /// An input of it; views into the message.
 struct GivenInput {
   std::string_view name, datatype;
   std::vector<std::int64_t> shape;
   Bytes contents;  ///< the message of its typed contents, if `is_typed`
   bool is_typed = false;
+  TensorPart part;
 };
 
-/// What is plain of the protocol: tensors raw or typed, a subset of outputs, timeout and priority.
-/// Anything else is left to who knows all of it, as is saying what is wrong.
+struct WantedOutput {
+  std::string_view name;
+  TensorPart part;
+};
+
+/// What is plain of the protocol: tensors raw, typed or in shared memory, a subset of outputs,
+/// timeout and priority. Anything else is left to who knows all of it, as is saying what is wrong.
 struct InferRequest {
   std::string_view model, version, id;
   std::vector<GivenInput> inputs;
-  std::vector<std::string_view> outputs;  ///< those asked for; none: all
-  std::vector<Bytes> raw;
-  std::int64_t timeout_us = 0;  ///< 0: none
-  std::int64_t priority = 0;    ///< as the protocol counts it
+  std::vector<WantedOutput> outputs;  ///< those asked for; none: all
+  std::vector<Bytes> raw;             ///< of the inputs that are not in shared memory
+  std::int64_t timeout_us = 0;        ///< 0: none
+  std::int64_t priority = 0;          ///< as the protocol counts it
 
   /// Reads one; false where it is not plain. Reuses what this held.
   [[nodiscard]] bool read(Bytes message);

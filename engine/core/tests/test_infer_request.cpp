@@ -63,7 +63,7 @@ TEST(a_plain_request_is_read_in_place) {
   CHECK(request.inputs.size() == 1 && request.inputs[0].name == "x");
   CHECK(request.inputs[0].datatype == "FP32");
   CHECK((request.inputs[0].shape == std::vector<std::int64_t>{2, 129}));
-  CHECK(request.outputs.size() == 1 && request.outputs[0] == "y");
+  CHECK(request.outputs.size() == 1 && request.outputs[0].name == "y");
   CHECK(request.raw.size() == 1 && text_of(request.raw[0]) == "raw!");
   CHECK(request.timeout_us == 250 && request.priority == 2);
   CHECK(static_cast<const void*>(request.raw[0].data()) ==
@@ -96,6 +96,27 @@ TEST(what_is_not_plain_is_left_to_python) {
   put_text(parameters, 4, "\x0A\x01k");
   CHECK(!reads(input("x", "FP32", "\x01", parameters)));       // shared memory, say
   CHECK(!reads(input("x", "FP32", std::string(33, '\x01'))));  // dimensions without end
+}
+
+TEST(tensors_in_shared_memory_are_told_by_their_parameters) {
+  const auto numbered = [](std::string_view name, std::uint64_t number) {
+    return entry(name, 2, number);
+  };
+  std::string region, pair;
+  put_text(pair, 1, "shared_memory_region");
+  put_text(pair, 2, std::string("\x1A\x01r", 3));
+  put_text(region, 4, pair);
+  std::string message;
+  put_text(message, 1, "m");
+  message += input("a", "FP32", "\x01", region + numbered("shared_memory_byte_size", 4));
+  message += input("b", "FP32", "\x01");
+  put_text(message, 7, "raw!");
+  InferRequest request;
+  CHECK(request.read(bytes_of(message)));
+  CHECK(request.inputs[0].part.region == "r" && request.inputs[0].part.bytes == 4);
+  CHECK(request.inputs[1].part.region.empty() && request.raw.size() == 1);
+  CHECK(!reads(input("a", "FP32", "\x01", region)));  // without a size
+  CHECK(!reads(input("a", "FP32", "\x01", numbered("shared_memory_byte_size", 4))));
 }
 
 TEST(raw_content_is_found_before_it_has_arrived) {
