@@ -309,6 +309,35 @@ def file_checksum(descriptor: int) -> tuple[int, int]:
         If it cannot be read.
     """
 
+def take_json_numbers(document: bytes, mark: str, least: int) -> tuple[bytes, list[numpy.ndarray]]:
+    """
+    Take the arrays of numbers out of a JSON document's members "data", without the GIL.
+
+    Those of at least ``least`` numbers and nothing else, nested as a tensor is.
+
+    Parameters
+    ----------
+    mark
+        What no document can hold by accident, without what JSON escapes.
+
+    Returns
+    -------
+    bytes
+        The document; a text, ``mark`` and a place in the list, stands for each array.
+    list of array
+        Flat; of int64 where all are integers, else of float64.
+    """
+
+def json_of(numbers: numpy.ndarray) -> bytes:
+    """
+    Finite numbers, flat, of float64, int64 or uint64, as a JSON array, without the GIL.
+
+    Raises
+    ------
+    ValueError
+        If they are of another type.
+    """
+
 class CudaOptions:
     """What only a device of kind "cuda" has."""
 
@@ -1040,6 +1069,9 @@ class Frontend:
     def abandon(self) -> None:
         """Cancel what is in flight."""
 
+    def end_receipts(self) -> None:
+        """End calls of whose message some has come, and not all."""
+
     @property
     def in_flight(self) -> int: ...
     @property
@@ -1126,6 +1158,61 @@ def limit_calls(deadline_ns: int) -> int:
     End what this thread runs, here or in plans, when that moment has passed.
 
     It is on time.monotonic_ns()'s clock; 0 is no limit. Returns what held before.
+    """
+
+class MemoryAccount:
+    """
+    How much memory the queries of a process hold, and how much they may.
+
+    Thread-safe, and never blocks.
+    """
+
+    def __init__(self, limit_bytes: int = 0) -> None:
+        """A limit of 0 is none."""
+
+    def try_take(self, bytes: int) -> bool:
+        """Take so many bytes; False, and nothing taken, where all would exceed the limit."""
+
+    def give(self, bytes: int) -> None:
+        """Give back what was taken."""
+
+    @property
+    def limit_bytes(self) -> int:
+        """What may be held in all; 0 is no limit."""
+
+    @limit_bytes.setter
+    def limit_bytes(self, arg: int, /) -> None: ...
+    @property
+    def others_bytes(self) -> int:
+        """What the process holds that nobody takes here, as it was measured last."""
+
+    @others_bytes.setter
+    def others_bytes(self, arg: int, /) -> None: ...
+    @property
+    def held_bytes(self) -> int:
+        """What is taken now."""
+
+    @property
+    def refused(self) -> int:
+        """How often something was refused."""
+
+MEMORY_REFUSED: int = 1000
+
+def process_memory() -> MemoryAccount:
+    """
+    The account that operators' tensors above 64 KiB count in; without a limit at first.
+
+    A query that would exceed it fails, and ``Run.error_code`` is ``MEMORY_REFUSED``.
+    """
+
+def give_back_free_memory() -> None:
+    """
+    Give what no query uses of ONNX Runtime's memory back to the system.
+
+    Raises
+    ------
+    RuntimeError
+        If ONNX Runtime is not loaded.
     """
 
 def taken_first(lanes: int, taken: Sequence[int], rows: NDArray[numpy.int64]) -> list[int]:

@@ -20,6 +20,7 @@
     │   └── TooManyRegionsError as many as there may be are registered
     ├── UnavailableError      the model or the server is not ready, or is shutting down
     ├── QueueFullError        a bounded queue turned the query away
+    ├── MemoryLimitError      the query would take more memory than the process may hold
     ├── RefusedError          the query would be late, or wait for too long, as predicted
     ├── CancelledError        the caller cancelled the query
     ├── DeadlineError         the query's deadline passed before it finished
@@ -108,6 +109,10 @@ class UnavailableError(EngineError):
 
 class QueueFullError(EngineError):
     """A bounded queue is full and the query was turned away at once."""
+
+
+class MemoryLimitError(EngineError):
+    """The query would take more memory than the process may hold at the moment."""
 
 
 class RefusedError(EngineError):

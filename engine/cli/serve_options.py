@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from surplus.engine.serving.server_params import MAX_IN_FLIGHT
+from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS
 
 if TYPE_CHECKING:
     from surplus.engine.serving.server_params import ServerParams
@@ -54,6 +54,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="queries of a model that are held at once, a bound of memory (default %(default)s)",
     )
+    _add_limits(parser)
     add(
         "--shared-memory",
         action=argparse.BooleanOptionalAction,
@@ -69,11 +70,52 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """What clients may take (docs/how_to/limits.md)."""
+    add = parser.add_argument
+    add(
+        "--memory-limit",
+        default="",
+        metavar="SIZE",
+        help="what the server may hold, for example 4GiB: what would exceed it is refused; 0 is no"
+        " limit (default: 80 %% of what the machine or its container has)",
+    )
+    add(
+        "--max-message",
+        default="64MiB",
+        metavar="SIZE",
+        help="largest request, also once decompressed (default %(default)s)",
+    )
+    add(
+        "--max-connections",
+        type=int,
+        metavar="N",
+        help="open at once, of gRPC and of HTTP each (default: by the limit of open files, 4096"
+        " at most)",
+    )
+    add(
+        "--max-streams",
+        type=int,
+        metavar="N",
+        help="calls at once on one gRPC connection (default: any number)",
+    )
+    add(
+        "--max-body-s",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for the body of a request over HTTP, for its head, and for a kept connection"
+        " to ask again (default %(default)g)",
+    )
+
+
 def server_params(args: argparse.Namespace) -> ServerParams:
     """Where and how to serve; raises this process's limit of open files."""
     from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
+    from surplus.engine.devices.memory_size import parse_bytes
     from surplus.engine.serving.server_params import FrontEnd, ServerParams
 
+    most = connections_of(use_all_descriptors())
     return ServerParams(
         host=args.host,
         grpc_port=args.port,
@@ -81,6 +123,19 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
         front_end=FrontEnd(args.front_end),
-        max_connections=connections_of(use_all_descriptors()),
         shared_memory=args.shared_memory,
+        max_message_bytes=parse_bytes(args.max_message),
+        memory_limit_bytes=_memory_limit_bytes(args.memory_limit),
+        max_connections=most if args.max_connections is None else args.max_connections,
+        max_streams=MAX_STREAMS if args.max_streams is None else args.max_streams,
+        max_body_s=args.max_body_s,
     )
+
+
+def _memory_limit_bytes(text: str) -> int:
+    from surplus.engine.devices.memory_size import parse_bytes
+    from surplus.engine.serving.memory_limit import default_limit_bytes
+
+    if not text:
+        return default_limit_bytes()
+    return 0 if text == "0" else parse_bytes(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 from collections import OrderedDict
@@ -14,6 +15,7 @@ from surplus.engine.printable import printable
 
 _SECOND_NS = 1_000_000_000
 _MOST_KNOWN = 1000
+_ADDRESS = re.compile("0x[0-9a-f]+")
 _FORMAT = "%(levelname)s %(name)s: %(message)s"
 
 
@@ -55,8 +57,8 @@ def printable_streams() -> Iterator[None]:
 class OnceASecond(logging.Filter):
     """Lets a line through once a second, and says then how many there were like it.
 
-    Lines are alike if their text is, or what was raised in the same words; lines that differ in
-    what they name are alike beyond ten a second.
+    Lines are alike if their text is, or what was raised in the same words, but for addresses of
+    objects; lines that differ in what they name are alike beyond ten a second.
     """
 
     def __init__(self, clock_ns: Callable[[], int] = time.monotonic_ns, others: int = 10) -> None:
@@ -70,7 +72,7 @@ class OnceASecond(logging.Filter):
         """Whether to write the line; adds to it how many were not."""
         text = record.getMessage()
         raised = str(record.exc_info[1]) if record.exc_info else ""
-        alike = self._passes((record.name, text, raised), 1)
+        alike = self._passes((record.name, *(_ADDRESS.sub("", part) for part in (text, raised))), 1)
         kind = self._passes((record.name, record.levelno, record.msg), self._others)
         if alike is None or kind is None:
             return False

@@ -6,7 +6,9 @@ import ctypes
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from surplus.engine import _core
 
 
 def release_free_memory() -> None:
@@ -18,6 +20,13 @@ def release_free_memory() -> None:
     trim = _trim()
     if trim is not None and not _BATCHES.are_open:
         trim(0)
+
+
+def give_back() -> None:
+    """The same, and what ONNX Runtime keeps for the next query, where it is loaded."""
+    with suppress(RuntimeError):
+        _core.give_back_free_memory()
+    release_free_memory()
 
 
 @contextmanager

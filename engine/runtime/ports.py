@@ -15,6 +15,7 @@ from surplus.engine.errors import (
     DeadlineError,
     ExecutionError,
     InputError,
+    MemoryLimitError,
     RefusedError,
 )
 from surplus.engine.runtime.inputs import (
@@ -198,6 +199,8 @@ def raise_for(run: _core.Run) -> NoReturn:
         raise DeadlineError(run.error or "the query's deadline passed")
     if run.status == "refused":
         raise RefusedError(run.error, run.refused_by_ns)
+    if run.error_code == _core.MEMORY_REFUSED:
+        raise MemoryLimitError(" ".join(run.error.split()))
     error = ExecutionError(" ".join(run.error.split()))
     error.status = run.error_code
     raise error

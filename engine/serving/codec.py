@@ -10,26 +10,45 @@ import numpy as np
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.datatypes import Datatype, datatype_named
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.servable import Array
+from surplus.engine.serving.value_costs import strings_bytes
 from surplus.engine.shapes import element_count
 
 Buffer = bytes | memoryview
+_LENGTH = struct.Struct("<I")
 
 
-def decode_raw(name: str, datatype: str, shape: Sequence[int], data: Buffer) -> Array:
+def decode_raw(
+    name: str,
+    datatype: str,
+    shape: Sequence[int],
+    data: Buffer,
+    share: MemoryShare | None = None,
+) -> Array:
     """View the little-endian bytes of a tensor as an array.
 
     Shares memory with ``data``, hence read-only; copies only where ``data`` is not aligned for
     the element type.
 
+    Parameters
+    ----------
+    share : MemoryShare, optional
+        Counts strings before they are made; a copy is within what a request's bytes count for.
+
     Raises
     ------
     InputError
         If the datatype is unknown, or the bytes do not fit datatype and shape.
+    MemoryLimitError
+        If the server has no room for the strings.
     """
     kind = datatype_named(datatype, name)
     count = element_count(name, shape)
     if kind.name == "BYTES":
+        _check_string_count(name, count, data)
+        if share is not None:
+            share.take(strings_bytes(count, len(data)), f"input {name!r}")
         return _reshape(name, _decode_strings(name, count, data), shape)
     expected_bytes = count * kind.dtype.itemsize
     if len(data) != expected_bytes:
@@ -109,17 +128,20 @@ def _narrow(name: str, kind: Datatype, array: Array) -> Array:
     return array.astype(kind.dtype)
 
 
-def _decode_strings(name: str, count: int, data: Buffer) -> Array:
-    """Strings, each after its length as a 32-bit little-endian number."""
+def _check_string_count(name: str, count: int, data: Buffer) -> None:
     if count * 4 > len(data):
         raise InputError(f"input {name!r}: {len(data)} bytes are too few for {count} strings")
+
+
+def _decode_strings(name: str, count: int, data: Buffer) -> Array:
+    """Strings, each after its length as a 32-bit little-endian number."""
     strings = np.empty(count, np.object_)
     position = 0
     for index in range(count):
         start = position + 4
         if start > len(data):
             raise InputError(f"input {name!r}: the data end before string {index} of {count}")
-        position = start + struct.unpack_from("<I", data, position)[0]
+        position = start + _LENGTH.unpack_from(data, position)[0]
         if position > len(data):
             raise InputError(f"input {name!r}: the data end within string {index} of {count}")
         strings[index] = bytes(data[start:position])
@@ -131,10 +153,11 @@ def _decode_strings(name: str, count: int, data: Buffer) -> Array:
 
 
 def _encode_strings(array: Array) -> bytes:
-    parts: list[bytes] = []
-    for value in array.reshape(-1).tolist():
+    encoded_all = bytearray()  # and no list of parts: that of empty strings takes 60 bytes for 4
+    for value in array.flat:
         # The core hands on bytes that are no UTF-8 as single surrogates.
         is_text = isinstance(value, str)
         encoded = value.encode(errors="surrogateescape") if is_text else bytes(value)
-        parts += (struct.pack("<I", len(encoded)), encoded)
-    return b"".join(parts)
+        encoded_all += _LENGTH.pack(len(encoded))
+        encoded_all += encoded
+    return bytes(encoded_all)

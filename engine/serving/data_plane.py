@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from surplus.engine import _core
 from surplus.engine.errors import (
     DeadlineError,
     EngineError,
@@ -107,6 +108,8 @@ class DataPlane:
         Shared memory that clients registered.
     log : LogSettings
         What of the process's log is written.
+    memory : _core.MemoryAccount
+        What requests, values and answers are counted in.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class DataPlane:
         self.clock_ns = clock_ns
         self.control: ModelControl | None = None
         self.front: Front | None = None
+        self.memory = _core.MemoryAccount()
         self._params = params or DataPlaneParams()
         self.regions = SharedRegions()
         self.log = LogSettings()

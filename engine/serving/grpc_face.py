@@ -26,10 +26,15 @@ from surplus.engine.serving.grpc_shared_memory import SharedMemoryCalls
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
 from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
+from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.wire import split_infer_request
 
-Handler = Callable[[bytes, Any], Awaitable[bytes]]
+Handler = Callable[[Any, Any], Awaitable[bytes]]
+
+_BEGUN_BYTES = 1 << 16
+"""What must be free for a call to begin: as much comes of it before anybody can say no."""
 
 
 class GrpcFace:
@@ -41,11 +46,16 @@ class GrpcFace:
         What answers.
     identity : ServerIdentity
         Who answers.
+    receipts : Receipts
+        Where queries wait for their message.
     """
 
-    def __init__(self, plane: DataPlane, identity: ServerIdentity) -> None:
+    def __init__(
+        self, plane: DataPlane, identity: ServerIdentity, receipts: Receipts | None = None
+    ) -> None:
         self._plane = plane
         self._identity = identity
+        self._receipts = Receipts() if receipts is None else receipts
 
     def service_handler(self) -> grpc.GenericRpcHandler:
         """Handler to register with a ``grpc.aio`` server; calls that it lacks are UNIMPLEMENTED."""
@@ -65,40 +75,61 @@ class GrpcFace:
         }
         types = request_types()
         handlers = {name: _parsing(types[name], method) for name, method in methods.items()}
-        handlers["ModelInfer"] = self.model_infer
         rpcs = {
             name: grpc.unary_unary_rpc_method_handler(guarded(handler))
             for name, handler in handlers.items()
         }
+        # As a stream of one message: it begins before that has come, and may end then, too.
+        rpcs["ModelInfer"] = grpc.stream_unary_rpc_method_handler(guarded(self._received))
         rpcs["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(self.model_stream_infer)
         return grpc.method_handlers_generic_handler(SERVICE, rpcs)
 
+    async def _received(self, _: Any, context: Any) -> bytes:
+        """Run the query of a call once its message has come."""
+        with MemoryShare(self._plane.memory) as share:
+            share.take(_BEGUN_BYTES, "a call")
+        return await self.model_infer(await self._receipts.only(context.read), context)
+
     async def model_infer(self, data: bytes, context: Any) -> bytes:
         """Run a query. gRPC cancels this task when the client cancels or its deadline passes."""
+        share = MemoryShare(self._plane.memory)
+        context.add_done_callback(lambda _: share.give_all())  # the answer is written then
+        return await self._infer(data, context, share)
+
+    async def _infer(self, data: bytes, context: Any, share: MemoryShare) -> bytes:
         received_ns = self._plane.clock_ns()
-        request, raw_inputs = split_infer_request(data)
+        share.take(len(data), "the request")
+        request, raw_inputs = split_infer_request(data, share)
         model = self._plane.admit(request.model_name, request.model_version)
         remaining_s = context.time_remaining()
         self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))
         regions = self._plane.regions
-        query = decode_query(request, raw_inputs, received_ns, remaining_s, regions)
+        query = decode_query(request, raw_inputs, received_ns, remaining_s, regions, share)
         wanted = decode_outputs(request, regions)
         return await self._plane.infer(
-            model, query, lambda outputs: encode_answer(model, request.id, wanted, outputs)
+            model, query, lambda outputs: encode_answer(model, request.id, wanted, outputs, share)
         )
 
     async def model_stream_infer(self, requests: AsyncIterator[bytes], context: Any) -> None:
         """Run the queries of a stream; one that fails says so in its answer, the others go on."""
 
-        async def answer(data: bytes) -> bytes:
-            return await self.answer_item(data, context)
+        async def answer(data: bytes, share: MemoryShare) -> bytes:
+            return await self._answer_item(data, context, share)
 
-        await answer_in_order(requests, answer, context.write)
+        async def messages() -> AsyncIterator[bytes]:
+            while (data := await self._receipts.next(context.read, is_stream=True)) is not None:
+                yield data
+
+        await answer_in_order(messages(), answer, context.write, self._plane.memory)
 
     async def answer_item(self, data: bytes, context: Any) -> bytes:
         """Answer one query of a stream; raises nothing."""
+        with MemoryShare(self._plane.memory) as share:
+            return await self._answer_item(data, context, share)
+
+    async def _answer_item(self, data: bytes, context: Any, share: MemoryShare) -> bytes:
         try:
-            return stream_answer(await self.model_infer(data, context))
+            return stream_answer(await self._infer(data, context, share))
         except Exception as error:
             return stream_failure(data, error)
 
@@ -175,11 +206,12 @@ def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:
 def guarded(handler: Handler) -> Handler:
     """The same, whose errors are the protocol's statuses."""
 
-    async def handle(data: bytes, context: Any) -> bytes:
+    async def handle(data: Any, context: Any) -> bytes:
         try:
             return await handler(data, context)
         except Exception as error:
             code, details = status_of(error)
+        del data  # which the frames of what abort raises would hold for long
         await context.abort(code, details)
         raise AssertionError("abort raises")
 

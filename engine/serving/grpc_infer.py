@@ -8,12 +8,14 @@ from typing import Any
 from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, decode_typed, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import message_type
 from surplus.engine.serving.outputs import Outputs
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.tensor_parameters import delivery_of, part_of
+from surplus.engine.serving.value_costs import answer_bytes
 from surplus.engine.serving.wire import join_infer_response
 
 _InferResponse = message_type("ModelInferResponse")
@@ -26,6 +28,7 @@ def decode_query(
     received_ns: int,
     remaining_s: float | None,
     regions: SharedRegions,
+    share: MemoryShare | None = None,
 ) -> InferQuery:
     """Make a query of a request.
 
@@ -41,6 +44,8 @@ def decode_query(
         What is left of the client's own deadline; None if it set none.
     regions : SharedRegions
         Where inputs in shared memory are read.
+    share : MemoryShare, optional
+        Counts strings, and what is read, before they are made.
 
     Raises
     ------
@@ -48,10 +53,12 @@ def decode_query(
         If contents do not fit datatype and shape, or a parameter is wrong.
     SharedMemoryError
         If an input's region is not there, or cannot be read.
+    MemoryLimitError
+        If the server has no room for the values.
     """
     deadline_ns, priority = decode_urgency(request, received_ns, remaining_s)
     return InferQuery(
-        inputs=list(_decode_inputs(request, raw_inputs, regions)),
+        inputs=list(_decode_inputs(request, raw_inputs, regions, share)),
         outputs=[output.name for output in request.outputs],
         received_ns=received_ns,
         deadline_ns=deadline_ns,
@@ -88,12 +95,23 @@ def decode_outputs(request: Any, regions: SharedRegions) -> Outputs:
 
 
 def encode_answer(
-    model: ServedModel, request_id: str, wanted: Outputs, outputs: Mapping[str, Array]
+    model: ServedModel,
+    request_id: str,
+    wanted: Outputs,
+    outputs: Mapping[str, Array],
+    share: MemoryShare | None = None,
 ) -> bytes:
     """Serialise an answer; outputs travel raw, as Triton sends them, or in shared memory.
 
+    Parameters
+    ----------
+    share : MemoryShare, optional
+        Counts what the answer takes, before it is made.
+
     Raises
     ------
+    MemoryLimitError
+        If the server has no room for it.
     EngineError
         If an output cannot be delivered as it is wanted, or the protocol has no datatype for it.
     """
@@ -101,6 +119,8 @@ def encode_answer(
     raw_outputs: list[Any] = []
     for name, output in outputs.items():
         datatype, array = wanted.shown(model, name, output)
+        if share is not None:
+            share.take(answer_bytes(array, as_text=False), f"output {name!r}")
         response.outputs.add(name=name, datatype=datatype, shape=array.shape)
         # Each output has raw contents, so that clients find theirs by its number.
         raw_outputs.append(b"" if wanted.put_away(name, array) else encode_raw(array))
@@ -108,7 +128,10 @@ def encode_answer(
 
 
 def _decode_inputs(
-    request: Any, raw_inputs: Sequence[Buffer], regions: SharedRegions
+    request: Any,
+    raw_inputs: Sequence[Buffer],
+    regions: SharedRegions,
+    share: MemoryShare | None,
 ) -> Iterator[tuple[str, Array]]:
     parts = [part_of("input", t.name, plain_values(t.parameters)) for t in request.inputs]
     sent = sum(part is None for part in parts)
@@ -123,9 +146,11 @@ def _decode_inputs(
             other = "raw_input_contents" if part is None else "shared memory"
             raise InputError(f"input {name!r}: both contents and {other} are given")
         if part is not None:
-            yield name, decode_raw(name, datatype, shape, regions.read(name, part))
+            if share is not None:
+                share.take(part.size_bytes, f"input {name!r}")
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part), share)
         elif raw_inputs:
-            yield name, decode_raw(name, datatype, shape, next(raw))
+            yield name, decode_raw(name, datatype, shape, next(raw), share)
         else:
             yield name, decode_typed(name, datatype, shape, tensor.contents)
 

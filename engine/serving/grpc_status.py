@@ -22,6 +22,7 @@ _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (errors.UnsupportedError, grpc.StatusCode.UNIMPLEMENTED),
     (errors.UnavailableError, grpc.StatusCode.UNAVAILABLE),
     (errors.QueueFullError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (errors.MemoryLimitError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (errors.RefusedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (errors.DeadlineError, grpc.StatusCode.DEADLINE_EXCEEDED),
     (errors.CancelledError, grpc.StatusCode.CANCELLED),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from surplus.engine import _core
+from surplus.engine.errors import InputError
 from surplus.engine.serving.grpc_status import status_of
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import message_type
 from surplus.engine.serving.wire import embedded, split_infer_request
 
@@ -20,12 +24,15 @@ _FINAL: bytes = _InferResponse(
 """What Triton says beside an answer in a stream, as a part of a message."""
 _MOST_AHEAD = 64
 """Queries of a stream that run at a time; further ones wait with the client."""
+_MOST_READ_BYTES = 1 << 20
+"""Of a query that failed, to find its id once more."""
 
 
 async def answer_in_order(
     requests: AsyncIterator[bytes],
-    answer: Callable[[bytes], Coroutine[Any, Any, bytes]],
+    answer: Callable[[bytes, MemoryShare], Coroutine[Any, Any, bytes]],
     write: Callable[[bytes], Awaitable[None]],
+    memory: _core.MemoryAccount,
 ) -> None:
     """Answer the requests of a stream side by side, and write the answers in their order.
 
@@ -34,22 +41,31 @@ async def answer_in_order(
     Parameters
     ----------
     answer : callable
-        Raises nothing.
+        Raises nothing; takes what it needs from its share, which lasts until it is written.
+    memory : _core.MemoryAccount
+        What the shares are of.
     """
     ahead = asyncio.Semaphore(_MOST_AHEAD)
     pending: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue()
+    shares: deque[MemoryShare] = deque()
 
     async def write_all() -> None:
         while (task := await pending.get()) is not None:
             await write(await task)
+            shares.popleft().give_all()
             ahead.release()
 
-    async with asyncio.TaskGroup() as group:
-        group.create_task(write_all())
-        async for data in requests:
-            await ahead.acquire()
-            pending.put_nowait(group.create_task(answer(data)))
-        pending.put_nowait(None)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(write_all())
+            async for data in requests:
+                await ahead.acquire()
+                shares.append(MemoryShare(memory))
+                pending.put_nowait(group.create_task(answer(data, shares[-1])))
+            pending.put_nowait(None)
+    finally:
+        for share in shares:
+            share.give_all()
 
 
 def stream_answer(response: bytes) -> bytes:
@@ -71,8 +87,10 @@ def failed_item(error: Exception, query_id: str = "") -> bytes:
 
 
 def _query_id(request: bytes) -> str:
+    if len(request) > _MOST_READ_BYTES:  # to parse it may be what there was no memory for
+        return ""
     try:
         query_id: str = split_infer_request(request)[0].id
-    except DecodeError:
+    except (DecodeError, InputError):
         return ""
     return query_id

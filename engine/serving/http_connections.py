@@ -7,6 +7,7 @@ said least are closed.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from aiohttp import web
 from surplus.engine.errors import QueueFullError
 
 _AT_A_TIME = 128  # as asyncio and aiohttp have it
+_HEAD_S = 60.0
 _PART = 8  # of the connections is closed at once, and is free of queries
 
 
@@ -26,10 +28,15 @@ class HttpConnections:
     most : int
         Open at once, at least 1; the event loop has accepted up to a quarter more before it
         hears of them.
+    head_s : float
+        Seconds that a new connection has for the head of its first request.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, head_s: float = _HEAD_S) -> None:
         self._most = most
+        self._head_s = head_s
+        # Opened, and silent so far: what ends them.
+        self._silent: dict[web.RequestHandler, asyncio.TimerHandle] = {}
         self._part = max(1, most // _PART)
         self._room = most
         # Those opened or asking since the last look, and what was left then; the latest is last.
@@ -51,12 +58,17 @@ class HttpConnections:
         self._room -= 1
         connection = server()
         self._used[connection] = None
+        end = asyncio.get_running_loop().call_later(self._head_s, self._end_silent, connection)
+        self._silent[connection] = end
         return connection
 
     def asked(self, request: web.BaseRequest) -> None:
         """Remember that the connection has sent the head of a request."""
-        self._used.pop(request.protocol, None)
-        self._used[request.protocol] = None
+        connection = request.protocol
+        self._used.pop(connection, None)
+        self._used[connection] = None
+        if end := self._silent.pop(connection, None):
+            end.cancel()
 
     @contextmanager
     def answering(self, request: web.BaseRequest) -> Iterator[None]:
@@ -74,6 +86,11 @@ class HttpConnections:
             yield
         finally:
             self._answered.discard(request.protocol)
+
+    def _end_silent(self, connection: web.RequestHandler) -> None:
+        del self._silent[connection]
+        if connection.transport:
+            connection.transport.abort()
 
     def _make_room(self, server: web.Server) -> int:
         """Close the longest silent ones if there are too many; how many may be opened."""

@@ -6,6 +6,7 @@ statistics, repository index, and inference with tensors in JSON or as bytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,17 +16,28 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.http_body import document_of
+from surplus.engine.serving.http_body import BodyLimits, read_body
 from surplus.engine.serving.http_connections import HttpConnections
-from surplus.engine.serving.http_infer import HEADER_LENGTH, decode_request, encode_answer
+from surplus.engine.serving.http_infer import (
+    HEADER_LENGTH,
+    InferAnswer,
+    decode_request,
+    encode_answer,
+)
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
 from surplus.engine.serving.http_status import status_of
+from surplus.engine.serving.json_object import document_of
 from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
 _VERSION = "/v2/models/{name}/versions/{version}"
+
+_TOO_MANY = 429
+_LONG_BYTES = 1 << 18
+"""A body from there on is read beside the event loop, which answers others meanwhile."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -41,19 +53,25 @@ class HttpFace:
         Who answers.
     connections : HttpConnections
         Hears which connections ask and are answered.
+    limits : BodyLimits
+        Of bodies that are read.
     """
 
     def __init__(
-        self, plane: DataPlane, identity: ServerIdentity, connections: HttpConnections
+        self,
+        plane: DataPlane,
+        identity: ServerIdentity,
+        connections: HttpConnections,
+        limits: BodyLimits,
     ) -> None:
         self._plane = plane
         self._identity = identity
         self._connections = connections
+        self._limits = limits
 
-    def application(self, max_body_bytes: int) -> web.Application:
+    def application(self) -> web.Application:
         """Application to run; a larger body gets 413, an unknown path 404."""
-        middlewares = (self._heard, _guarded)
-        application = web.Application(middlewares=middlewares, client_max_size=max_body_bytes)
+        application = web.Application(middlewares=(self._heard, _guarded))
         add = application.router.add_route
         add("GET", "/v2", self.server_metadata)
         add("GET", "/v2/health/live", self.server_live)
@@ -77,21 +95,23 @@ class HttpFace:
     async def model_infer(self, request: web.Request) -> web.StreamResponse:
         """Run a query; aiohttp cancels this task when the client goes away."""
         model = self._plane.admit(*_names(request))
-        body = await request.read()
-        received_ns = self._plane.clock_ns()
-        with self._connections.answering(request):
-            length = request.headers.get(HEADER_LENGTH)
-            asked = decode_request(body, length, received_ns, self._plane.regions)
-            answer = await self._plane.infer(
-                model, asked.query, lambda outputs: encode_answer(model, asked, outputs)
-            )
-        if answer.header_length is None:
-            return web.Response(body=answer.body, content_type="application/json")
-        return web.Response(
-            body=answer.body,
-            content_type="application/octet-stream",
-            headers={HEADER_LENGTH: str(answer.header_length)},
-        )
+        with MemoryShare(self._plane.memory) as share:
+            body = await read_body(request, share, self._limits)
+            received_ns = self._plane.clock_ns()
+            with self._connections.answering(request):
+                length = request.headers.get(HEADER_LENGTH)
+                given = body, length, received_ns, self._plane.regions, share
+                if len(body) < _LONG_BYTES:
+                    asked = decode_request(*given)
+                else:
+                    asked = await asyncio.to_thread(decode_request, *given)
+                answer = await self._plane.infer(
+                    model, asked.query, lambda outputs: encode_answer(model, asked, outputs, share)
+                )
+            response = _response(answer)
+            await response.prepare(request)
+            await response.write_eof()  # here, so that it counts until it is written
+            return response
 
     async def server_live(self, request: web.Request) -> web.StreamResponse:
         """Whether the server answers at all."""
@@ -136,7 +156,9 @@ class HttpFace:
 
     async def repository_index(self, request: web.Request) -> web.StreamResponse:
         """State of every version of every model; a body may ask for those that are ready."""
-        ready_only = document_of(await request.read()).get("ready", False)
+        with MemoryShare(self._plane.memory) as share:
+            body = await read_body(request, share, self._limits)
+            ready_only = document_of(bytes(body)).get("ready", False)
         rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
         return web.json_response(rows)
 
@@ -170,13 +192,25 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
         return await handler(request)
     except web.HTTPException as error:
         status, text = error.status, f"{request.method} {request.path}: {error.reason}"
-        headers: dict[str, Any] = {k: v for k, v in error.headers.items() if k == "Allow"}
+        headers: dict[str, str] = {k: v for k, v in error.headers.items() if k == "Allow"}
     except web.RequestPayloadError as error:  # chunks, or a compression, that are none
         status, text, headers = 400, f"malformed body: {error}", {}
     except Exception as error:
         status, text = status_of(error)
         headers = {}
+    if status == _TOO_MANY:
+        headers["Retry-After"] = "1"
     return web.json_response({"error": text}, status=status, headers=headers)
+
+
+def _response(answer: InferAnswer) -> web.Response:
+    if answer.header_length is None:
+        return web.Response(body=answer.body, content_type="application/json")
+    return web.Response(
+        body=answer.body,
+        content_type="application/octet-stream",
+        headers={HEADER_LENGTH: str(answer.header_length)},
+    )
 
 
 def _names(request: web.Request) -> tuple[str, str]:

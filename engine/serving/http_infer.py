@@ -6,7 +6,6 @@ bytes, then the bytes of each tensor that has a ``binary_data_size``, in the ord
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +13,15 @@ from typing import Any
 from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import Buffer, decode_raw, encode_raw
 from surplus.engine.serving.data_plane import InferQuery, deadline_after
-from surplus.engine.serving.json_values import decode_json, encode_json
+from surplus.engine.serving.json_document import JsonAnswer, JsonDocument
+from surplus.engine.serving.json_values import decode_json
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.outputs import Outputs
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.tensor_parameters import REGION, delivery_of, part_of
+from surplus.engine.serving.value_costs import answer_bytes
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
 
@@ -68,7 +70,11 @@ class InferAnswer:
 
 
 def decode_request(
-    body: bytes, header_length: str | None, received_ns: int, regions: SharedRegions
+    body: Buffer,
+    header_length: str | None,
+    received_ns: int,
+    regions: SharedRegions,
+    share: MemoryShare | None = None,
 ) -> InferRequest:
     """Make a query of a request's body.
 
@@ -78,6 +84,8 @@ def decode_request(
         The header of that name, if there is one.
     regions : SharedRegions
         Where tensors in shared memory are.
+    share : MemoryShare, optional
+        Counts what values take beyond the body, before they are made.
 
     Raises
     ------
@@ -85,14 +93,18 @@ def decode_request(
         If the body is no such request; the message says where.
     SharedMemoryError
         If a region that it names is not there, or cannot be read.
+    MemoryLimitError
+        If the server has no room for its values.
     """
     length = _header_length(header_length, len(body))
-    document = _document(body[:length])
+    text = bytes(memoryview(body)[:length])
+    parsed = JsonDocument(text, share)
+    document = _object(parsed.value, "the request")
     parameters = _get(document, "parameters", dict, {})
     outputs = [_object(row, "outputs") for row in _get(document, "outputs", list, [])]
     timeout_us = _number(parameters, "timeout")
     query = InferQuery(
-        inputs=list(_inputs(document, memoryview(body)[length:], regions)),
+        inputs=list(_inputs(parsed, memoryview(body)[length:], regions, share)),
         outputs=[_get(output, "name", str) for output in outputs],
         received_ns=received_ns,
         deadline_ns=deadline_after(received_ns, [timeout_us * 1000] if timeout_us else []),
@@ -108,33 +120,47 @@ def decode_request(
 
 
 def encode_answer(
-    model: ServedModel, request: InferRequest, outputs: Mapping[str, Array]
+    model: ServedModel,
+    request: InferRequest,
+    outputs: Mapping[str, Array],
+    share: MemoryShare | None = None,
 ) -> InferAnswer:
     """Serialise an answer, each output in JSON or as bytes, as the request wants.
 
+    Parameters
+    ----------
+    share : MemoryShare, optional
+        Counts what the answer takes, before it is made.
+
     Raises
     ------
+    MemoryLimitError
+        If the server has no room for it.
     EngineError
         If an output cannot be delivered as it is wanted, JSON cannot carry one that is wanted in
         it, or the protocol has no datatype for it.
     """
     rows: list[dict[str, Any]] = []
     tensors: list[Any] = []
+    written = JsonAnswer()
     for name, output in outputs.items():
         datatype, array = request.wanted.shown(model, name, output)
         row: dict[str, Any] = {"name": name, "datatype": datatype, "shape": list(array.shape)}
+        as_bytes = request.binary_of.get(name, request.binary)
+        if share is not None:
+            share.take(answer_bytes(array, as_text=not as_bytes), f"output {name!r}")
         if request.wanted.put_away(name, array):
             pass  # the answer says no more of it
-        elif request.binary_of.get(name, request.binary):
+        elif as_bytes:
             tensors.append(encode_raw(array))
             row["parameters"] = {_SIZE: len(tensors[-1])}
         else:
-            row["data"] = encode_json(name, array)
+            row["data"] = written.data(name, array)
         rows.append(row)
     document: dict[str, Any] = {"model_name": model.name, "model_version": model.version}
     if request.request_id:
         document["id"] = request.request_id
-    head = json.dumps({**document, "outputs": rows}, separators=(",", ":")).encode()
+    head = written.encoded({**document, "outputs": rows})
     if not tensors:
         return InferAnswer(head, None)
     return InferAnswer(b"".join([head, *tensors]), len(head))
@@ -150,18 +176,11 @@ def _header_length(text: str | None, body_bytes: int) -> int:
     return int(text)
 
 
-def _document(text: bytes) -> dict[str, Any]:
-    try:
-        return _object(json.loads(text), "the request")
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"malformed request: not JSON: {error}") from None
-
-
 def _inputs(
-    document: dict[str, Any], raw: memoryview, regions: SharedRegions
+    document: JsonDocument, raw: memoryview, regions: SharedRegions, share: MemoryShare | None
 ) -> Iterator[tuple[str, Array]]:
     position = 0
-    for row in _get(document, "inputs", list):
+    for row in _get(document.value, "inputs", list):
         tensor = _object(row, "inputs")
         name, datatype = _get(tensor, "name", str), _get(tensor, "datatype", str)
         shape = _shape(name, tensor)
@@ -169,17 +188,19 @@ def _inputs(
         _check_one_place(name, tensor, parameters)
         part = part_of("input", name, parameters)
         if part is not None:
-            yield name, decode_raw(name, datatype, shape, regions.read(name, part))
+            if share is not None:
+                share.take(part.size_bytes, f"input {name!r}")
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part), share)
             continue
         if _SIZE not in parameters:
-            yield name, decode_json(name, datatype, shape, tensor.get("data"))
+            yield name, decode_json(name, datatype, shape, document.data(tensor.get("data")))
             continue
         size = _number(parameters, _SIZE)
         data: Buffer = raw[position : position + size]
         if len(data) < size:
             raise InputError(f"input {name!r}: {_SIZE} is {size}, {len(data)} bytes are left")
         position += size
-        yield name, decode_raw(name, datatype, shape, data)
+        yield name, decode_raw(name, datatype, shape, data, share)
     if position != len(raw):
         raise InputError(f"{len(raw) - position} bytes are left over after the inputs")
 

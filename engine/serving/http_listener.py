@@ -11,6 +11,7 @@ from aiohttp import web
 
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_body import BodyLimits
 from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.http_face import HttpFace
 
@@ -42,13 +43,15 @@ async def listen(
     plane: DataPlane,
     identity: ServerIdentity,
     address: tuple[str, int],
-    max_body_bytes: int,
+    limits: BodyLimits,
     max_connections: int,
 ) -> HttpListener:
     """Answer on an address; port 0 lets the system choose.
 
     Parameters
     ----------
+    limits : BodyLimits
+        Of bodies; heads, and connections without requests, have as long.
     max_connections : int
         Open at once; when more come, those that ask nothing are closed.
 
@@ -57,13 +60,14 @@ async def listen(
     OSError
         If it cannot be bound.
     """
-    connections = HttpConnections(max_connections)
+    connections = HttpConnections(max_connections, limits.most_s)
     runner = web.AppRunner(
-        HttpFace(plane, identity, connections).application(max_body_bytes),
+        HttpFace(plane, identity, connections, limits).application(),
         access_log=None,
         handle_signals=False,
         handler_cancellation=True,  # a client that goes away cancels its query
         shutdown_timeout=_FLUSH_GRACE_S,
+        keepalive_timeout=limits.most_s,
     )
     await runner.setup()
     try:

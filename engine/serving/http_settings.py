@@ -8,7 +8,7 @@ from aiohttp import web
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.data_plane import DataPlane
-from surplus.engine.serving.http_body import document_of
+from surplus.engine.serving.json_object import document_of
 from surplus.engine.serving.trace_settings import LISTS, SETTINGS, check_settings
 
 

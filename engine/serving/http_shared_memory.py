@@ -8,7 +8,7 @@ from aiohttp import web
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.cuda_memory import cuda_status, refuse_cuda
-from surplus.engine.serving.http_body import document_of
+from surplus.engine.serving.json_object import document_of
 from surplus.engine.serving.shared_memory import SharedRegions
 
 _LARGEST = 2**63 - 1

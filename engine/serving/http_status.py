@@ -20,6 +20,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.UnsupportedError, 501),
     (errors.UnavailableError, 503),
     (errors.QueueFullError, 429),
+    (errors.MemoryLimitError, 429),
     (errors.RefusedError, 429),
     (errors.DeadlineError, 504),
     (errors.CancelledError, _CLIENT_CLOSED_REQUEST),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surplus.engine import _core
 from surplus.engine.errors import InputError
 from surplus.engine.serving.datatypes import datatype_named
 from surplus.engine.serving.servable import Array
@@ -21,16 +22,21 @@ _NUMBERS = "iuf"
 def decode_json(name: str, datatype: str, shape: Sequence[int], data: Any) -> Array:
     """Make an array of a list, nested as the shape says or flat, in row-major order.
 
+    Parameters
+    ----------
+    data : object
+        The list, or a flat array of its numbers.
+
     Raises
     ------
     InputError
         If the datatype is unknown, or the values do not fit datatype and shape.
     """
     dtype = datatype_named(datatype, name).dtype
-    if not isinstance(data, list):
+    if not isinstance(data, list | np.ndarray):
         raise InputError(f"input {name!r}: data must be a list")
     count = element_count(name, shape)
-    found = _values(name, datatype, data)
+    found = _values(name, datatype, data) if isinstance(data, list) else data
     if found.size != count:
         raise InputError(
             f"input {name!r}: shape {list(shape)} takes {count} values, got {found.size}"
@@ -54,12 +60,29 @@ def encode_json(name: str, array: Array) -> list[Any]:
     if array.dtype.kind in "OSU":
         return [_text(name, value) for value in array.reshape(-1).tolist()]
     if array.dtype.kind not in "biu":
-        with np.errstate(invalid="ignore"):  # a signalling NaN is one all the same
-            array = array.astype(np.float64)
-        if not np.isfinite(array).all():
-            raise InputError(f"output {name!r}: JSON has no infinity or NaN, ask for binary_data")
+        array = _finite(name, array)
     values: list[Any] = array.reshape(-1).tolist()
     return values
+
+
+def encode_numbers(name: str, array: Array) -> bytes | None:
+    """The same as text, of numbers; None of what is none. Raises as :func:`encode_json`."""
+    kind = array.dtype.kind
+    if kind in "OSUb":
+        return None
+    if kind in "iu":
+        wide = array.astype(np.uint64 if kind == "u" else np.int64)
+    else:
+        wide = _finite(name, array)
+    return _core.json_of(np.ascontiguousarray(wide).reshape(-1))
+
+
+def _finite(name: str, array: Array) -> Array:
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one all the same
+        wide: Array = array.astype(np.float64)
+    if not np.isfinite(wide).all():
+        raise InputError(f"output {name!r}: JSON has no infinity or NaN, ask for binary_data")
+    return wide
 
 
 def _values(name: str, datatype: str, data: list[Any]) -> Array:

@@ -35,10 +35,6 @@ class _Aborted(BaseException):
         self.details = details
 
 
-class _UnsupportedEncodingError(Exception):
-    """A message is compressed in a way that is not known here."""
-
-
 @dataclass(frozen=True)
 class _CallDetails(grpc.HandlerCallDetails):  # type: ignore[misc]
     method: str
@@ -48,9 +44,30 @@ class _CallDetails(grpc.HandlerCallDetails):  # type: ignore[misc]
 class NativeContext:
     """What a handler may ask of its call, and say to it: gRPC's names."""
 
-    def __init__(self, send: Callable[[bytes], None], deadline_ns: int) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes], None],
+        deadline_ns: int,
+        messages: asyncio.Queue[bytes | None] | None = None,
+    ) -> None:
         self._send = send
         self._deadline_ns = deadline_ns
+        self._messages = messages
+        self._when_done: list[Callable[[object], object]] = []
+
+    async def read(self) -> object:
+        """The next message of the call; ``grpc.aio.EOF`` behind the last."""
+        message = None if self._messages is None else await self._messages.get()
+        return grpc.aio.EOF if message is None else message
+
+    def add_done_callback(self, call: Callable[[object], object]) -> None:
+        """Have it called with this once the call is over."""
+        self._when_done.append(call)
+
+    def done(self) -> None:
+        """The call is over."""
+        for call in self._when_done:
+            call(self)
 
     def time_remaining(self) -> float | None:
         """Seconds until the client's deadline; None if it set none."""
@@ -168,7 +185,9 @@ class NativeCalls:
         call.messages.put_nowait(message)
 
     async def _answer(self, call: _Call, handler: Any, due_ns: int) -> None:
-        context = NativeContext(lambda message: self._front.send(call.token, message), due_ns)
+        context = NativeContext(
+            lambda message: self._front.send(call.token, message), due_ns, call.messages
+        )
         try:
             await _run(handler, call.messages, context)
             code, details = grpc.StatusCode.OK, ""
@@ -176,6 +195,8 @@ class NativeCalls:
             return
         except (Exception, _Aborted) as error:
             code, details = _status(error)
+        finally:
+            context.done()
         if self._calls.pop(call.token, None) is not None:
             self._end(call.token, code, details)
 
@@ -216,7 +237,9 @@ class NativeCalls:
     def _unpacked(self, data: bytes, encoding: str) -> bytes:
         """A compressed message; never more of it than is allowed."""
         if encoding not in _ZLIB_WINDOWS:
-            raise _UnsupportedEncodingError(f"messages compressed by {encoding!r} are not taken")
+            raise _Aborted(
+                grpc.StatusCode.UNIMPLEMENTED, f"messages compressed by {encoding!r} are not taken"
+            )
         unpack = zlib.decompressobj(_ZLIB_WINDOWS[encoding])
         try:
             content = unpack.decompress(data, self._most_bytes)
@@ -270,7 +293,5 @@ def _written(handler: Any, answer: Any) -> bytes:
 def _status(error: BaseException) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, _Aborted):
         return error.code, error.details
-    if isinstance(error, _UnsupportedEncodingError):
-        return grpc.StatusCode.UNIMPLEMENTED, str(error)
     assert isinstance(error, Exception), "of a handler"
     return status_of(error)

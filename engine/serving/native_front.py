@@ -95,6 +95,10 @@ class NativeFront:
         """Cancel what is in flight."""
         self._front.abandon()
 
+    def end_receipts(self) -> None:
+        """End calls whose messages are on their way: the process holds all that it may."""
+        self._front.end_receipts()
+
     @property
     def in_flight(self) -> int:
         """Queries that Python does not know of."""

@@ -18,7 +18,9 @@ from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
+from surplus.engine.serving.limited_memory import LimitedMemory
 from surplus.engine.serving.native_front import NativeFront, missing_library
+from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
 
@@ -29,6 +31,9 @@ _LOG = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _HANDSHAKE_MS = 5_000
+# Calls that wait for the event loop: beyond 1000, as it is by default, some would end as CANCELLED
+# at random. Each holds some 10 kB, those that a client has cancelled, too.
+_PENDING = 24_576
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_MS_EACH = 100
 
@@ -48,6 +53,8 @@ class AsyncServer:
         self._grpc: grpc.aio.Server | None = None
         self._native: NativeFront | None = None
         self._http: HttpListener | None = None
+        self._memory: LimitedMemory | None = None
+        self._receipts = Receipts()
         self._stop = asyncio.Event()
 
     async def start(self) -> int:
@@ -67,11 +74,15 @@ class AsyncServer:
         if self._params.http_port is not None:
             self._http = await self._start_http(self._params.http_port)
         try:
-            return await self._start_grpc()
+            port = await self._start_grpc()
         except BaseException:
             if self._http is not None:
                 await self._http.stop()
             raise
+        if self._params.memory_limit_bytes:
+            self._memory = LimitedMemory(self._params.memory_limit_bytes, self._relieve)
+            self.plane.memory = self._memory.account
+        return port
 
     @property
     def http_port(self) -> int | None:
@@ -79,7 +90,7 @@ class AsyncServer:
         return None if self._http is None else self._http.port
 
     async def _start_grpc(self) -> int:
-        face = GrpcFace(self.plane, self._identity())
+        face = GrpcFace(self.plane, self._identity(), self._receipts)
         handlers = (
             face.service_handler(),
             tails_handler(),
@@ -87,9 +98,7 @@ class AsyncServer:
             *reflection_handlers(),
         )
         if self._is_native():
-            self._native = native = NativeFront(
-                self._params, face, handlers, self.plane.regions
-            )
+            self._native = native = NativeFront(self._params, face, handlers, self.plane.regions)
             self.plane.front = native
             self.plane.models.watch(native.look_at)
             return native.port
@@ -124,6 +133,7 @@ class AsyncServer:
 
     async def _start_http(self, port: int) -> HttpListener:
         try:
+            from surplus.engine.serving.http_body import BodyLimits
             from surplus.engine.serving.http_listener import listen
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
@@ -134,7 +144,7 @@ class AsyncServer:
                 self.plane,
                 self._identity(),
                 (params.host, port),
-                params.max_message_bytes,
+                BodyLimits(params.max_message_bytes, params.max_body_s),
                 params.max_connections,
             )
         except OSError as error:
@@ -183,12 +193,19 @@ class AsyncServer:
         if self._http is not None:
             await self._http.stop()
         await asyncio.to_thread(self.plane.close)
+        if self._memory is not None:
+            await self._memory.close()
         _LOG.info("stopped")
         return finished
 
     def request_stop(self) -> None:
         """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
         self._stop.set()
+
+    def _relieve(self, whatever: bool) -> None:
+        self._receipts.end(streams=whatever)
+        if self._native is not None:
+            self._native.end_receipts()
 
     def _on_signal(self) -> None:
         if self._stop.is_set():
@@ -203,6 +220,9 @@ def _options(params: ServerParams) -> list[tuple[str, int]]:
         ("grpc.max_allowed_incoming_connections", params.max_connections),
         # Who connects and says nothing would hold a file descriptor for 2 minutes.
         ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.max_concurrent_streams", params.max_streams),
+        ("grpc.server.max_pending_requests", _PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", _PENDING),
         ("grpc.max_connection_idle_ms", params.max_connections * _IDLE_MS_EACH),
         # Else a second server shares the port in silence, and each gets half of the queries.
         ("grpc.so_reuseport", 0),

@@ -10,6 +10,9 @@ from surplus.engine.serving.loopback import is_loopback
 LARGEST_MESSAGE_BYTES = 2**31 - 1
 MAX_WAIT_MS = 1000.0
 """How long a query that is not due may wait, by default, before it is refused."""
+MAX_MESSAGE_BYTES = 64 << 20
+MAX_STREAMS = 2**31 - 1
+"""By default: any number."""
 MAX_IN_FLIGHT = 1024
 """By default: what waits is bounded by time, and this bounds memory."""
 
@@ -40,11 +43,20 @@ class ServerParams:
         How long a stopping server lets queries in flight finish.
     max_message_bytes : int
         Largest request; a larger one gets RESOURCE_EXHAUSTED, or 413 over HTTP.
+        So does one that is larger once it is decompressed.
+    memory_limit_bytes : int
+        What the process may hold, queries and all; what would exceed it is refused as above, with
+        429 over HTTP. 0 is no limit.
     max_connections : int
         Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
         ask nothing.
     front_end : FrontEnd
         What speaks gRPC.
+    max_streams : int
+        Calls at once on one gRPC connection; a client keeps further ones to itself.
+    max_body_s : float
+        How long a request's body may take over HTTP, and its head, and a kept connection without
+        a request; then the connection ends, with 408 if a head has come.
     name : str
         What ServerMetadata answers.
     shared_memory : bool or None
@@ -57,9 +69,12 @@ class ServerParams:
     http_port: int | None = None
     max_in_flight: int = MAX_IN_FLIGHT
     drain_timeout_s: float = 30.0
-    max_message_bytes: int = 1 << 30
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    memory_limit_bytes: int = 0
     max_connections: int = 4096
     front_end: FrontEnd = FrontEnd.AUTO
+    max_streams: int = MAX_STREAMS
+    max_body_s: float = 60.0
     name: str = "surplus"
     shared_memory: bool | None = None
 
@@ -75,9 +90,13 @@ class ServerParams:
                 f"max_message_bytes is {self.max_message_bytes}, "
                 f"must be in 1..{LARGEST_MESSAGE_BYTES}"
             )
-        for name in ("max_in_flight", "max_connections"):
+        for name in ("max_in_flight", "max_connections", "max_streams"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
+        if self.memory_limit_bytes < 0:
+            raise ValueError(f"memory_limit_bytes is {self.memory_limit_bytes}, must be at least 0")
+        if not self.max_body_s > 0:  # nan, too
+            raise ValueError(f"max_body_s is {self.max_body_s}, must be above 0")
 
     @property
     def shares_memory(self) -> bool:

@@ -11,32 +11,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from surplus.engine.errors import InputError
 from surplus.engine.serving.codec import Buffer
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.value_costs import PARSED_PER_BYTE
 
 _InferRequest = message_type("ModelInferRequest")
 _LENGTH_DELIMITED = 2
 _RAW_INPUT_TAG = 7 << 3 | _LENGTH_DELIMITED
 _RAW_OUTPUT_TAG = bytes([6 << 3 | _LENGTH_DELIMITED])
+_MOST_FIELDS = 1 << 16  # walking those of 64 MB of empty ones would take half a minute
 _SPLIT_FROM_BYTES = 32 * 1024  # below it, walking the fields in Python costs more than the copies
 
 
-def split_infer_request(data: bytes) -> tuple[Any, Sequence[Buffer]]:
+def split_infer_request(
+    data: bytes, share: MemoryShare | None = None
+) -> tuple[Any, Sequence[Buffer]]:
     """Parse a serialised ``ModelInferRequest``; its raw inputs come apart, as views of ``data``.
+
+    Parameters
+    ----------
+    share : MemoryShare, optional
+        Counts what is parsed before it is.
 
     Raises
     ------
     google.protobuf.message.DecodeError
         If ``data`` is no such message.
+    InputError
+        If it has more fields than any query.
+    MemoryLimitError
+        If the server has no room for what is parsed of it.
     """
     fields = _top_level_fields(data) if len(data) >= _SPLIT_FROM_BYTES else None
     if fields is None:
-        request = _InferRequest.FromString(data)
+        request = _parsed(data, share)
         return request, request.raw_input_contents
     view = memoryview(data)
     raw = [view[value:end] for start, value, end in fields if data[start] == _RAW_INPUT_TAG]
     rest = b"".join(view[start:end] for start, _, end in fields if data[start] != _RAW_INPUT_TAG)
-    return _InferRequest.FromString(rest), raw
+    return _parsed(rest, share), raw
+
+
+def _parsed(data: bytes, share: MemoryShare | None) -> Any:
+    if share is not None:
+        share.take(PARSED_PER_BYTE * len(data), "the request's values")
+    return _InferRequest.FromString(data)
 
 
 def join_infer_response(header: Any, raw_outputs: Iterable[Any]) -> bytes:
@@ -77,6 +98,8 @@ def _top_level_fields(data: bytes) -> list[tuple[int, int, int]] | None:
         if value < 0 or end > size:
             return None
         fields.append((start, value, end))
+        if len(fields) > _MOST_FIELDS:
+            raise InputError(f"the request has more than {_MOST_FIELDS} fields")
         start = end
     return fields
 

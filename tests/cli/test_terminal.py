@@ -92,6 +92,17 @@ def test_lines_that_differ_are_written_up_to_ten_a_second() -> None:
     assert log.lines()[-1] == "model 1 is damaged (and 990 more like it)"
 
 
+def test_addresses_of_objects_make_no_other_line() -> None:
+    """As gRPC's own errors have them: a traceback for each call."""
+    log = Log()
+    for number in range(100):
+        try:
+            raise RuntimeError(f"failed: <Operation at {number:#x}>")
+        except RuntimeError as error:
+            log.logger.error("raised in <Call at %#x>", number, exc_info=error)
+    assert sum("raised in" in line for line in log.lines()) == 1
+
+
 def test_what_is_raised_again_and_again_is_one_line() -> None:
     log = Log()
     for _ in range(5):

@@ -221,6 +221,9 @@ whether that is compressed, when it was received, by when it is due (0: no limit
       .def(
           "abandon", [](const PyFrontend& self) { self.frontend->abandon(); },
           "Cancel what is in flight.")
+      .def(
+          "end_receipts", [](const PyFrontend& self) { self.frontend->end_receipts(); },
+          "End calls of whose message some has come, and not all.")
       .def_prop_ro("in_flight", [](const PyFrontend& self) { return self.frontend->in_flight(); })
       .def_prop_ro("connections",
                    [](const PyFrontend& self) { return self.frontend->connections(); })

@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
   engine::bind_value(m);
   engine::bind_ort(m);
   engine::bind_checksum(m);
+  engine::bind_json(m);
   engine::bind_devices(m);
   engine::bind_machine(m);
   engine::bind_kernels(m);
@@ -21,6 +22,7 @@ NB_MODULE(_core, m) {
   engine::bind_frontend(m);
   engine::bind_query(m);
   engine::bind_limits(m);
+  engine::bind_memory(m);
   engine::bind_decisions(m);
   engine::bind_broker(m);
   engine::bind_shared_memory(m);

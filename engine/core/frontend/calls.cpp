@@ -107,6 +107,9 @@ void Frontend::take_replies() {
     place.connection->go_on(*place.call);
     touch(*place.connection);
   }
+  if (ends_receipts_.exchange(false, std::memory_order_relaxed))  // relaxed: see end_receipts()
+    for (const auto& [number, connection] : connections_)
+      if (connection->end_receipts()) touch(*connection);
   if (abandons_.load(std::memory_order_relaxed))  // relaxed: see abandon()
     for (const auto& [tag, flight] : flights_) flight.run->cancel();
 }

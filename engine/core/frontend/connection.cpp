@@ -151,11 +151,29 @@ void Connection::take_data(Call& call, Bytes data) {
                      " vs. " + std::to_string(params_.most_message_bytes) +
                      ")");  // as gRPC's own servers
         go_on(call);
+        break;
+      case MessageReader::State::no_room:
+        end_for_memory(call);
     }
   }
   if (call.has_ended) return cut_off(call);
   // A stream's answers that wait hold back what is asked (Frontend::send_ready_items).
   if (call.method != Method::stream_infer) consume(call);
+}
+
+void Connection::end_for_memory(Call& call) {
+  call.end(Status::resource_exhausted, "the server's memory limit was reached; ask again");
+  go_on(call);
+}
+
+bool Connection::end_receipts() {
+  bool any = false;
+  for (const auto& [stream, call] : calls_) {
+    if (call->has_ended || !call->reader.is_within()) continue;
+    end_for_memory(*call);
+    any = true;
+  }
+  return any;
 }
 
 /// It was answered before all of it came. Clients stop when they see that; a reset that comes with

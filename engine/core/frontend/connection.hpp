@@ -56,6 +56,8 @@ class Connection {
   void go_on(Call& call);
   /// Lets the client send as much again as `call` has taken.
   void consume(Call& call);
+  /// Ends calls of whose message some has come, and not all; whether there were any.
+  bool end_receipts();
   /// No further calls; those that are there go on.
   void say_goodbye();
   /// A call by its stream; null if it is gone.
@@ -85,6 +87,7 @@ class Connection {
   void send_out(Call& call, std::size_t bytes);
   void submit_trailer(Call& call);
   void cut_off(const Call& call);
+  void end_for_memory(Call& call);
 
   const http2::Api& api_;
   const int socket_;

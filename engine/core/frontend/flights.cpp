@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "frontend/frontend.hpp"
+#include "memory/refused.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
 
@@ -174,6 +175,8 @@ void Frontend::finish(Flight flight) {
     }
     case Outcome::failed:
     case Outcome::pending:
+      if (run.error_code() == MemoryRefused::kCode)
+        return fail(flight, Status::resource_exhausted, run.error());
       counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
       if (const Place place = find(flight.token); place.call != nullptr) {
         place.call->is_pythons = true;

@@ -68,6 +68,12 @@ void Frontend::abandon() noexcept {
   replies_.ring();
 }
 
+void Frontend::end_receipts() noexcept {
+  // relaxed: the thread looks when it is woken
+  ends_receipts_.store(true, std::memory_order_relaxed);
+  replies_.ring();
+}
+
 void Frontend::stop(std::int64_t grace_ns) noexcept {
   if (!thread_.joinable()) return;
   drain();

@@ -56,6 +56,8 @@ class Frontend final : private CallHandler {
   }
   /// Cancels what is in flight here; its callers get UNAVAILABLE.
   void abandon() noexcept;
+  /// Ends calls whose messages are still to come: the process holds all that it may.
+  void end_receipts() noexcept;
   /// Queries in flight here.
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return in_flight_.load(std::memory_order_relaxed);  // relaxed: a number to look at
@@ -122,7 +124,7 @@ class Frontend final : private CallHandler {
   Mailbox<Event> events_;
   Mailbox<Reply> replies_;
   const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();
-  std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false};
+  std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false}, ends_receipts_{false};
   std::atomic<std::int64_t> stop_by_ns_{0};
   std::atomic<std::size_t> in_flight_{0}, connection_count_{0};
 

@@ -11,6 +11,7 @@ namespace engine::frontend {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::size_t small_bytes = 16 * 1024, grain_bytes = 256 * 1024;
 
 }  // namespace
 
@@ -31,6 +32,7 @@ MessageReader::State MessageReader::feed(Bytes& data, std::size_t most_bytes) {
     if (data.empty()) return State::more;
     if (message_.memory == nullptr) allocate(data);
     const std::size_t count = std::min(expected_ - taken_, data.size());
+    if (!has_room_for(taken_ + count)) return State::no_room;
     std::memcpy(message_.data + taken_, data.data(), count);
     taken_ += count;
     data = data.subspan(count);
@@ -42,13 +44,21 @@ MessageReader::State MessageReader::feed(Bytes& data, std::size_t most_bytes) {
   return State::message;
 }
 
+/// Small messages are not counted, and others by the grain.
+bool MessageReader::has_room_for(std::size_t bytes) {
+  if (bytes <= std::max(small_bytes, share_->bytes())) return true;
+  const std::size_t most = expected_ + alignment;
+  return share_->try_take(std::min(std::max(grain_bytes, bytes - share_->bytes()), most));
+}
+
 /// All of it at once: the system gives pages as they are written.
 void MessageReader::allocate(Bytes beginning) {
   const std::size_t shift = (alignment - raw_offset(beginning) % alignment) % alignment;
   const std::size_t bytes = (expected_ + shift + alignment) / alignment * alignment;
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
   if (memory == nullptr) throw std::bad_alloc();
-  message_.memory = std::shared_ptr<std::byte>(memory, std::free);
+  share_ = std::make_shared<MemoryShare>();
+  message_.memory = {memory, [share = share_](std::byte* freed) { std::free(freed); }};
   message_.data = memory + shift;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frontend/proto.hpp"
+#include "memory/account.hpp"
 
 namespace engine::frontend {
 
@@ -22,8 +23,9 @@ struct Message {
   [[nodiscard]] Bytes content() const noexcept { return {data, bytes}; }
 };
 
-/// Puts the messages of one stream together. Memory is taken as content arrives: what is announced
-/// takes none. The content is placed such that the first raw tensor of a query begins at a
+/// Puts the messages of one stream together. Memory is taken as content arrives, and counted in the
+/// process's account until whoever has the message lets it go: what is announced takes none. The
+/// content is placed such that the first raw tensor of a query begins at a
 /// multiple of 64.
 class MessageReader {
  public:
@@ -33,6 +35,7 @@ class MessageReader {
     more,       ///< all that was given is taken
     message,    ///< one is complete: take()
     too_large,  ///< one was announced that is larger than allowed
+    no_room,    ///< the process may not hold what comes as well
   };
 
   /// Takes of `data` what it needs, and moves it on.
@@ -45,12 +48,14 @@ class MessageReader {
 
  private:
   void allocate(Bytes beginning);
+  [[nodiscard]] bool has_room_for(std::size_t bytes);
 
   std::array<std::byte, prefix_bytes> prefix_{};
   std::size_t prefix_taken_ = 0;
   std::size_t expected_ = 0;
   std::size_t taken_ = 0;
   Message message_;
+  std::shared_ptr<MemoryShare> share_;  ///< of the message's memory
 };
 
 }  // namespace engine::frontend

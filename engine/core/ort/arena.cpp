@@ -3,9 +3,13 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <string_view>
 
+#include "memory/account.hpp"
+#include "memory/large_blocks.hpp"
+#include "memory/refused.hpp"
 #include "ort/runtime.hpp"
 
 namespace engine::ort {
@@ -16,6 +20,9 @@ constexpr std::size_t kUnit = 256;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kClasses = 16;  // 1, 2, 3, 4, 6, 8, 12 ... 256 units: 256 B to 64 KiB
 constexpr std::size_t kCachedBytesPerClass = std::size_t{256} << 10;
+
+constexpr int kFloatTensor = 1;  // ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT
+constexpr const char* kShrink = "memory.enable_memory_arena_shrinkage";
 
 constexpr std::size_t class_of(std::size_t bytes) {
   const std::size_t units = (bytes + kUnit - 1) / kUnit;
@@ -41,10 +48,11 @@ struct FreeBlock {
 
 struct Header {
   std::size_t size_class;  // kClasses: not cached
+  std::size_t bytes = 0;   // of the whole block, where it is not cached: what the account lent
 };
 
-void* user_bytes(void* block, std::size_t size_class) {
-  static_cast<Header*>(block)->size_class = size_class;
+void* user_bytes(void* block, std::size_t size_class, std::size_t bytes = 0) {
+  *static_cast<Header*>(block) = {size_class, bytes};
   return static_cast<std::byte*>(block) + kHeaderBytes;
 }
 
@@ -52,8 +60,15 @@ Header* header_of(void* bytes) {
   return reinterpret_cast<Header*>(static_cast<std::byte*>(bytes) - kHeaderBytes);
 }
 
-/// ONNX Runtime's arena behind the caches; set once, before any session exists.
+/// ONNX Runtime's arena behind the caches, and the session that it belongs to; set once, before any
+/// other session exists.
 OrtAllocator* arena = nullptr;
+OrtSession* arena_session = nullptr;
+
+LargeBlocks& large_blocks() {
+  static LargeBlocks* const blocks = new LargeBlocks(MemoryAccount::process());  // as the arena
+  return *blocks;
+}
 
 /// Free blocks of one thread, for its own use; what is too much goes back to the arena.
 class ThreadCache {
@@ -99,13 +114,34 @@ ThreadCache& cache() {
   return cache;
 }
 
+/// What is above all classes, within the account. Throws through the kernel that asks, as ONNX
+/// Runtime's own arena does where there is no memory.
+void* allocate_counted(std::size_t bytes) {
+  if (bytes >= LargeBlocks::kLeastBytes)
+    return user_bytes(large_blocks().allocate(bytes), kClasses, bytes);
+  MemoryShare share;
+  if (!share.try_take(bytes)) {
+    static_cast<void>(large_blocks().give_back());
+    if (!share.try_take(bytes)) throw MemoryRefused(bytes);
+  }
+  void* block = arena->Alloc(arena, bytes);
+  if (block == nullptr) return nullptr;
+  static_cast<void>(share.lend());
+  return user_bytes(block, kClasses, bytes);
+}
+
+void free_counted(Header* header) noexcept {
+  const std::size_t bytes = header->bytes;
+  if (bytes >= LargeBlocks::kLeastBytes) return large_blocks().release(header, bytes);
+  arena->Free(arena, header);
+  MemoryAccount::process().give(bytes);
+}
+
 void* allocate(OrtAllocator* /*self*/, std::size_t bytes) {
   if (bytes == 0) return nullptr;
+  if (bytes > SIZE_MAX - kHeaderBytes) throw MemoryRefused(bytes);
   const std::size_t size_class = class_of(bytes + kHeaderBytes);
-  if (size_class >= kClasses) {
-    void* block = arena->Alloc(arena, bytes + kHeaderBytes);
-    return block == nullptr ? nullptr : user_bytes(block, kClasses);
-  }
+  if (size_class >= kClasses) return allocate_counted(bytes + kHeaderBytes);
   if (void* cached = cache().take(size_class)) return cached;
   void* block = arena->Alloc(arena, class_bytes(size_class));
   return block == nullptr ? nullptr : user_bytes(block, size_class);
@@ -114,8 +150,8 @@ void* allocate(OrtAllocator* /*self*/, std::size_t bytes) {
 void release(OrtAllocator* /*self*/, void* bytes) {
   if (bytes == nullptr) return;
   Header* header = header_of(bytes);
-  if (header->size_class < kClasses && cache().put(bytes, header->size_class)) return;
-  arena->Free(arena, header);
+  if (header->size_class >= kClasses) return free_counted(header);
+  if (!cache().put(bytes, header->size_class)) arena->Free(arena, header);
 }
 
 /// For what lives as long as a session; the arena keeps it apart from the rest.
@@ -140,6 +176,29 @@ constexpr std::string_view kTinyModel(
     "\x42\x02\x10\x0d",                                  // opset 13
     55);
 
+/// Answers a query of the arena's own session, which has the arena give regions back that are free.
+void run_shrinking(const Api& api) {
+  OrtMemoryInfo* memory = nullptr;
+  check_with(api, api.create_cpu_memory_info(kDeviceAllocator, kMemTypeDefault, &memory));
+  float number = 0;
+  OrtValue* input = nullptr;
+  OrtStatus* status =
+      api.create_tensor_over(memory, &number, sizeof number, nullptr, 0, kFloatTensor, &input);
+  api.release_memory_info(memory);
+  check_with(api, status);
+  OrtRunOptions* options = nullptr;
+  OrtValue* output = nullptr;
+  status = api.create_run_options(&options);
+  if (!status) status = api.add_run_config_entry(options, kShrink, "cpu:0");
+  const char* const names[] = {"x", "y"};
+  if (!status)
+    status = api.run(arena_session, options, &names[0], &input, 1, &names[1], 1, &output);
+  api.release_value(output);
+  api.release_value(input);
+  api.release_run_options(options);
+  check_with(api, status);
+}
+
 /// The allocator of a session that lives as long as the process.
 OrtAllocator* make_arena(const Api& api, const OrtEnv* env, const OrtMemoryInfo* memory) {
   OrtSessionOptions* options = nullptr;
@@ -152,6 +211,7 @@ OrtAllocator* make_arena(const Api& api, const OrtEnv* env, const OrtMemoryInfo*
   check_with(api, status);
   OrtAllocator* made = nullptr;
   check_with(api, api.create_allocator(session, memory, &made));
+  arena_session = session;
   return made;
 }
 
@@ -166,6 +226,13 @@ void register_arena(const Api& api, OrtEnv* env) {
   memory_info = outside;
   static OrtAllocator registered{OrtAllocator::kVersion, allocate, release, info, reserve};
   check_with(api, api.register_allocator(env, &registered));
+}
+
+void give_back_free_memory(const Api& api) {
+  static_cast<void>(large_blocks().give_back());
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  run_shrinking(api);
 }
 
 }  // namespace engine::ort

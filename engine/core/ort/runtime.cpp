@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "memory/refused.hpp"
 #include "ort/arena.hpp"
 #include "ort/divide.hpp"
 #include "ort/pool.hpp"
@@ -66,9 +67,12 @@ const Runtime* make_runtime(const Api& api) {
 
 void check_with(const Api& api, OrtStatus* status) {
   if (status == nullptr) return;
-  const StatusError error(api.get_error_code(status), api.get_error_message(status));
+  const int code = api.get_error_code(status);
+  const std::string text = api.get_error_message(status);
   api.release_status(status);
-  throw error;
+  if (MemoryRefused::is_said_by(text))
+    throw StatusError(MemoryRefused::kCode, MemoryRefused::cut_from(text));
+  throw StatusError(code, text);
 }
 
 void open_runtime(const std::string& library_path) {

@@ -1,0 +1,150 @@
+"""``python -m bench attack_server``: what each attack makes a server hold, and who else waits.
+
+Starts ``engine serve`` with a memory limit, attacks it (``attacks.py``; words name some attacks),
+and shows for each how it was answered, the most memory that the process held, when nine tenths of
+that were given back, how long a health check over HTTP waited at the worst, and how many lines were
+logged. Exits with 1 where the server died.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import onnx
+import psutil
+
+from bench.infrastructure import result_file
+from bench.safety.attacks import ATTACKS, Target, models
+
+MIB = 1 << 20
+_BACK_S = 30
+_PROBE = """
+import http.client, sys, time
+address = sys.argv[1]
+connection = http.client.HTTPConnection(address, timeout=120)
+while True:
+    start = time.monotonic_ns()
+    connection.request("GET", "/v2/health/live")
+    connection.getresponse().read()
+    print(time.monotonic_ns() - start, flush=True)
+    time.sleep(0.02)
+"""
+
+
+class Attacked:
+    """A server, watched."""
+
+    def __init__(self, folder: Path, limit: str, words: Sequence[str]) -> None:
+        for name, model in models():
+            path = folder / "models" / name / "1" / "model.onnx"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            onnx.save(model, path)
+        command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder / "models")]
+        options = ["--port", "0", "--http-port", "0", "--cache", str(folder / "cache"), *words]
+        if limit:
+            options += ["--memory-limit", limit]
+        self.log = folder / "log"
+        with self.log.open("w") as log:
+            self._process = subprocess.Popen(
+                [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self._process.stdout is not None
+        said = "".join(self._process.stdout.readline() for _ in range(3))
+        addresses = re.findall(r"127\.0\.0\.1:\d+", said)
+        self.target = Target(addresses[0], addresses[-1])
+        self._memory = psutil.Process(self._process.pid)
+        self.most_bytes = 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def resident_bytes(self) -> int:
+        """What the process holds of the machine's memory; 0 once it has ended."""
+        return int(self._memory.memory_info().rss) if self.is_alive else 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def attack(self, name: str) -> dict[str, Any]:
+        """One row."""
+        before, log_before = self.resident_bytes, self.log.stat().st_size
+        ended = threading.Event()
+        most = [before]
+
+        def watch() -> None:
+            while not ended.wait(0.005):
+                most[0] = max(most[0], self.resident_bytes)
+
+        watching = threading.Thread(target=watch)
+        watching.start()
+        probe = subprocess.Popen(
+            [sys.executable, "-c", _PROBE, self.target.http], stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(0.3)
+        start = time.monotonic()
+        outcomes = ATTACKS[name](self.target)
+        took_s = time.monotonic() - start
+        back_s = self._given_back(before, most[0])
+        ended.set()
+        watching.join()
+        probe.kill()
+        waits = [int(line) for line in probe.communicate()[0].split()]
+        return {
+            "attack": name,
+            "answers": ", ".join(f"{count} {what}" for what, count in outcomes.items()),
+            "s": round(took_s, 2),
+            "before MiB": before // MIB,
+            "most MiB": most[0] // MIB,
+            "90 % back in s": back_s,
+            "health ms": round(max(waits, default=0) / 1e6),
+            "log lines": self.log.read_bytes()[log_before:].count(b"\n"),
+            "alive": self.is_alive,
+        }
+
+    def _given_back(self, before: int, most: int) -> float | str:
+        start = time.monotonic()
+        while time.monotonic() - start < _BACK_S:
+            if self.resident_bytes <= most - 0.9 * (most - before) + 8 * MIB:
+                return round(time.monotonic() - start, 1)
+            time.sleep(0.1)
+        return f"> {_BACK_S}, {self.resident_bytes // MIB} MiB"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench attack_server")
+    parser.add_argument("attacks", nargs="*", help=f"of {', '.join(ATTACKS)}")
+    parser.add_argument("--limit", default="1GiB", help="of the server; empty: none is given")
+    parser.add_argument("--option", action="append", default=[], help="further, of engine serve")
+    args = parser.parse_args(arguments)
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        names = args.attacks or list(ATTACKS)
+        while names:
+            with Attacked(Path(folder), args.limit, args.option) as server:
+                while names and server.is_alive:
+                    rows.append(server.attack(names.pop(0)))
+                    print(rows[-1], flush=True)
+                    if not server.is_alive:
+                        print(server.log.read_text()[-600:], flush=True)
+    result_file.show("attack_server", rows)
+    return int(not all(row["alive"] for row in rows))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
