@@ -1020,10 +1020,12 @@ class Frontend:
     def __init__(
         self,
         listeners: Sequence[int],
+        regions: SharedMemory,
         most_connections: int,
+        most_streams: int,
         most_message_bytes: int,
         idle_ns: int,
-        regions: SharedMemory,
+        body_ns: int,
     ) -> None:
         """Serve sockets that listen, which are the front end's from now on."""
 

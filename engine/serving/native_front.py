@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 
 import grpc
@@ -19,7 +18,6 @@ from surplus.engine.serving.server_params import ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.values import elem_type_of
 
-_LOG = logging.getLogger(__name__)
 _LOOK_S = 0.005
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_NS_EACH = 100_000_000
@@ -64,10 +62,12 @@ class NativeFront:
         self._most_in_flight = params.max_in_flight
         self._front = _core.Frontend(
             [socket.detach() for socket in sockets],
-            params.max_connections,
-            params.max_message_bytes,
-            params.max_connections * _IDLE_NS_EACH,
             regions.table,
+            most_connections=params.max_connections,
+            most_streams=params.max_streams,
+            most_message_bytes=params.max_message_bytes,
+            idle_ns=params.max_connections * _IDLE_NS_EACH,
+            body_ns=int(params.max_body_s * 1e9),
         )
         self._calls = NativeCalls(self._front, handlers, face.answer_item, params.max_message_bytes)
         asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)

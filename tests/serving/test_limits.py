@@ -182,6 +182,14 @@ def test_more_fields_than_any_query_has(server: ServerThread) -> None:
     assert "fields" in caught.value.details()
 
 
+def test_a_query_that_dribbles_in_is_ended(server: ServerThread) -> None:
+    with RawConnection(server.url) as connection:
+        connection.open(1)
+        connection.upload(1, bytes([0, 0, 0, 16, 0]) + bytes(1000))
+        while 1 not in connection.ended:
+            assert connection.hear(WAIT_S)
+
+
 def test_a_message_that_does_not_come_is_ended_where_memory_is_full(server: ServerThread) -> None:
     with RawConnection(server.url) as connection:
         connection.open(1)

@@ -115,14 +115,17 @@ nb::list take_counts(const PyFrontModel& self) {
   return rows;
 }
 
-void begin(PyFrontend* self, std::vector<int> listeners, std::size_t most_connections,
-           std::size_t most_message_bytes, std::int64_t idle_ns, const PyRegions& regions) {
+void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& regions,
+           std::size_t most_connections, std::uint32_t most_streams, std::size_t most_message_bytes,
+           std::int64_t idle_ns, std::int64_t body_ns) {
   frontend::FrontendParams params;
   params.listeners = std::move(listeners);
+  params.regions = regions.table;
   params.most_connections = most_connections;
   params.idle_ns = idle_ns;
-  params.regions = regions.table;
   params.connection.most_message_bytes = most_message_bytes;
+  params.connection.most_streams = most_streams;
+  params.connection.body_ns = body_ns;
   new (self) PyFrontend{std::make_unique<Frontend>(params)};
 }
 
@@ -170,8 +173,8 @@ is_bounded
 
 Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
   nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
-      .def("__init__", &begin, "listeners"_a, "most_connections"_a, "most_message_bytes"_a,
-           "idle_ns"_a, "regions"_a,
+      .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
+           "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a,
            "Serve sockets that listen, which are the front end's from now on.")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a,

@@ -176,6 +176,20 @@ bool Connection::end_receipts() {
   return any;
 }
 
+bool Connection::end_slow(std::int64_t now_ns) {
+  if (params_.body_ns == 0) return true;
+  for (const auto& [stream, call] : calls_) {
+    if (call->is_complete || call->has_ended) continue;
+    const bool has_headers = call->received_ns != 0;
+    if (!has_headers && now_ns - quiet_since_ns_ > params_.body_ns) return false;
+    if (!has_headers || call->method != Method::infer) continue;
+    if (now_ns - call->received_ns <= params_.body_ns) continue;
+    call->end(Status::deadline_exceeded, "the query took too long to come");
+    go_on(*call);
+  }
+  return true;
+}
+
 /// It was answered before all of it came. Clients stop when they see that; a reset that comes with
 /// the answer makes gRPC's forget it. Who goes on all the same is reset.
 void Connection::cut_off(const Call& call) {

@@ -33,6 +33,7 @@ class CallHandler {
 struct ConnectionParams {
   std::size_t most_message_bytes = 64U << 20;
   std::uint32_t most_streams = 4096;
+  std::int64_t body_ns = 0;  ///< for a query's headers and message to come; 0: no limit
 };
 
 /// One thread at a time: the front end's.
@@ -58,6 +59,8 @@ class Connection {
   void consume(Call& call);
   /// Ends calls of whose message some has come, and not all; whether there were any.
   bool end_receipts();
+  /// Ends queries that take too long to come; false where the connection is to end.
+  [[nodiscard]] bool end_slow(std::int64_t now_ns);
   /// No further calls; those that are there go on.
   void say_goodbye();
   /// A call by its stream; null if it is gone.

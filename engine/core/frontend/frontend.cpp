@@ -184,7 +184,11 @@ void Frontend::sweep(std::int64_t now_ns) {
   swept_ns_ = now_ns;
   std::vector<Connection*> over;
   for (const auto& [number, connection] : connections_) {
-    if (connection->call_count() > 0) continue;
+    if (connection->call_count() > 0) {
+      touch(*connection);
+      if (!connection->end_slow(now_ns)) over.push_back(connection.get());
+      continue;
+    }
     const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
     const bool is_mute = !connection->has_spoken() && quiet_ns > params_.handshake_ns;
     const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
