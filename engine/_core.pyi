@@ -1053,13 +1053,13 @@ class Frontend:
 
     @property
     def event_fd(self) -> int: ...
-    def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, bool, int, int]]:
+    def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, bool, int]]:
         """
         What came for Python since the last call, in its order.
 
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
         call, number of the item, path (or why it failed), encoding (or the query's id), content,
-        whether that is compressed, when it was received, by when it is due (0: no limit).
+        whether that is compressed, by when it is due (0: no limit).
         """
 
     def send(self, token: int, message: bytes) -> None: ...
@@ -1076,8 +1076,6 @@ class Frontend:
 
     @property
     def in_flight(self) -> int: ...
-    @property
-    def connections(self) -> int: ...
     def stop(self, grace_s: float) -> None:
         """Accept no more, write what is answered for up to that long, and end."""
 

@@ -127,17 +127,8 @@ class NativeCalls:
 
     def take_events(self) -> None:
         """Go on with what came since the last call."""
-        for (
-            kind,
-            token,
-            number,
-            path,
-            encoding,
-            content,
-            packed,
-            _,
-            due_ns,
-        ) in self._front.take_events():
+        for event in self._front.take_events():
+            kind, token, number, path, encoding, content, packed, due_ns = event
             if kind == _CALL:
                 self._begin(_Call(token, encoding), path, due_ns)
             elif kind == _ITEM:

@@ -72,7 +72,7 @@ nb::tuple row_of(const Event& event) {
           ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed, event.received_ns,
+                        text(event.encoding), bytes, event.content.is_compressed,
                         event.deadline_ns);
 }
 
@@ -193,12 +193,12 @@ In the place of the one that is there. Without a route Python is asked.)")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events,
            nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
-                   "bool, int, int]]"),
+                   "bool, int]]"),
            R"(What came for Python since the last call, in its order.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
 call, number of the item, path (or why it failed), encoding (or the query's id), content,
-whether that is compressed, when it was received, by when it is due (0: no limit).)")
+whether that is compressed, by when it is due (0: no limit).)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
@@ -228,8 +228,6 @@ whether that is compressed, when it was received, by when it is due (0: no limit
           "end_receipts", [](const PyFrontend& self) { self.frontend->end_receipts(); },
           "End calls of whose message some has come, and not all.")
       .def_prop_ro("in_flight", [](const PyFrontend& self) { return self.frontend->in_flight(); })
-      .def_prop_ro("connections",
-                   [](const PyFrontend& self) { return self.frontend->connections(); })
       .def(
           "stop",
           [](const PyFrontend& self, double grace_s) {

@@ -58,7 +58,6 @@ void Frontend::hand_over(Call& call) {
                .token = call.token,
                .path = call.path,
                .encoding = call.encoding,
-               .received_ns = call.received_ns,
                .deadline_ns = call.deadline_ns});
   for (Message& message : call.messages)
     events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
@@ -73,7 +72,6 @@ void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message)
                .number = number,
                .encoding = call.encoding,
                .content = std::move(message),
-               .received_ns = now_ns(),
                .deadline_ns = call.deadline_ns});
 }
 

@@ -21,12 +21,11 @@ constexpr std::int64_t too_long_here_ns = 1'000'000, handed_over_ns = 1'000'000'
 /// Runs that take longer are traced, to see how long they wait for a lane, and one of so many that
 /// do not: by half a percent at most.
 constexpr std::int64_t long_ns = 1'000'000, sampled = 64;
-constexpr std::int64_t longest_timeout_us = std::int64_t{366} * 24 * 3600 * 1'000'000;
 
 std::int64_t deadline_of(const Call& call, const InferRequest& request) noexcept {
   if (request.timeout_us == 0) return call.deadline_ns;
   const std::int64_t own_ns =
-      call.received_ns + std::min(request.timeout_us, longest_timeout_us) * 1000;
+      call.received_ns + std::min(request.timeout_us, longest_timeout_ns / 1000) * 1000;
   return call.deadline_ns == 0 ? own_ns : std::min(own_ns, call.deadline_ns);
 }
 

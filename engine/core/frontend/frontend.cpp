@@ -175,7 +175,6 @@ void Frontend::accept_all(int listener) {
     watch(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
     touch(*made);
     connections_.emplace(number, std::move(made));
-    connection_count_.store(connections_.size(), std::memory_order_relaxed);  // relaxed: see there
   }
 }
 
@@ -224,7 +223,6 @@ void Frontend::flush_dirty() {
 void Frontend::close_connection(Connection& connection) {
   std::erase(dirty_, &connection);
   connections_.erase(connection.number());
-  connection_count_.store(connections_.size(), std::memory_order_relaxed);  // relaxed: see there
 }
 
 Frontend::Place Frontend::find(std::uint64_t token) noexcept {

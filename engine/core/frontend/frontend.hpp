@@ -62,9 +62,6 @@ class Frontend final : private CallHandler {
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return in_flight_.load(std::memory_order_relaxed);  // relaxed: a number to look at
   }
-  [[nodiscard]] std::size_t connections() const noexcept {
-    return connection_count_.load(std::memory_order_relaxed);  // relaxed: the same
-  }
   /// Accepts no more, lets what is answered be written for up to `grace_ns`, closes all and joins
   /// the thread. Again: nothing.
   void stop(std::int64_t grace_ns) noexcept;
@@ -96,7 +93,6 @@ class Frontend final : private CallHandler {
   void wait_for_events();
   void accept_all(int listener);
   void close_listeners() noexcept;
-  void turn_away(int socket);
   void sweep(std::int64_t now_ns);
   void take_replies();
   void take_finished();
@@ -126,7 +122,7 @@ class Frontend final : private CallHandler {
   const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();
   std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false}, ends_receipts_{false};
   std::atomic<std::int64_t> stop_by_ns_{0};
-  std::atomic<std::size_t> in_flight_{0}, connection_count_{0};
+  std::atomic<std::size_t> in_flight_{0};
 
   // Of the thread alone.
   int epoll_ = -1;

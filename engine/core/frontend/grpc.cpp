@@ -41,9 +41,7 @@ std::optional<std::int64_t> timeout_ns(std::string_view text) noexcept {
     if (digit < '0' || digit > '9') return std::nullopt;
     number = number * 10 + (digit - '0');
   }
-  // Of a year at most, so that moments stay within 64 bits.
-  constexpr std::int64_t longest_ns = std::int64_t{366} * 24 * 3'600'000'000'000;
-  return number > longest_ns / unit ? longest_ns : number * unit;
+  return number > longest_timeout_ns / unit ? longest_timeout_ns : number * unit;
 }
 
 std::string encoded_message(std::string_view text) {

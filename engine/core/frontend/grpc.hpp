@@ -22,6 +22,9 @@ enum class Status : std::uint8_t {
   unavailable = 14,
 };
 
+/// Longer ones are taken for that, so that moments stay within 64 bits: a year.
+inline constexpr std::int64_t longest_timeout_ns = std::int64_t{366} * 24 * 3'600'000'000'000;
+
 /// Nanoseconds of a `grpc-timeout`; nothing where it is none.
 [[nodiscard]] std::optional<std::int64_t> timeout_ns(std::string_view text) noexcept;
 

@@ -136,48 +136,45 @@ std::optional<std::pair<std::uint32_t, Bytes>> only_field(Bytes contents) noexce
   return found;
 }
 
+/// An element type, and that of the field that its values travel in.
+template <typename Element, typename Wide = Element>
+struct As {};
+
 ValuePtr typed_value(Bytes contents, const Port& port, const std::vector<std::int64_t>& shape) {
   const auto count = count_of(shape);
   const auto field = only_field(contents);
   if (!count || !field) return nullptr;
   const auto& [number, content] = *field;
-  const auto fixed = [&](std::size_t each) {
-    return content.size() % each == 0 && content.size() / each == *count
-               ? copied(content, port, shape)
-               : nullptr;
+  const auto fixed = [&](Contents wanted, std::size_t each) {
+    const bool fits = number == wanted && content.size() % each == 0;
+    return fits && content.size() / each == *count ? copied(content, port, shape) : nullptr;
+  };
+  const auto packed = [&]<typename Element, typename Wide>(Contents wanted, As<Element, Wide>) {
+    return number == wanted ? numbers<Element, Wide>(content, *count, port, shape) : nullptr;
   };
   switch (port.elem_type) {
     case ort::kFloat:
-      return number == floats ? fixed(4) : nullptr;
+      return fixed(floats, 4);
     case ort::kDouble:
-      return number == doubles ? fixed(8) : nullptr;
+      return fixed(doubles, 8);
     case ort::kInt8:
-      return number == ints ? numbers<std::int8_t, std::int32_t>(content, *count, port, shape)
-                            : nullptr;
+      return packed(ints, As<std::int8_t, std::int32_t>{});
     case ort::kInt16:
-      return number == ints ? numbers<std::int16_t, std::int32_t>(content, *count, port, shape)
-                            : nullptr;
+      return packed(ints, As<std::int16_t, std::int32_t>{});
     case ort::kInt32:
-      return number == ints ? numbers<std::int32_t, std::int32_t>(content, *count, port, shape)
-                            : nullptr;
+      return packed(ints, As<std::int32_t>{});
     case ort::kInt64:
-      return number == longs ? numbers<std::int64_t, std::int64_t>(content, *count, port, shape)
-                             : nullptr;
+      return packed(longs, As<std::int64_t>{});
     case ort::kUint8:
-      return number == uints ? numbers<std::uint8_t, std::uint32_t>(content, *count, port, shape)
-                             : nullptr;
+      return packed(uints, As<std::uint8_t, std::uint32_t>{});
     case ort::kUint16:
-      return number == uints ? numbers<std::uint16_t, std::uint32_t>(content, *count, port, shape)
-                             : nullptr;
+      return packed(uints, As<std::uint16_t, std::uint32_t>{});
     case ort::kUint32:
-      return number == uints ? numbers<std::uint32_t, std::uint32_t>(content, *count, port, shape)
-                             : nullptr;
+      return packed(uints, As<std::uint32_t>{});
     case ort::kUint64:
-      return number == ulongs ? numbers<std::uint64_t, std::uint64_t>(content, *count, port, shape)
-                              : nullptr;
+      return packed(ulongs, As<std::uint64_t>{});
     case ort::kBool:
-      return number == bools ? numbers<std::uint8_t, std::uint8_t>(content, *count, port, shape)
-                             : nullptr;
+      return packed(bools, As<bool>{});  // any number but 0 is true
     default:
       return nullptr;
   }

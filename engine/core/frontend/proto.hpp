@@ -18,6 +18,18 @@ using Bytes = std::span<const std::byte>;
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
+/// Reads a number and goes behind it; false where it does not end.
+[[nodiscard]] inline bool read_varint(const std::byte*& at, const std::byte* end,
+                                      std::uint64_t& value) noexcept {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && at != end; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(*at++);
+    value |= static_cast<std::uint64_t>(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
 /// The fields of one message, one after the other. What is malformed ends it with `failed()`.
 class FieldReader {
  public:
@@ -28,19 +40,19 @@ class FieldReader {
   [[nodiscard]] bool next() noexcept {
     if (at_ == end_ || failed_) return false;
     std::uint64_t tag = 0;
-    if (!read_varint(tag) || tag >> 3 == 0 || tag >> 35 != 0) return fail();
+    if (!read_varint(at_, end_, tag) || tag >> 3 == 0 || tag >> 35 != 0) return fail();
     field_ = static_cast<std::uint32_t>(tag >> 3);
     type_ = static_cast<WireType>(tag & 7);
     switch (type_) {
       case WireType::varint:
-        return read_varint(number_) || fail();
+        return read_varint(at_, end_, number_) || fail();
       case WireType::fixed64:
         return take(8) || fail();
       case WireType::fixed32:
         return take(4) || fail();
       case WireType::bytes: {
         std::uint64_t length = 0;
-        return (read_varint(length) && take(length)) || fail();
+        return (read_varint(at_, end_, length) && take(length)) || fail();
       }
     }
     return fail();  // groups, which nobody writes
@@ -74,16 +86,6 @@ class FieldReader {
     at_ += bytes;
     return true;
   }
-  bool read_varint(std::uint64_t& value) noexcept {
-    value = 0;
-    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
-      const auto byte = static_cast<std::uint8_t>(*at_++);
-      value |= static_cast<std::uint64_t>(byte & 127) << shift;
-      if (byte < 128) return true;
-    }
-    return false;
-  }
-
   const std::byte* begin_;
   const std::byte* at_;
   const std::byte* end_;
@@ -100,15 +102,7 @@ class PackedReader {
   explicit PackedReader(Bytes content) noexcept : at_(content.data()), end_(at_ + content.size()) {}
 
   /// False at the end, and where there is no number.
-  [[nodiscard]] bool next(std::uint64_t& value) noexcept {
-    value = 0;
-    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
-      const auto byte = static_cast<std::uint8_t>(*at_++);
-      value |= static_cast<std::uint64_t>(byte & 127) << shift;
-      if (byte < 128) return true;
-    }
-    return false;
-  }
+  [[nodiscard]] bool next(std::uint64_t& value) noexcept { return read_varint(at_, end_, value); }
   [[nodiscard]] bool at_end() const noexcept { return at_ == end_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontend/call.hpp"
+#include "scheduler/doorbell.hpp"
 
 namespace engine::frontend {
 
@@ -29,7 +30,7 @@ struct Event {
   std::uint64_t number = 0;  ///< of an item in its stream
   std::string path = {}, encoding = {};
   Message content = {};
-  std::int64_t received_ns = 0, deadline_ns = 0;
+  std::int64_t deadline_ns = 0;
 };
 
 /// What Python has for a call.
@@ -45,22 +46,6 @@ struct Reply {
   std::uint64_t number = 0;
   std::string content = {};  ///< a message, or the status's text
   Status status = Status::ok;
-};
-
-/// Wakes who waits for a descriptor.
-class Bell {
- public:
-  /// Throws std::system_error if the process has no file descriptor left.
-  Bell();
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-  ~Bell();
-  void ring() const noexcept;
-  void silence() const noexcept;
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-
- private:
-  const int fd_;
 };
 
 /// A queue between two threads, one at each end. Rings when it is not empty any more.
@@ -86,7 +71,7 @@ class Mailbox {
   [[nodiscard]] int fd() const noexcept { return bell_.fd(); }
 
  private:
-  Bell bell_;
+  Doorbell bell_;
   std::mutex mutex_;
   std::vector<T> items_;  // guarded by mutex_
 };

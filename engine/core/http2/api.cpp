@@ -43,12 +43,9 @@ Api::Api(const std::string& name) : path(name) {
   need(set_on_data_chunk_recv, "session_callbacks_set_on_data_chunk_recv_callback");
   need(set_on_stream_close, "session_callbacks_set_on_stream_close_callback");
   need(set_send_data, "session_callbacks_set_send_data_callback");
-  need(set_send, "session_callbacks_set_send_callback");
   need(set_data_read_length, "session_callbacks_set_data_source_read_length_callback");
   need(option_new, "option_new");
-  need(option_del, "option_del");
   need(option_no_auto_window_update, "option_set_no_auto_window_update");
-  need(option_max_reserved_remote_streams, "option_set_max_reserved_remote_streams");
   need(option_max_outbound_ack, "option_set_max_outbound_ack");
   need(option_max_settings, "option_set_max_settings");
   find(option_stream_reset_rate_limit, "option_set_stream_reset_rate_limit");
@@ -58,17 +55,12 @@ Api::Api(const std::string& name) : path(name) {
   need(session_del, "session_del");
   need(mem_recv, "session_mem_recv");
   need(mem_send, "session_mem_send");
-  need(send, "session_send");
   need(want_read, "session_want_read");
   need(want_write, "session_want_write");
   need(resume_data, "session_resume_data");
-  need(consume, "session_consume");
   need(consume_connection, "session_consume_connection");
   need(consume_stream, "session_consume_stream");
   need(set_local_window, "session_set_local_window_size");
-  need(terminate, "session_terminate_session");
-  need(remote_setting, "session_get_remote_settings");
-  need(set_stream_user, "session_set_stream_user_data");
   need(stream_user, "session_get_stream_user_data");
   need(submit_settings, "submit_settings");
   need(submit_response, "submit_response");
@@ -76,8 +68,6 @@ Api::Api(const std::string& name) : path(name) {
   need(submit_trailer, "submit_trailer");
   need(submit_rst_stream, "submit_rst_stream");
   need(submit_goaway, "submit_goaway");
-  need(submit_ping, "submit_ping");
-  need(submit_shutdown_notice, "submit_shutdown_notice");
   need(last_stream, "session_get_last_proc_stream_id");
 }
 

@@ -49,20 +49,18 @@ struct Version {
 };
 
 namespace frame {
-inline constexpr std::uint8_t data = 0, headers = 1, rst_stream = 3, settings = 4, ping = 6,
-                              goaway = 7, window_update = 8;
+inline constexpr std::uint8_t data = 0, headers = 1, settings = 4, goaway = 7;
 inline constexpr std::uint8_t end_stream = 1;  ///< a flag
 }  // namespace frame
 
 namespace setting {
-inline constexpr std::int32_t header_table_size = 1, enable_push = 2, max_concurrent_streams = 3,
-                              initial_window_size = 4, max_frame_size = 5, max_header_list_size = 6;
+inline constexpr std::int32_t enable_push = 2, max_concurrent_streams = 3, initial_window_size = 4,
+                              max_frame_size = 5, max_header_list_size = 6;
 }  // namespace setting
 
 /// HTTP/2's error codes (RFC 9113, section 7).
 namespace error {
-inline constexpr std::uint32_t none = 0, protocol = 1, internal = 2, refused_stream = 7, cancel = 8,
-                               enhance_your_calm = 11;
+inline constexpr std::uint32_t none = 0, refused_stream = 7, cancel = 8;
 }  // namespace error
 
 /// What read callbacks say beside bytes: nghttp2_data_flag.
@@ -72,8 +70,7 @@ inline constexpr std::uint32_t eof = 1, no_end_stream = 2, no_copy = 4;
 
 /// What callbacks return: nghttp2_error.
 namespace status {
-inline constexpr int ok = 0, wouldblock = -504, deferred = -508, temporal_callback_failure = -521,
-                     callback_failure = -902, eof = -507;
+inline constexpr int ok = 0, deferred = -508, callback_failure = -902;
 }  // namespace status
 
 /// The functions that we use, of libnghttp2 1.43 (2021) and later. Those that a version lacks are
@@ -98,8 +95,6 @@ struct Api {
   /// For data that a read callback marked `no_copy`: sends the frame's header and the bytes.
   void (*set_send_data)(Callbacks*, int (*)(Session*, FrameHeader*, const std::uint8_t* header,
                                             std::size_t bytes, void** source, void* user));
-  void (*set_send)(Callbacks*, ssize_t (*)(Session*, const std::uint8_t* data, std::size_t bytes,
-                                           int flags, void* user));
   /// What it says becomes the largest frame of data that is sent on that stream.
   void (*set_data_read_length)(Callbacks*,
                                ssize_t (*)(Session*, std::uint8_t type, std::int32_t stream,
@@ -108,9 +103,7 @@ struct Api {
                                            void* user));
 
   int (*option_new)(Option**);
-  void (*option_del)(Option*);
   void (*option_no_auto_window_update)(Option*, int);
-  void (*option_max_reserved_remote_streams)(Option*, std::uint32_t);
   void (*option_max_outbound_ack)(Option*, std::size_t);
   void (*option_max_settings)(Option*, std::size_t);
   void (*option_stream_reset_rate_limit)(Option*, std::uint64_t burst,
@@ -122,17 +115,12 @@ struct Api {
   void (*session_del)(Session*);
   ssize_t (*mem_recv)(Session*, const std::uint8_t* data, std::size_t bytes);
   ssize_t (*mem_send)(Session*, const std::uint8_t** data);
-  int (*send)(Session*);
   int (*want_read)(Session*);
   int (*want_write)(Session*);
   int (*resume_data)(Session*, std::int32_t stream);
-  int (*consume)(Session*, std::int32_t stream, std::size_t bytes);
   int (*consume_connection)(Session*, std::size_t bytes);
   int (*consume_stream)(Session*, std::int32_t stream, std::size_t bytes);
   int (*set_local_window)(Session*, std::uint8_t flags, std::int32_t stream, std::int32_t bytes);
-  int (*terminate)(Session*, std::uint32_t error);
-  std::uint32_t (*remote_setting)(Session*, std::int32_t id);
-  int (*set_stream_user)(Session*, std::int32_t stream, void*);
   void* (*stream_user)(Session*, std::int32_t stream);
 
   int (*submit_settings)(Session*, std::uint8_t flags, const Setting*, std::size_t count);
@@ -144,8 +132,6 @@ struct Api {
   int (*submit_rst_stream)(Session*, std::uint8_t flags, std::int32_t stream, std::uint32_t error);
   int (*submit_goaway)(Session*, std::uint8_t flags, std::int32_t last_stream, std::uint32_t error,
                        const std::uint8_t* debug, std::size_t bytes);
-  int (*submit_ping)(Session*, std::uint8_t flags, const std::uint8_t* eight_bytes);
-  int (*submit_shutdown_notice)(Session*);
   std::int32_t (*last_stream)(Session*);
 
   /// Opens the library of that path, or the usual one if it is empty; the first time. Throws

@@ -1,22 +1,10 @@
 #include "scheduler/completion_queue.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 namespace engine {
 
-CompletionQueue::CompletionQueue() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-CompletionQueue::~CompletionQueue() {
-  static_cast<void>(drain());
-  close(fd_);
-}
+CompletionQueue::~CompletionQueue() { static_cast<void>(drain()); }
 
 void CompletionQueue::push(RunPtr run) noexcept {
   Run* const item = run.release();
@@ -27,13 +15,11 @@ void CompletionQueue::push(RunPtr run) noexcept {
   } while (!newest_.compare_exchange_weak(head, item, std::memory_order_release,
                                           std::memory_order_relaxed));
   if (head != nullptr) return;  // whoever pushed first has written
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(fd_, &one, sizeof one));
+  bell_.ring();
 }
 
 std::vector<RunPtr> CompletionQueue::drain() {
-  std::uint64_t count = 0;
-  static_cast<void>(!read(fd_, &count, sizeof count));
+  bell_.silence();
   std::vector<RunPtr> runs;
   // acquire: pairs with push()
   for (Run* run = newest_.exchange(nullptr, std::memory_order_acquire); run != nullptr;) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "scheduler/doorbell.hpp"
 #include "scheduler/run.hpp"
 
 namespace engine {
@@ -12,7 +13,7 @@ namespace engine {
 class CompletionQueue {
  public:
   /// Throws std::system_error if the process has no file descriptor left.
-  CompletionQueue();
+  CompletionQueue() = default;
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
   ~CompletionQueue();
@@ -21,10 +22,10 @@ class CompletionQueue {
   /// Every run finished so far, oldest first. Clears the eventfd; never blocks.
   [[nodiscard]] std::vector<RunPtr> drain();
   /// Readable when there is something to drain. Owned by the queue.
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] int fd() const noexcept { return bell_.fd(); }
 
  private:
-  const int fd_;
+  Doorbell bell_;
   std::atomic<Run*> newest_{nullptr};
 };
 
