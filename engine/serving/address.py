@@ -25,11 +25,8 @@ def check_address(host: str, port: int) -> None:
     ConfigError
         If nothing that the name stands for can be bound, with the system's reason.
     """
-    try:
-        _bind_one(host, port)
-    except (OSError, UnicodeError) as error:  # the latter for what can be no name
-        why = error.strerror if isinstance(error, OSError) else error
-        raise cannot_listen(host, port, str(why)) from error
+    for made in listening_sockets(host, port):
+        made.close()
 
 
 def listening_sockets(host: str, port: int) -> list[socket.socket]:
@@ -77,21 +74,3 @@ def _listening(family: int, kind: int, protocol: int, address: tuple[Any, ...]) 
 def cannot_listen(host: str, port: int, why: str) -> ConfigError:
     """What to tell who asked for an address."""
     return ConfigError(f"cannot listen on {address_text(host, port)}: {why}")
-
-
-def _bind_one(host: str, port: int) -> None:
-    refused: OSError | None = None
-    flags = socket.AI_PASSIVE
-    for family, kind, protocol, _, address in socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=flags
-    ):
-        try:
-            with socket.socket(family, kind, protocol) as probe:
-                # As servers do: connections that have just ended do not count.
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-                return
-        except OSError as error:
-            refused = error
-    if refused is not None:
-        raise refused

@@ -146,9 +146,7 @@ def _decode_inputs(
             other = "raw_input_contents" if part is None else "shared memory"
             raise InputError(f"input {name!r}: both contents and {other} are given")
         if part is not None:
-            if share is not None:
-                share.take(part.size_bytes, f"input {name!r}")
-            yield name, decode_raw(name, datatype, shape, regions.read(name, part), share)
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part, share), share)
         elif raw_inputs:
             yield name, decode_raw(name, datatype, shape, next(raw), share)
         else:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.grpc_infer import plain_values
 from surplus.engine.serving.log_settings import Value
 from surplus.engine.serving.messages import message_type
 from surplus.engine.serving.trace_settings import SETTINGS, check_settings
@@ -40,16 +41,11 @@ class SettingCalls:
     def log_settings(self, request: Any) -> Any:
         """What is logged, after the changes that are asked for."""
         log = self._plane.log
-        log.update({name: _plain(asked) for name, asked in request.settings.items()})
+        log.update(plain_values(request.settings))
         response = message_type("LogSettingsResponse")()
         for name, value in log.values().items():
             setattr(response.settings[name], _field(value), value)
         return response
-
-
-def _plain(asked: Any) -> Value | None:
-    field = asked.WhichOneof("parameter_choice")
-    return None if field is None else getattr(asked, field)
 
 
 def _field(value: Value) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
+from typing import Any
 
 from aiohttp import web
 
+from surplus.engine.errors import InputError
+from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.memory_share import MemoryShare
 
 _GRAIN_BYTES = 1 << 20
 """The account is asked once for so much."""
+_DOCUMENT_BYTES = 1 << 20
+"""Of a document without tensors, at most: nobody is answered while it is parsed."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +75,41 @@ async def _read(request: web.Request, share: MemoryShare, most_bytes: int) -> me
             taken += more
         body += chunk
     return memoryview(body).toreadonly()
+
+
+class DocumentReader:
+    """Reads bodies that are a JSON object, or nothing; awaited with a request.
+
+    Parameters
+    ----------
+    plane : DataPlane
+        In whose memory they count.
+    limits : BodyLimits
+        Of bodies; documents are smaller.
+    """
+
+    def __init__(self, plane: DataPlane, limits: BodyLimits) -> None:
+        self._plane = plane
+        self._limits = replace(limits, most_bytes=min(limits.most_bytes, _DOCUMENT_BYTES))
+
+    async def __call__(self, request: web.Request) -> dict[str, Any]:
+        """The object; an empty one where there is no body.
+
+        Raises
+        ------
+        InputError
+            If it is no JSON object.
+        web.HTTPException, MemoryLimitError
+            As :func:`read_body` does.
+        """
+        with MemoryShare(self._plane.memory) as share:
+            body = bytes(await read_body(request, share, self._limits))
+        if not body.strip():
+            return {}
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            raise InputError("malformed request: not a JSON object") from None
+        if type(document) is not dict:
+            raise InputError("malformed request: not a JSON object")
+        return document

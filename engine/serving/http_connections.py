@@ -100,6 +100,8 @@ class HttpConnections:
             key=lambda connection: last_used.get(connection, -1),
         )
         self._used = dict.fromkeys(connections)
+        for gone in self._silent.keys() - self._used.keys():
+            self._silent.pop(gone).cancel()
         room = self._most - len(connections)
         if room >= self._part:
             return room

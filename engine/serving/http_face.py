@@ -16,7 +16,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.http_body import BodyLimits, read_body
+from surplus.engine.serving.http_body import BodyLimits, DocumentReader, read_body
 from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.http_infer import (
     HEADER_LENGTH,
@@ -27,7 +27,6 @@ from surplus.engine.serving.http_infer import (
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
 from surplus.engine.serving.http_status import status_of
-from surplus.engine.serving.json_object import document_of
 from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.served_model import ServedModel
@@ -68,6 +67,7 @@ class HttpFace:
         self._identity = identity
         self._connections = connections
         self._limits = limits
+        self._document = DocumentReader(plane, limits)
 
     def application(self) -> web.Application:
         """Application to run; a larger body gets 413, an unknown path 404."""
@@ -88,8 +88,8 @@ class HttpFace:
             add("GET", f"{path}/config", self.model_config)
             add("GET", f"{path}/stats", self.model_statistics)
             add("POST", f"{path}/infer", self.model_infer)
-        SharedMemoryPaths(self._plane.regions).add_to(application.router)
-        SettingPaths(self._plane).add_to(application.router)
+        SharedMemoryPaths(self._plane.regions, self._document).add_to(application.router)
+        SettingPaths(self._plane, self._document).add_to(application.router)
         return application
 
     async def model_infer(self, request: web.Request) -> web.StreamResponse:
@@ -156,23 +156,21 @@ class HttpFace:
 
     async def repository_index(self, request: web.Request) -> web.StreamResponse:
         """State of every version of every model; a body may ask for those that are ready."""
-        with MemoryShare(self._plane.memory) as share:
-            body = await read_body(request, share, self._limits)
-            ready_only = document_of(bytes(body)).get("ready", False)
+        ready_only = (await self._document(request)).get("ready", False)
         rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
         return web.json_response(rows)
 
     async def repository_model_load(self, request: web.Request) -> web.StreamResponse:
         """Put a model back into service."""
         name = _names(request)[0]
-        check_load_parameters(name, await _parameters(request))
+        check_load_parameters(name, _parameters(await self._document(request)))
         self._plane.load(name)
         return web.json_response({})
 
     async def repository_model_unload(self, request: web.Request) -> web.StreamResponse:
         """Take a model out of service."""
         name = _names(request)[0]
-        check_unload_parameters(name, await _parameters(request))
+        check_unload_parameters(name, _parameters(await self._document(request)))
         self._plane.unload(name)
         return web.json_response({})
 
@@ -218,9 +216,9 @@ def _names(request: web.Request) -> tuple[str, str]:
     return request.match_info.get("name", ""), request.match_info.get("version", "")
 
 
-async def _parameters(request: web.Request) -> dict[str, Any]:
+def _parameters(document: dict[str, Any]) -> dict[str, Any]:
     """What a body has as its ``parameters``."""
-    parameters = document_of(await request.read()).get("parameters", {})
+    parameters = document.get("parameters", {})
     if not isinstance(parameters, dict):
         raise InputError("'parameters' must be an object")
     return parameters

@@ -188,9 +188,7 @@ def _inputs(
         _check_one_place(name, tensor, parameters)
         part = part_of("input", name, parameters)
         if part is not None:
-            if share is not None:
-                share.take(part.size_bytes, f"input {name!r}")
-            yield name, decode_raw(name, datatype, shape, regions.read(name, part), share)
+            yield name, decode_raw(name, datatype, shape, regions.read(name, part, share), share)
             continue
         if _SIZE not in parameters:
             yield name, decode_json(name, datatype, shape, document.data(tensor.get("data")))

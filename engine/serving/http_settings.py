@@ -8,7 +8,7 @@ from aiohttp import web
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.data_plane import DataPlane
-from surplus.engine.serving.json_object import document_of
+from surplus.engine.serving.http_body import DocumentReader
 from surplus.engine.serving.trace_settings import LISTS, SETTINGS, check_settings
 
 
@@ -19,10 +19,13 @@ class SettingPaths:
     ----------
     plane : DataPlane
         Whose settings they are.
+    document : DocumentReader
+        Reads what is asked for.
     """
 
-    def __init__(self, plane: DataPlane) -> None:
+    def __init__(self, plane: DataPlane, document: DocumentReader) -> None:
         self._plane = plane
+        self._document = document
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         """Route the paths here."""
@@ -38,7 +41,7 @@ class SettingPaths:
         if name:
             self._plane.models.find(name)
         if request.method == "POST":
-            asked = document_of(await request.read())
+            asked = await self._document(request)
             check_settings({name: _texts(name, value) for name, value in asked.items()})
         return web.json_response(
             {n: list(values) if n in LISTS else values[0] for n, values in SETTINGS.items()}
@@ -47,7 +50,7 @@ class SettingPaths:
     async def log_settings(self, request: web.Request) -> web.StreamResponse:
         """What is logged, after the changes that are asked for."""
         if request.method == "POST":
-            self._plane.log.update(document_of(await request.read()))
+            self._plane.log.update(await self._document(request))
         return web.json_response(self._plane.log.values())
 
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving.cuda_memory import cuda_status, refuse_cuda
-from surplus.engine.serving.json_object import document_of
+from surplus.engine.serving.http_body import DocumentReader
 from surplus.engine.serving.shared_memory import SharedRegions
 
 _LARGEST = 2**63 - 1
@@ -21,10 +21,13 @@ class SharedMemoryPaths:
     ----------
     regions : SharedRegions
         What they are about.
+    document : DocumentReader
+        Reads what is asked for.
     """
 
-    def __init__(self, regions: SharedRegions) -> None:
+    def __init__(self, regions: SharedRegions, document: DocumentReader) -> None:
         self._regions = regions
+        self._document = document
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         """Route the paths here."""
@@ -44,7 +47,7 @@ class SharedMemoryPaths:
 
     async def register(self, request: web.Request) -> web.StreamResponse:
         """Let queries name a part of some shared memory."""
-        asked = document_of(await request.read())
+        asked = await self._document(request)
         key = asked.get("key")
         if type(key) is not str:
             raise InputError("Shared memory register request has no 'key' field: a string")

@@ -22,20 +22,17 @@ DESCRIPTORS = ("open_inference", "tails", "health", "reflection_v1", "reflection
 """Files of descriptors, each of a .proto beside it."""
 
 
-def _described(name: str) -> Iterator[descriptor_pb2.FileDescriptorProto]:
-    serialized = files("surplus.engine.serving").joinpath(f"{name}.binpb").read_bytes()
-    yield from descriptor_pb2.FileDescriptorSet.FromString(serialized).file
-
-
-def _private_pool() -> DescriptorPool:
-    pool = DescriptorPool()
+def _described() -> Iterator[descriptor_pb2.FileDescriptorProto]:
     for name in DESCRIPTORS:
-        for file in _described(name):
-            pool.Add(file)
-    return pool
+        serialized = files("surplus.engine.serving").joinpath(f"{name}.binpb").read_bytes()
+        yield from descriptor_pb2.FileDescriptorSet.FromString(serialized).file
 
 
-_POOL = _private_pool()
+_POOL = DescriptorPool()
+_SERVICES: list[str] = []
+for _file in _described():
+    _POOL.Add(_file)
+    _SERVICES += [f"{_file.package}.{_service.name}" for _service in _file.service]
 
 
 def descriptor_pool() -> DescriptorPool:
@@ -45,12 +42,7 @@ def descriptor_pool() -> DescriptorPool:
 
 def services() -> list[str]:
     """Full names of all services that the server speaks."""
-    return [
-        f"{file.package}.{service.name}"
-        for name in DESCRIPTORS
-        for file in _described(name)
-        for service in file.service
-    ]
+    return list(_SERVICES)
 
 
 def message_type(name: str, package: str = "inference") -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from surplus.engine import _core, errors
 from surplus.engine.serving.codec import Buffer
+from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES
 
@@ -106,8 +107,13 @@ class SharedRegions:
         with _told():
             self.table.check(_named(part.region), part.offset, part.size_bytes)
 
-    def read(self, tensor: str, part: RegionPart) -> bytes:
+    def read(self, tensor: str, part: RegionPart, share: MemoryShare | None = None) -> bytes:
         """Bytes of an input.
+
+        Parameters
+        ----------
+        share : MemoryShare, optional
+            Counts them before they are there.
 
         Raises
         ------
@@ -115,12 +121,16 @@ class SharedRegions:
             If they are not in the region, too many, or were truncated meanwhile.
         UnknownRegionError, SharedMemoryError
             If there is no such region, or it cannot be read.
+        MemoryLimitError
+            If the server has no room for them.
         """
         if part.size_bytes > self._most_bytes:
             raise errors.InputError(
                 f"input {tensor!r}: shared_memory_byte_size is {part.size_bytes}, "
                 f"at most {self._most_bytes} bytes are taken"
             )
+        if share is not None:
+            share.take(part.size_bytes, f"input {tensor!r}")
         with _told():
             return self.table.read(_named(part.region), part.offset, part.size_bytes)
 

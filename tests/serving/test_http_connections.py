@@ -1,5 +1,6 @@
 """More HTTP connections than the server may hold: who asks is answered, who does not makes room."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -8,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
+from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.server_params import ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread
 
@@ -99,6 +101,25 @@ def test_who_asks_now_and_then_outlives_who_does_not(server, flood):
             flood(b"", 1)
             assert _live(client)
         assert client.sock is kept
+
+
+class _Vanishing:
+    """What aiohttp's server gives where clients go away at once."""
+
+    connections = ()
+    transport = None
+
+    def __call__(self):
+        return _Vanishing()
+
+
+def test_who_went_away_before_asking_is_forgotten():
+    async def most_held():
+        connections = HttpConnections(MOST)
+        server = _Vanishing()
+        return max(len(connections._silent) for _ in range(99) if connections.opened(server))
+
+    assert asyncio.run(most_held()) <= 2 * MOST
 
 
 def test_queries_leave_some_connections_to_others(server):
