@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from bench.infrastructure.ports import free_port
 from bench.serving.payloads import Payload
-from bench.serving.server_process import ServerProcess, free_port
+from bench.serving.server_process import ServerProcess
 
 
 def start_grpc_aio(folder: Path, payloads: Mapping[str, Payload]) -> ServerProcess:

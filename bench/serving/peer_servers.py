@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from bench.infrastructure.built_models import FOLDER
+from bench.infrastructure.ports import free_port
 from bench.serving.loads import RestRequest
 from bench.serving.payloads import Payload
-from bench.serving.server_process import ServerProcess, free_port
+from bench.serving.server_process import ServerProcess
 from surplus.loadgen.address import HostPort
-from surplus.loadgen.clients.rest_request import rest_request
+from surplus.loadgen.clients.rest_request import infer_post, rest_request
 from surplus.loadgen.clients.tensors import RawTensor
 
 ENVIRONMENT = FOLDER.parent / "peers"
@@ -113,10 +114,4 @@ def json_request(
         for tensor in tensors
     ]
     body = json.dumps({"inputs": inputs}).encode()
-    head = [
-        f"POST /v2/models/{model}/infer HTTP/1.1",
-        f"Host: {address}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-    ]
-    return "\r\n".join([*head, "", ""]).encode() + body
+    return infer_post(address, model, "", {"Content-Type": "application/json"}, body)

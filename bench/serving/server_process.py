@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -133,11 +132,3 @@ class ServerProcess:
         except TargetError as error:
             return str(error)
         return None if not records.kind.any() else f"{records.kinds}: {records.messages}"
-
-
-def free_port() -> int:
-    """One that nobody has at this moment."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.infrastructure.built_models import FOLDER
+from bench.infrastructure.ports import free_port
 from bench.serving.payloads import Payload
-from bench.serving.server_process import ServerProcess, free_port
+from bench.serving.server_process import ServerProcess
 
 
 def start_surplus(folder: Path, payloads: Mapping[str, Payload]) -> ServerProcess:

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.neighbours.triton.environment import TritonEnvironment
+from bench.infrastructure.ports import free_port
+from bench.neighbours.triton.environment import TritonEnvironment, server_options
 from bench.neighbours.triton.model_files import TritonModelParams, write_model
 from bench.serving.payloads import Payload
-from bench.serving.server_process import ServerProcess, free_port
+from bench.serving.server_process import ServerProcess
 
 
 def start_triton(folder: Path, payloads: Mapping[str, Payload]) -> ServerProcess:
@@ -37,14 +38,8 @@ def triton_options(
 ) -> list[str]:
     """Of the server's command line: both protocols, for this machine alone."""
     return [
-        f"--model-repository={folder / 'repository'}",
-        f"--backend-directory={folder / 'backends'}",
-        "--model-control-mode=explicit",
+        *server_options(folder, ports["grpc"]),
         *(f"--load-model={name}" for name in payloads),
-        "--disable-auto-complete-config",
-        "--grpc-address=127.0.0.1",
-        f"--grpc-port={ports['grpc']}",
         "--http-address=127.0.0.1",
         f"--http-port={ports['http']}",
-        "--allow-metrics=false",
     ]

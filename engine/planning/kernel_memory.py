@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from surplus.engine.devices.machine_memory import machine_bytes
 from surplus.engine.segmentation.plan import Plan, Segment
 
 _SHARE_OF_FREE = 0.25
 
-_MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
 
 
@@ -28,19 +28,13 @@ def within(plan: Plan, limit_bytes: int) -> Plan | None:
 
 def default_bytes() -> int:
     """A quarter of what is free now, of the machine and of this process's control group."""
-    return round(_SHARE_OF_FREE * min(_of_machine(), _of_group()))
+    return round(_SHARE_OF_FREE * min(machine_bytes("MemAvailable"), _of_group()))
 
 
 def _with_one_copy(segment: Segment) -> Segment:
     if segment.kernels is None:
         return segment
     return replace(segment, kernels=replace(segment.kernels, copies=1))
-
-
-def _of_machine() -> int:
-    lines = _MEMINFO.read_text().splitlines()
-    found = next(line for line in lines if line.startswith("MemAvailable"))
-    return int(found.split()[1]) << 10
 
 
 def _of_group() -> float:

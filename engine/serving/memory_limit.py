@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from surplus.engine.devices.machine_memory import machine_bytes
+
 PART = 0.8
 """Of what there is: the rest is for the system, and for what nobody counts."""
 
@@ -20,16 +22,9 @@ def default_limit_bytes(root: Path = Path("/")) -> int:
     root : Path
         Where ``proc`` and ``sys`` lie; another folder in tests.
     """
-    found = [size for size in (_machine_bytes(root), *_container_bytes(root)) if size]
+    machine = machine_bytes("MemTotal", root)
+    found = [size for size in (machine, *_container_bytes(root)) if size]
     return int(min(found, default=0) * PART)
-
-
-def _machine_bytes(root: Path) -> int:
-    for line in _text(root / "proc/meminfo").splitlines():
-        name, _, rest = line.partition(":")
-        if name == "MemTotal":
-            return int(rest.split()[0]) * 1024
-    return 0
 
 
 def _container_bytes(root: Path) -> Iterator[int]:

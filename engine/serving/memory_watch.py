@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import mmap
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from surplus.engine import _core
+from surplus.engine.devices.machine_memory import resident_bytes
 
 LOOK_S, OFTEN_S = 0.25, 0.05
 """How often, and how often from half of the limit on; a look costs some ten microseconds."""
@@ -25,11 +24,6 @@ _HALF, _NEAR = 0.5, 0.8
 _WORTH_BYTES = 32 << 20
 _CAME_BACK = 0.8
 """Of what was given back: queries wanted it again."""
-
-
-def resident_bytes() -> int:
-    """What this process holds of the machine's memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 class MemoryWatch:

@@ -9,7 +9,7 @@ order of their names in it; ``Inference-Header-Content-Length`` says where the J
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import quote
@@ -36,11 +36,21 @@ def rest_request(
     said = {"inputs": inputs, "parameters": {"binary_data_output": True}}
     text = json.dumps(said, separators=(",", ":")).encode()
     body = b"".join([text, *(tensor.raw for tensor in tensors)])
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Inference-Header-Content-Length": str(len(text)),
+    }
+    return infer_post(address, model, version, headers, body)
+
+
+def infer_post(
+    address: HostPort, model: str, version: str, headers: Mapping[str, str], body: bytes
+) -> bytes:
+    """A query with that body, as it is sent."""
     head = [
         f"POST {_path(model, version)}/infer HTTP/1.1",
         f"Host: {address}",
-        "Content-Type: application/octet-stream",
-        f"Inference-Header-Content-Length: {len(text)}",
+        *(f"{name}: {value}" for name, value in headers.items()),
         f"Content-Length: {len(body)}",
     ]
     return "\r\n".join([*head, "", ""]).encode("ascii") + body

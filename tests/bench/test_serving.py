@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bench.core.submit import above_ns
+from bench.infrastructure.ports import free_port
 from bench.infrastructure.timing import Times
 from bench.serving import contenders
 from bench.serving.__main__ import _chosen, row
@@ -21,7 +22,7 @@ from bench.serving.idle_connections import idle_connections, idle_row, idle_rows
 from bench.serving.loads import LOADS, Asking, Turn, target_of
 from bench.serving.payloads import Payload, floats_16
 from bench.serving.peer_servers import environment, json_request, peer_missing
-from bench.serving.server_process import ServerProcess, free_port
+from bench.serving.server_process import ServerProcess
 from bench.serving.surplus_server import start_surplus
 from bench.serving.triton_server import triton_options
 from surplus.loadgen.address import HostPort

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import json
-import mmap
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
@@ -29,11 +29,6 @@ QUERIES = 2_000
 IN_FLIGHT = 4
 MORE_SIZES = 4
 """Beyond the sizes of the other tests: many shapes that the warm-up has not seen."""
-
-
-def resident_bytes() -> int:
-    """Resident memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def ask(model: Model, queries: Sequence[Query], count: int) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-import mmap
 
 import numpy as np
 
+from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
@@ -27,11 +27,6 @@ WARM_UP = 3_000
 QUERIES = 10_000
 IN_FLIGHT = 10
 FEW = 5
-
-
-def resident_bytes() -> int:
-    """Resident memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def steady(path: Path, inputs: dict[str, Any], devices: str) -> list[int]:

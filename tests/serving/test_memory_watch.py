@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from surplus.engine import _core
+from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.serving.memory_watch import (
     FIRST_NS,
     LONG_FULL_NS,
     LONGEST_NS,
     NEAR_NS,
     MemoryWatch,
-    resident_bytes,
 )
 
 MIB = 1 << 20

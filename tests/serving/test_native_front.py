@@ -201,6 +201,21 @@ def test_typed_integers_reach_as_far_as_their_type(stub, datatype: str, values: 
     assert stub.ModelInfer(request).raw_output_contents[0] == wanted.tobytes()
 
 
+def test_a_true_may_be_any_number_but_0(server, python_queries) -> None:
+    """As protobuf has it, whose own writers write a 1."""
+    tensor_of = service_pb2.ModelInferRequest.InferInputTensor
+    given = tensor_of(name="x", datatype="BOOL", shape=[1, 3]).SerializeToString()
+    given += b"\x2a\x05\x0a\x03\x02\x00\x07"  # contents: bool_contents: 2, 0, 7
+    request = service_pb2.ModelInferRequest(model_name="BOOL").SerializeToString()
+    request += b"\x2a" + bytes([len(given)]) + given
+    with grpc.insecure_channel(server.address) as channel:
+        answer = service_pb2.ModelInferResponse.FromString(
+            channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")(request)
+        )
+    assert answer.raw_output_contents[0] == b"\x01\x00\x01"
+    assert python_queries == []
+
+
 def test_what_is_wrong_is_said_by_python(client, stub) -> None:
     wrong = tensor("x", np.ones(3, np.float32), "FP32")
     assert status_of(client.infer, "FP32", [wrong])[0] == "INVALID_ARGUMENT"

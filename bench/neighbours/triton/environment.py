@@ -74,6 +74,19 @@ class TritonEnvironment:
         return own
 
 
+def server_options(folder: Path, grpc_port: int) -> list[str]:
+    """Of the server's command line: what lies in a folder, over gRPC for this machine alone."""
+    return [
+        f"--model-repository={folder / 'repository'}",
+        f"--backend-directory={folder / 'backends'}",
+        "--model-control-mode=explicit",
+        "--disable-auto-complete-config",
+        "--grpc-address=127.0.0.1",
+        f"--grpc-port={grpc_port}",
+        "--allow-metrics=false",
+    ]
+
+
 def missing(folder: Path = ENVIRONMENT) -> str | None:
     """Why Triton cannot be asked here; None where it can."""
     try:

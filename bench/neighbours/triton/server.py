@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,8 +14,9 @@ import numpy as np
 import tritonclient.grpc as grpc
 from tritonclient.utils import np_to_triton_dtype, shared_memory
 
+from bench.infrastructure.ports import free_port
 from bench.kernels.models import Inputs
-from bench.neighbours.triton.environment import TritonEnvironment
+from bench.neighbours.triton.environment import TritonEnvironment, server_options
 from bench.neighbours.triton.model_files import TritonModelParams, write_model
 
 _STARTS_S = 60.0
@@ -43,7 +43,7 @@ class TritonServer:
         self._folder = folder
         (folder / "repository").mkdir(parents=True)
         there.link_backends(folder / "backends")
-        port = _free_port()
+        port = free_port()
         with (folder / "log").open("w") as log:
             self._process = subprocess.Popen(
                 [there.server, *options(folder, port)],
@@ -109,23 +109,7 @@ class TritonServer:
 
 def options(folder: Path, port: int) -> list[str]:
     """Of the server's command line: gRPC alone, for this machine alone."""
-    return [
-        f"--model-repository={folder / 'repository'}",
-        f"--backend-directory={folder / 'backends'}",
-        "--model-control-mode=explicit",
-        "--disable-auto-complete-config",
-        "--grpc-address=127.0.0.1",
-        f"--grpc-port={port}",
-        "--allow-http=false",
-        "--allow-metrics=false",
-    ]
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    return [*server_options(folder, port), "--allow-http=false"]
 
 
 def _outputs_of(file: Path, inputs: Inputs) -> dict[str, np.ndarray[Any, Any]]:
