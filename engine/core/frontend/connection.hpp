@@ -1,15 +1,11 @@
-// A client's connection: HTTP/2 by the library, calls by their streams.
+// A client's connection, whatever it speaks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
-#include <unordered_map>
 
 #include "frontend/call.hpp"
-#include "frontend/out_queue.hpp"
-#include "http2/api.hpp"
 
 namespace engine::frontend {
 
@@ -39,36 +35,34 @@ struct ConnectionParams {
 /// One thread at a time: the front end's.
 class Connection {
  public:
-  /// Takes the socket. Throws std::runtime_error if the library refuses.
-  Connection(const http2::Api& api, int socket, std::uint64_t number,
-             const ConnectionParams& params, CallHandler& handler);
+  Connection(int socket, std::uint64_t number) noexcept;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection();
+  /// Closes the socket.
+  virtual ~Connection();
 
   /// Takes what the socket has; false: the connection is over. `buffer` is anybody's.
-  [[nodiscard]] bool read(std::span<std::byte> buffer);
+  [[nodiscard]] virtual bool read(std::span<std::byte> buffer) = 0;
   /// Sends what is to be sent; false: the connection is over.
-  [[nodiscard]] bool flush();
+  [[nodiscard]] virtual bool flush() = 0;
   /// Whether the socket takes nothing more for now.
-  [[nodiscard]] bool is_blocked() const noexcept { return !out_.empty(); }
+  [[nodiscard]] virtual bool is_blocked() const noexcept = 0;
 
   /// Something was added to what the call sends, or it has ended.
-  void go_on(Call& call);
+  virtual void go_on(Call& call) = 0;
   /// Lets the client send as much again as `call` has taken.
-  void consume(Call& call);
+  virtual void consume(Call& call) = 0;
   /// Ends calls of whose message some has come, and not all; whether there were any.
-  bool end_receipts();
+  virtual bool end_receipts() = 0;
   /// Ends queries that take too long to come; false where the connection is to end.
-  [[nodiscard]] bool end_slow(std::int64_t now_ns);
+  [[nodiscard]] virtual bool end_slow(std::int64_t now_ns) = 0;
   /// No further calls; those that are there go on.
-  void say_goodbye();
-  /// A call by its stream; null if it is gone.
-  [[nodiscard]] Call* find(std::int32_t stream) noexcept;
+  virtual void say_goodbye() = 0;
+  /// Calls that have not ended.
+  [[nodiscard]] virtual std::size_t call_count() const noexcept = 0;
 
   [[nodiscard]] int socket() const noexcept { return socket_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  [[nodiscard]] std::size_t call_count() const noexcept { return calls_.size(); }
   /// Since when nothing came; on the coarse clock.
   [[nodiscard]] std::int64_t quiet_since_ns() const noexcept { return quiet_since_ns_; }
   /// Whether anything ever came.
@@ -76,30 +70,15 @@ class Connection {
   bool is_dirty = false;     ///< listed to be flushed
   bool wants_write = false;  ///< the front end waits until its socket takes more
 
+ protected:
+  /// The socket is asked for more.
+  void on_ready() noexcept;
+  /// It had some.
+  void on_bytes() noexcept { has_spoken_ = true; }
+
  private:
-  friend struct SessionCallbacks;
-
-  void begin_call(std::int32_t stream);
-  void take_header(Call& call, std::string_view name, std::string_view value);
-  void headers_end(Call& call);
-  void take_data(Call& call, Bytes data);
-  void half_close(Call& call);
-  void close_call(std::int32_t stream);
-  void reject(Call& call, int http_status);
-  ssize_t provide(Call& call, std::size_t most, std::uint32_t& flags);
-  void send_out(Call& call, std::size_t bytes);
-  void submit_trailer(Call& call);
-  void cut_off(const Call& call);
-  void end_for_memory(Call& call);
-
-  const http2::Api& api_;
   const int socket_;
   const std::uint64_t number_;
-  const ConnectionParams params_;
-  CallHandler& handler_;
-  http2::Session* session_ = nullptr;
-  std::unordered_map<std::int32_t, std::unique_ptr<Call>> calls_;
-  OutQueue out_;
   std::int64_t quiet_since_ns_;
   bool has_spoken_ = false;
 };

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "frontend/http2_connection.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
 
@@ -170,8 +171,8 @@ void Frontend::accept_all(int listener) {
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const std::uint64_t number = ++last_connection_;
-    auto made = std::make_unique<Connection>(api_, socket, number, params_.connection,
-                                             static_cast<CallHandler&>(*this));
+    auto made = std::make_unique<Http2Connection>(api_, socket, number, params_.connection,
+                                                  static_cast<CallHandler&>(*this));
     watch(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
     touch(*made);
     connections_.emplace(number, std::move(made));

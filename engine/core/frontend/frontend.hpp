@@ -13,6 +13,7 @@
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
 #include "frontend/python_side.hpp"
+#include "http2/api.hpp"
 #include "scheduler/completion_queue.hpp"
 
 namespace engine::frontend {

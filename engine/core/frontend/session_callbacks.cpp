@@ -47,7 +47,7 @@ int SessionCallbacks::header(http2::Session*, const http2::FrameHeader* frame,
 }
 int SessionCallbacks::frame(http2::Session*, const http2::FrameHeader* frame, void* user) {
   return guarded([&] {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     Call* const call = connection.find(frame->stream);
     if (call == nullptr) return;
     if (frame->type == http2::frame::headers && call->received_ns == 0)
@@ -59,7 +59,7 @@ int SessionCallbacks::frame(http2::Session*, const http2::FrameHeader* frame, vo
 int SessionCallbacks::data(http2::Session* session, std::uint8_t, std::int32_t stream,
                            const std::uint8_t* data, std::size_t bytes, void* user) {
   return guarded([&] {
-    Connection& connection = of(user);
+    Http2Connection& connection = of(user);
     static_cast<void>(connection.api_.consume_connection(session, bytes));
     Call* const call = connection.find(stream);
     if (call == nullptr) return;

@@ -1,7 +1,7 @@
 // What libnghttp2 calls for a connection.
 #pragma once
 
-#include "frontend/connection.hpp"
+#include "frontend/http2_connection.hpp"
 
 namespace engine::frontend {
 
@@ -16,7 +16,7 @@ struct SessionCallbacks {
   static http2::Option* options(const http2::Api& api);
 
  private:
-  static Connection& of(void* user) { return *static_cast<Connection*>(user); }
+  static Http2Connection& of(void* user) { return *static_cast<Http2Connection*>(user); }
   static int begin_headers(http2::Session*, const http2::FrameHeader* frame, void* user);
   static int header(http2::Session*, const http2::FrameHeader* frame, const std::uint8_t* name,
                     std::size_t name_bytes, const std::uint8_t* value, std::size_t value_bytes,
