@@ -962,6 +962,41 @@ class Plan:
     def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
         """Submit, help, and return the outputs."""
 
+class WorkerLink:
+    """A line to a process that runs models."""
+
+    def __init__(self, memory_bytes: int) -> None:
+        """Memory of requests in flight, and as much of answers, is taken as it is used."""
+
+    def take_ends(self) -> tuple[int, int, int]:
+        """Descriptors for the worker, once: they are the caller's."""
+
+    @property
+    def fd(self) -> int: ...
+    def pump(self) -> bool:
+        """Hear of answers, where no front end does; False once the worker is gone."""
+
+    @property
+    def is_gone(self) -> bool: ...
+    @property
+    def in_flight(self) -> int: ...
+    def submit(self, content: bytes, deadline_ns: int, number: int) -> int | None:
+        """
+        Send a ModelInferRequest; returns its tag, or None if the worker is gone.
+
+        Raises MemoryError where the server has no room for it.
+        """
+
+    def cancel(self, tag: int) -> None: ...
+    @property
+    def answers_fd(self) -> int: ...
+    def take_answers(self) -> list[tuple[int, int, bool, bytes]]:
+        """
+        Answers to what was submitted here, since the last call.
+
+        Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.
+        """
+
 class Route:
     """Which plan answers a model's next query, for the front end."""
 
@@ -1026,8 +1061,16 @@ class Frontend:
         most_message_bytes: int,
         idle_ns: int,
         body_ns: int,
+        server: tuple[int, int, int] | None = None,
     ) -> None:
-        """Serve sockets that listen, which are the front end's from now on."""
+        """
+        Serve sockets that listen, which are the front end's from now on.
+
+        Parameters
+        ----------
+        server
+            Ends of a WorkerLink: answer its queries. The socket is the front end's.
+        """
 
     def offer(
         self,
@@ -1037,15 +1080,20 @@ class Frontend:
         outputs: Sequence[tuple[str, str, int, Sequence[int] | None]],
         route: Route | None,
         most_in_flight: int,
+        worker: WorkerLink | None = None,
     ) -> FrontModel:
         """
         Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-        In the place of the one that is there. Without a route Python is asked.
+        In the place of the one that is there. Without a route Python is asked, unless there
+        is a worker, which is.
         """
 
     def withdraw(self, name: str, version: str) -> None:
         """Python is asked from now on."""
+
+    def watch(self, worker: WorkerLink) -> None:
+        """Hear of its answers from now on, until it is gone."""
 
     @staticmethod
     def check() -> str:

@@ -11,7 +11,14 @@ from surplus.engine.cli import options, serve_policy, serve_policy_options
 from surplus.engine.cli.asked import asked_params
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.cli.serve_life import check_addresses, expect_trials, served, served_by_policy
+from surplus.engine.cli.serve_isolation import add_isolation, isolated_groups
+from surplus.engine.cli.serve_life import (
+    check_addresses,
+    expect_trials,
+    served,
+    served_apart,
+    served_by_policy,
+)
 from surplus.engine.cli.serve_options import add_server, server_params
 from surplus.engine.cli.serve_urgency import add_urgency, by_model
 
@@ -47,6 +54,7 @@ def add_parser(verbs: Any) -> None:
     options.add_overlap(parser)
     add_urgency(parser)
     add_server(parser)
+    add_isolation(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,9 +65,10 @@ def run(args: argparse.Namespace) -> int:
     by_policy = serve_policy.asked(args)
     entries = find_models(args.model)
     restarts = args.on_device_loss in (None, "restart")
+    groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:
         return served_by_policy(server_params(args), entries, by_policy, restarts=restarts)
-    if tune_by_default() == "background" and not args.lazy:
+    if tune_by_default() == "background" and not args.lazy and groups is None:
         expect_trials(entries, args.cache)
     loading = asked_params(
         args,
@@ -81,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     check_addresses(server)
     before = signal.signal(signal.SIGINT, lambda number, _: end_by(number))  # until it is served
     try:
+        if groups is not None:
+            return served_apart(server, entries, loadings, groups, lazy=args.lazy)
         return served(server, entries, loadings, lazy=args.lazy, restarts=restarts)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -33,9 +33,10 @@ def served(
     restarts: bool,
 ) -> int:
     """Load while the server is imported, each model as its name says, and serve."""
-    from surplus.engine.cli.loads import Loads
+    from surplus.engine.cli.loaded_with_progress import loaded_with_progress
+    from surplus.engine.serving.loads import Loads
 
-    loads = Loads(entries, loadings, lazy=lazy)
+    loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress)
     try:
         from surplus.engine.serving.life import Served, all_loaded
 
@@ -51,6 +52,24 @@ def served(
         return DEVICE_LOST
     finally:
         loads.give_up()
+
+
+def served_apart(
+    server: ServerParams,
+    entries: Sequence[RepositoryEntry],
+    loadings: Mapping[str, LoadParams],
+    groups: Mapping[str, Sequence[str]],
+    *,
+    lazy: bool,
+) -> int:
+    """Each model, or group of them, in a process of its own; this one only answers clients."""
+    from surplus.engine.isolation.nursery import Nursery
+
+    with Nursery() as nursery:  # it imports beside this process
+        from surplus.engine.isolation.workers import Loading, Workers
+
+        workers = Workers(server, groups, Loading(loadings, lazy), nursery)
+        return _lived(server, entries, workers.make_ready, restarts=False)
 
 
 def served_by_policy(

@@ -22,6 +22,9 @@ def machine_bytes(what: str, root: Path = Path("/")) -> int:
     return int(next(found, 0)) << 10
 
 
-def resident_bytes() -> int:
-    """What this process holds of the machine's memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+def resident_bytes(process: int | str = "self") -> int:
+    """What a process holds of the machine's memory; 0 if there is none."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0

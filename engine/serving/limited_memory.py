@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from surplus.engine import _core
+from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.runtime.free_memory import give_back
 from surplus.engine.serving.memory_watch import MemoryWatch
 
@@ -18,7 +19,7 @@ class LimitedMemory:
     ----------
     limit_bytes : int
         What the process may hold.
-    relieve : callable
+    relieve, resident : callable
         As of the watch.
 
     Attributes
@@ -27,10 +28,15 @@ class LimitedMemory:
         The process's.
     """
 
-    def __init__(self, limit_bytes: int, relieve: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        limit_bytes: int,
+        relieve: Callable[[bool], None],
+        resident: Callable[[], int] = resident_bytes,
+    ) -> None:
         self.account = _core.process_memory()
         self.account.limit_bytes = limit_bytes
-        watch = MemoryWatch(self.account, give_back, relieve)
+        watch = MemoryWatch(self.account, give_back, relieve, resident)
         watch.tell()
         self._watching = asyncio.create_task(watch.run())
 

@@ -90,6 +90,11 @@ class ModelExecutor:
         """As of the model."""
         return self._model.route
 
+    @property
+    def worker(self) -> None:
+        """It runs in this process."""
+        return None
+
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:
         """As of the model."""
         self._model.foresee(deadline_ns, priority_of(priority))

@@ -34,13 +34,11 @@ def missing_library() -> str:
     return ""
 
 
-class NativeFront:
-    """Listens, and tells the front end of models as they come and go.
+def listening_front(params: ServerParams, regions: SharedRegions) -> tuple[_core.Frontend, int]:
+    """A front end that listens, and its port.
 
     Parameters
     ----------
-    handlers : sequence of grpc.GenericRpcHandler
-        What answers the calls that the front end does not.
     regions : SharedRegions
         Where clients may have put tensors.
 
@@ -49,27 +47,46 @@ class NativeFront:
     ConfigError
         If the address cannot be bound.
     """
+    sockets = listening_sockets(params.host, params.grpc_port)
+    port: int = sockets[0].getsockname()[1]
+    front = _core.Frontend(
+        [socket.detach() for socket in sockets],
+        regions.table,
+        most_connections=params.max_connections,
+        most_streams=params.max_streams,
+        most_message_bytes=params.max_message_bytes,
+        idle_ns=params.max_connections * _IDLE_NS_EACH,
+        body_ns=int(params.max_body_s * 1e9),
+    )
+    return front, port
+
+
+class NativeFront:
+    """Tells a front end of models as they come and go.
+
+    Parameters
+    ----------
+    front : _core.Frontend
+        This object's from now on.
+    handlers : sequence of grpc.GenericRpcHandler
+        What answers the calls that the front end does not.
+    max_in_flight : int
+        Queries of one model.
+    max_message_bytes : int
+        Of a message, once it is decompressed.
+    """
 
     def __init__(
         self,
-        params: ServerParams,
+        front: _core.Frontend,
         face: GrpcFace,
         handlers: Sequence[grpc.GenericRpcHandler],
-        regions: SharedRegions,
+        max_in_flight: int,
+        max_message_bytes: int,
     ) -> None:
-        sockets = listening_sockets(params.host, params.grpc_port)
-        self.port: int = sockets[0].getsockname()[1]
-        self._most_in_flight = params.max_in_flight
-        self._front = _core.Frontend(
-            [socket.detach() for socket in sockets],
-            regions.table,
-            most_connections=params.max_connections,
-            most_streams=params.max_streams,
-            most_message_bytes=params.max_message_bytes,
-            idle_ns=params.max_connections * _IDLE_NS_EACH,
-            body_ns=int(params.max_body_s * 1e9),
-        )
-        self._calls = NativeCalls(self._front, handlers, face.answer_item, params.max_message_bytes)
+        self._most_in_flight = max_in_flight
+        self._front = front
+        self._calls = NativeCalls(self._front, handlers, face.answer_item, max_message_bytes)
         asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)
 
     def look_at(self, model: ServedModel) -> None:
@@ -78,6 +95,7 @@ class NativeFront:
         if model.state is not ModelState.READY or signature is None:
             self._front.withdraw(model.name, model.version)
             return
+        worker = model.executor.worker
         model.front = self._front.offer(
             model.name,
             model.version,
@@ -85,7 +103,10 @@ class NativeFront:
             [_port(spec) for spec in signature.outputs.values()],
             model.executor.route,
             self._most_in_flight,
+            worker,
         )
+        if worker is not None:
+            self._front.watch(worker)
 
     def drain(self) -> None:
         """Answer no further query but by Python, which says why."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from surplus.engine._core import Route
+from surplus.engine._core import Route, WorkerLink
 
 Array = npt.NDArray[Any]
 """A tensor; BYTES tensors are object arrays of ``bytes`` (``str`` is accepted in outputs)."""
@@ -90,6 +90,11 @@ class Servable(Protocol):
     @property
     def route(self) -> Route | None:
         """Leads queries that come without Python; None if Python has to look at each. Constant."""
+        ...
+
+    @property
+    def worker(self) -> WorkerLink | None:
+        """Leads to the process that runs it, so that queries need not come here. Constant."""
         ...
 
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:

@@ -161,6 +161,11 @@ class ServedModel:
         """
         return self._ready()[1]
 
+    @property
+    def loaded(self) -> Servable | None:
+        """What would run its queries, whether or not they are turned away; None before it is."""
+        return None if self._loaded is None else self._loaded[0]
+
     def ready_signature(self) -> Signature | None:
         """Its inputs and outputs; None if it is not loaded."""
         return None if self._loaded is None else self._loaded[1]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
+from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.errors import ConfigError
 from surplus.engine.serving.address import address_text, cannot_listen, check_address
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
@@ -19,7 +20,7 @@ from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.limited_memory import LimitedMemory
-from surplus.engine.serving.native_front import NativeFront, missing_library
+from surplus.engine.serving.native_front import NativeFront, listening_front, missing_library
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -54,6 +55,7 @@ class AsyncServer:
         self._native: NativeFront | None = None
         self._http: HttpListener | None = None
         self._memory: LimitedMemory | None = None
+        self._held_elsewhere: Callable[[], int] = lambda: 0
         self._receipts = Receipts()
         self._stop = asyncio.Event()
 
@@ -80,7 +82,9 @@ class AsyncServer:
                 await self._http.stop()
             raise
         if self._params.memory_limit_bytes:
-            self._memory = LimitedMemory(self._params.memory_limit_bytes, self._relieve)
+            self._memory = LimitedMemory(
+                self._params.memory_limit_bytes, self._relieve, self._resident_bytes
+            )
             self.plane.memory = self._memory.account
         return port
 
@@ -98,10 +102,13 @@ class AsyncServer:
             *reflection_handlers(),
         )
         if self._is_native():
-            self._native = native = NativeFront(self._params, face, handlers, self.plane.regions)
+            front, native_port = listening_front(self._params, self.plane.regions)
+            self._native = native = NativeFront(
+                front, face, handlers, self._params.max_in_flight, self._params.max_message_bytes
+            )
             self.plane.front = native
             self.plane.models.watch(native.look_at)
-            return native.port
+            return native_port
         host, wanted = self._params.host, self._params.grpc_port
         check_address(host, wanted)
         server = grpc.aio.server(options=_options(self._params))
@@ -201,6 +208,13 @@ class AsyncServer:
     def request_stop(self) -> None:
         """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
         self._stop.set()
+
+    def measure_with(self, held_elsewhere: Callable[[], int]) -> None:
+        """Count what that returns as this server's memory: that of processes that work for it."""
+        self._held_elsewhere = held_elsewhere
+
+    def _resident_bytes(self) -> int:
+        return resident_bytes() + self._held_elsewhere()
 
     def _relieve(self, whatever: bool) -> None:
         self._receipts.end(streams=whatever)

@@ -70,9 +70,18 @@ def join_infer_response(header: Any, raw_outputs: Iterable[Any]) -> bytes:
     raw_outputs : iterable of buffers of bytes
         One for each output of the header, in the same order.
     """
+    return _joined(header, _RAW_OUTPUT_TAG, raw_outputs)
+
+
+def join_infer_request(header: Any, raw_inputs: Iterable[Any]) -> bytes:
+    """Serialise a ``ModelInferRequest``, likewise."""
+    return _joined(header, bytes([_RAW_INPUT_TAG]), raw_inputs)
+
+
+def _joined(header: Any, tag: bytes, contents: Iterable[Any]) -> bytes:
     parts = [header.SerializeToString()]
-    for raw in raw_outputs:
-        parts += (_RAW_OUTPUT_TAG, _varint(len(raw)), raw)
+    for raw in contents:
+        parts += (tag, _varint(len(raw)), raw)
     return b"".join(parts)
 
 

@@ -34,6 +34,7 @@ class Function:
         self.held = ""
         self.facts = {"kernels": "of a test"}
         self.route = None
+        self.worker = None
         self.failure = ""
         self.refusal: Exception | None = None
         """What its queries are refused for before they are decoded."""

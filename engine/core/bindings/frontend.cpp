@@ -11,6 +11,7 @@
 #include "bindings/plan.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/shared_memory.hpp"
+#include "bindings/worker_link.hpp"
 #include "frontend/route.hpp"
 
 namespace nb = nanobind;
@@ -95,7 +96,7 @@ std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.si
 
 PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
                    const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
-                   const PyRoute* route, std::size_t most_in_flight) {
+                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker) {
   auto model = std::make_shared<FrontModel>();
   model->name = std::move(name);
   model->version = std::move(version);
@@ -103,6 +104,7 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
   model->outputs = ports_of(outputs);
   model->route = route == nullptr ? nullptr : route->route;
   model->most_in_flight = most_in_flight;
+  model->worker = worker == nullptr ? nullptr : worker->link;
   self.frontend->models().offer(model);
   return {model};
 }
@@ -117,7 +119,8 @@ nb::list take_counts(const PyFrontModel& self) {
 
 void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& regions,
            std::size_t most_connections, std::uint32_t most_streams, std::size_t most_message_bytes,
-           std::int64_t idle_ns, std::int64_t body_ns) {
+           std::int64_t idle_ns, std::int64_t body_ns,
+           std::optional<std::tuple<int, int, int>> server) {
   frontend::FrontendParams params;
   params.listeners = std::move(listeners);
   params.regions = regions.table;
@@ -126,6 +129,10 @@ void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& region
   params.connection.most_message_bytes = most_message_bytes;
   params.connection.most_streams = most_streams;
   params.connection.body_ns = body_ns;
+  if (server) {
+    const auto [socket, requests, answers] = *server;
+    params.server = {.socket = socket, .requests = requests, .answers = answers};
+  }
   new (self) PyFrontend{std::make_unique<Frontend>(params)};
 }
 
@@ -174,19 +181,31 @@ is_bounded
 Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
   nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
-           "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a,
-           "Serve sockets that listen, which are the front end's from now on.")
+           "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a, "server"_a.none() = nb::none(),
+           R"(Serve sockets that listen, which are the front end's from now on.
+
+Parameters
+----------
+server
+    Ends of a WorkerLink: answer its queries. The socket is the front end's.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
-           "most_in_flight"_a,
+           "most_in_flight"_a, "worker"_a.none() = nb::none(),
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-In the place of the one that is there. Without a route Python is asked.)")
+In the place of the one that is there. Without a route Python is asked, unless there
+is a worker, which is.)")
       .def(
           "withdraw",
           [](const PyFrontend& self, const std::string& name, const std::string& version) {
             self.frontend->models().withdraw(name, version);
           },
           "name"_a, "version"_a, "Python is asked from now on.")
+      .def(
+          "watch",
+          [](const PyFrontend& self, const PyWorkerLink& worker) {
+            self.frontend->watch(worker.link);
+          },
+          "worker"_a, "Hear of its answers from now on, until it is gone.")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")

@@ -5,6 +5,7 @@
 #include "bindings/plan.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/value.hpp"
+#include "bindings/worker_link.hpp"
 
 NB_MODULE(_core, m) {
   // Python does not promise to free what modules still hold at exit; that is no leak to warn of.
@@ -19,6 +20,7 @@ NB_MODULE(_core, m) {
   engine::bind_kernels(m);
   engine::bind_builder(m);
   engine::bind_run(m);
+  engine::bind_worker_link(m);
   engine::bind_frontend(m);
   engine::bind_query(m);
   engine::bind_limits(m);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace engine::frontend {
 
 /// What is answered here; of `other` Python knows.
 enum class Method : std::uint8_t { infer, stream_infer, live, other };
+
+constexpr std::string_view infer_path = "/inference.GRPCInferenceService/ModelInfer";
 
 [[nodiscard]] Method method_of(std::string_view path) noexcept;
 
@@ -44,6 +47,7 @@ struct Call {
 
   const std::int32_t stream;
   const std::uint64_t token;  ///< its number in the front end
+  std::uint64_t tag = 0;      ///< of a query for another process: its number there
   std::string path, content_type, encoding;
   Method method = Method::other;
   bool is_post = false;
@@ -71,6 +75,8 @@ struct Call {
   bool has_ended = false;
   Status status = Status::ok;
   std::string text;
+  bool was_refused = false;     ///< the query could not be in time, or would have waited for long
+  std::int64_t waited_ns = -1;  ///< for a lane; -1: not known
 };
 
 }  // namespace engine::frontend

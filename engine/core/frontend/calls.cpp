@@ -47,7 +47,13 @@ void Frontend::on_gone(Call& call) {
   places_.erase(call.token);
   for (const std::int64_t tag : call.flights) {
     const auto found = flights_.find(tag);
-    if (found != flights_.end()) found->second.run->cancel();
+    if (found == flights_.end()) continue;
+    if (found->second.worker == nullptr) {
+      found->second.run->cancel();
+    } else {
+      const Flight gone = leave(tag);
+      gone.worker->cancel(gone.worker_tag);
+    }
   }
   if (call.is_pythons) events_.put({.kind = Event::gone, .token = call.token});
 }
@@ -109,7 +115,7 @@ void Frontend::take_replies() {
     for (const auto& [number, connection] : connections_)
       if (connection->end_receipts()) touch(*connection);
   if (abandons_.load(std::memory_order_relaxed))  // relaxed: see abandon()
-    for (const auto& [tag, flight] : flights_) flight.run->cancel();
+    cancel_all();
 }
 
 // --- streams ---

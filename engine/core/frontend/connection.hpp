@@ -61,6 +61,9 @@ class Connection {
   /// Calls that have not ended.
   [[nodiscard]] virtual std::size_t call_count() const noexcept = 0;
 
+  /// Whether it stays open although nothing comes.
+  [[nodiscard]] virtual bool may_be_silent() const noexcept { return false; }
+
   [[nodiscard]] int socket() const noexcept { return socket_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// Since when nothing came; on the coarse clock.

@@ -22,13 +22,6 @@ constexpr std::int64_t too_long_here_ns = 1'000'000, handed_over_ns = 1'000'000'
 /// do not: by half a percent at most.
 constexpr std::int64_t long_ns = 1'000'000, sampled = 64;
 
-std::int64_t deadline_of(const Call& call, const InferRequest& request) noexcept {
-  if (request.timeout_us == 0) return call.deadline_ns;
-  const std::int64_t own_ns =
-      call.received_ns + std::min(request.timeout_us, longest_timeout_ns / 1000) * 1000;
-  return call.deadline_ns == 0 ? own_ns : std::min(own_ns, call.deadline_ns);
-}
-
 bool is_short(const Plan& plan) noexcept {
   const std::int64_t work_ns = plan.times().work_ns();
   return work_ns > 0 && work_ns < worth_handing_over_ns;
@@ -71,7 +64,9 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!request_.read(message.content())) return false;
   FrontModelPtr model = models_.find(request_.model, request_.version);
-  if (model == nullptr || model->route == nullptr) return false;
+  if (model == nullptr) return false;
+  if (model->worker != nullptr) return forward(call, std::move(model), message, item);
+  if (model->route == nullptr) return false;
   bool done = false;
   try {
     const Regions& regions = *params_.regions;
@@ -98,16 +93,9 @@ bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
                 .wanted = std::move(wanted),
                 .received_ns = call.method == Method::stream_infer ? now_ns() : call.received_ns,
                 .started_ns = now_ns()};
-  // relaxed, all of these counts: this thread alone changes them
-  const std::size_t others = flight.model->in_flight.load(std::memory_order_relaxed);
-  if (others >= flight.model->most_in_flight) {
-    flight.model->counts.add(FrontCounts::fail, 0);
-    fail(flight, Status::resource_exhausted,
-         flight.model->text() + " has " + std::to_string(others) + " queries in flight, its limit");
-    return true;
-  }
+  if (turn_away(flight)) return true;
   const std::int64_t tag = ++last_tag_;
-  const RunOptions options{.deadline_ns = deadline_of(call, request_),
+  const RunOptions options{.deadline_ns = due_ns_of(call, request_),
                            .priority = priority_of(request_.priority),
                            .traced = is_long(*way.plan) || tag % sampled == 0,
                            .completions = finished_,
@@ -117,11 +105,38 @@ bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
   } catch (const std::runtime_error&) {
     return false;  // the machine was closed, since it has lost a device say
   }
-  flight.model->in_flight.store(others + 1, std::memory_order_relaxed);
+  enter(call, tag, std::move(flight));
+  return true;
+}
+
+/// Whether the model runs as many queries as it may; then this one is answered so.
+bool Frontend::turn_away(const Flight& flight) {
+  // relaxed: this thread alone changes it
+  const std::size_t others = flight.model->in_flight.load(std::memory_order_relaxed);
+  if (others < flight.model->most_in_flight) return false;
+  flight.model->counts.add(FrontCounts::fail, 0);
+  fail(flight, Status::resource_exhausted,
+       flight.model->text() + " has " + std::to_string(others) + " queries in flight, its limit");
+  return true;
+}
+
+void Frontend::enter(Call& call, std::int64_t tag, Flight flight) {
+  // relaxed, both: this thread alone changes them
+  flight.model->in_flight.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   call.flights.push_back(tag);
   flights_.emplace(tag, std::move(flight));
-  return true;
+}
+
+/// A flight that is there.
+Frontend::Flight Frontend::leave(std::int64_t tag) {
+  const auto found = flights_.find(tag);
+  Flight flight = std::move(found->second);
+  flights_.erase(found);
+  // relaxed, both: as in enter()
+  flight.model->in_flight.fetch_sub(1, std::memory_order_relaxed);
+  in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  return flight;
 }
 
 RunPtr Frontend::begin(FrontModel& model, const Route::Way& way, const RunOptions& options) {
@@ -139,13 +154,8 @@ RunPtr Frontend::begin(FrontModel& model, const Route::Way& way, const RunOption
 
 void Frontend::take_finished() {
   for (const RunPtr& run : finished_->drain()) {
-    const auto found = flights_.find(run->tag());
-    if (found == flights_.end()) continue;
-    Flight flight = std::move(found->second);
-    flights_.erase(found);
-    // relaxed, both: as in submit()
-    flight.model->in_flight.fetch_sub(1, std::memory_order_relaxed);
-    in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    if (!flights_.contains(run->tag())) continue;
+    Flight flight = leave(run->tag());
     if (const Place place = find(flight.token); place.call != nullptr)
       std::erase(place.call->flights, run->tag());
     finish(std::move(flight));
@@ -161,6 +171,8 @@ void Frontend::finish(Flight flight) {
       break;
     case Outcome::refused:
       counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
+      if (const Place place = find(flight.token); place.call != nullptr)
+        place.call->was_refused = true;
       return fail(flight, Status::resource_exhausted, run.error());
     case Outcome::deadline:
       return fail(
@@ -195,6 +207,7 @@ void Frontend::finish(Flight flight) {
       if (flight.in_stream) {
         finish_item(place, flight.item, std::move(parts));
       } else {
+        if (run.traced()) place.call->waited_ns = waited_ns(run);
         place.call->send(std::move(parts));
         place.call->end(Status::ok);
         place.connection->go_on(*place.call);
@@ -206,18 +219,24 @@ void Frontend::finish(Flight flight) {
       return fail(flight, Status::internal, error.what());
     }
   }
+  count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
+}
+
+/// A query that was answered well.
+void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns) {
+  FrontCounts& counts = flight.model->counts;
   const std::int64_t answered_ns = now_ns();
   // relaxed: a number to look at
   flight.model->last_ns.store(answered_ns, std::memory_order_relaxed);
   counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
-  if (run.traced()) counts.add(FrontCounts::queue, waited_ns(run));
+  if (waited_ns >= 0) counts.add(FrontCounts::queue, waited_ns);
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
   counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
 }
 
 void Frontend::fail(const Flight& flight, Status status, const std::string& text) {
-  if (flight.run.get() != nullptr)
+  if (flight.run.get() != nullptr || flight.worker != nullptr)
     flight.model->counts.add(FrontCounts::fail, now_ns() - flight.received_ns);
   const Place place = find(flight.token);
   if (place.call == nullptr) return;

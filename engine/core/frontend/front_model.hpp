@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "frontend/route.hpp"
+#include "isolation/worker_link.hpp"
 
 namespace engine::frontend {
 
@@ -65,7 +66,8 @@ struct FrontCounts {
 struct FrontModel {
   std::string name, version;
   std::vector<Port> inputs, outputs;
-  std::shared_ptr<Route> route;  ///< null: Python answers
+  std::shared_ptr<Route> route;                   ///< null, and no worker: Python answers
+  std::shared_ptr<isolation::WorkerLink> worker;  ///< runs it in another process
   std::size_t most_in_flight = 0;
   std::atomic<std::size_t> in_flight{0};
   std::int64_t handed_over_until_ns = 0;  ///< the front end's thread alone knows it

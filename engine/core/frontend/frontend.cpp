@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "frontend/http2_connection.hpp"
+#include "frontend/worker_connection.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
 
@@ -27,13 +28,14 @@ constexpr std::int64_t last_runs_ns = 1'000'000'000;
 
 // Who of the descriptors is ready; connections are numbered from 1 on.
 constexpr std::uint64_t of_replies = ~std::uint64_t{0}, of_finished = of_replies - 1,
-                        first_listener = std::uint64_t{1} << 62;
+                        of_workers = of_replies - 2, first_listener = std::uint64_t{1} << 62,
+                        first_worker = std::uint64_t{1} << 61;
 
 [[noreturn]] void throw_errno(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-void watch(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
+void listen_to(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = who;
@@ -44,16 +46,35 @@ void watch(int epoll, int fd, std::uint64_t who, std::uint32_t events, int opera
 
 Frontend::Frontend(const FrontendParams& params)
     : params_(params),
-      api_(http2::Api::open()),
+      api_(params.listeners.empty() ? nullptr : &http2::Api::open()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
   if (epoll_ < 0) throw_errno("epoll_create1");
   for (std::size_t i = 0; i < params_.listeners.size(); ++i)
-    watch(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
-  watch(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
-  watch(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
+    listen_to(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
+  listen_to(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
+  listen_to(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
+  listen_to(epoll_, new_workers_.fd(), of_workers, EPOLLIN, EPOLL_CTL_ADD);
+  if (params_.server.socket >= 0) connect_to_server();
   thread_ = std::thread([this] { serve(); });
+}
+
+/// The only one that asks, where this process runs models for another one.
+void Frontend::connect_to_server() {
+  const std::uint64_t number = ++last_connection_;
+  auto made =
+      std::make_unique<WorkerConnection>(params_.server, number, static_cast<CallHandler&>(*this));
+  listen_to(epoll_, made->socket(), number, EPOLLIN, EPOLL_CTL_ADD);
+  connections_.emplace(number, std::move(made));
+}
+
+void Frontend::watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const {
+  listen_to(epoll_, worker.fd(), first_worker + number, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+void Frontend::forget_worker(const isolation::WorkerLink& worker) const noexcept {
+  static_cast<void>(epoll_ctl(epoll_, EPOLL_CTL_DEL, worker.fd(), nullptr));
 }
 
 Frontend::~Frontend() {
@@ -107,7 +128,7 @@ void Frontend::serve() noexcept {
     if (places_.empty() || now_ns() >= stop_by_ns_.load(std::memory_order_relaxed)) break;
   }
   connections_.clear();
-  for (const auto& [tag, flight] : flights_) flight.run->cancel();
+  cancel_all();
   // What does not end even so is left to its lane.
   const std::int64_t until_ns = now_ns() + last_runs_ns;
   while (!flights_.empty() && now_ns() < until_ns) wait_for_events();
@@ -125,8 +146,12 @@ void Frontend::wait_for_events() {
       take_replies();
     } else if (who == of_finished) {
       continue;
+    } else if (who == of_workers) {
+      take_workers();
     } else if (who >= first_listener) {
       accept_all(params_.listeners[who - first_listener]);
+    } else if (who >= first_worker) {
+      pump(who - first_worker);
     } else {
       const auto found = connections_.find(who);
       if (found == connections_.end()) continue;
@@ -171,9 +196,9 @@ void Frontend::accept_all(int listener) {
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const std::uint64_t number = ++last_connection_;
-    auto made = std::make_unique<Http2Connection>(api_, socket, number, params_.connection,
+    auto made = std::make_unique<Http2Connection>(*api_, socket, number, params_.connection,
                                                   static_cast<CallHandler&>(*this));
-    watch(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
+    listen_to(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
     touch(*made);
     connections_.emplace(number, std::move(made));
   }
@@ -182,6 +207,7 @@ void Frontend::accept_all(int listener) {
 /// Ends connections on which nothing happens.
 void Frontend::sweep(std::int64_t now_ns) {
   swept_ns_ = now_ns;
+  end_late(now_ns);
   std::vector<Connection*> over;
   for (const auto& [number, connection] : connections_) {
     if (connection->call_count() > 0) {
@@ -190,6 +216,7 @@ void Frontend::sweep(std::int64_t now_ns) {
       continue;
     }
     const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
+    if (connection->may_be_silent()) continue;
     const bool is_mute = !connection->has_spoken() && quiet_ns > params_.handshake_ns;
     const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
     if (is_mute || is_idle) over.push_back(connection.get());
@@ -216,7 +243,7 @@ void Frontend::flush_dirty() {
     } else if (connection.is_blocked() != connection.wants_write) {
       connection.wants_write = connection.is_blocked();
       const std::uint32_t events = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
-      watch(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
+      listen_to(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
     }
   }
 }

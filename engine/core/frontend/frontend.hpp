@@ -14,6 +14,7 @@
 #include "frontend/infer_query.hpp"
 #include "frontend/python_side.hpp"
 #include "http2/api.hpp"
+#include "isolation/worker_link.hpp"
 #include "scheduler/completion_queue.hpp"
 
 namespace engine::frontend {
@@ -24,6 +25,7 @@ struct FrontendParams {
   std::int64_t handshake_ns = 5'000'000'000;  ///< for who connects and says nothing
   std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
   std::shared_ptr<const Regions> regions;     ///< where clients may have put tensors
+  isolation::WorkerEnds server;               ///< for whom it runs models, if it does
   ConnectionParams connection;
 };
 
@@ -37,7 +39,7 @@ struct FrontendParams {
 /// took long all the same, its model's are handed over for a while.
 ///
 /// Public functions are thread-safe; the thread takes no lock of Python's.
-class Frontend final : private CallHandler {
+class Frontend final : private CallHandler, private isolation::AnswerSink {
  public:
   /// Begins to accept. Throws std::runtime_error without the library, std::system_error without
   /// descriptors.
@@ -50,6 +52,9 @@ class Frontend final : private CallHandler {
   /// For Python.
   [[nodiscard]] Mailbox<Event>& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
+
+  /// Hears of answers of a worker from now on, until that is gone.
+  void watch(std::shared_ptr<isolation::WorkerLink> worker);
 
   /// Answers no further query here: Python says why.
   void drain() noexcept {
@@ -70,13 +75,16 @@ class Frontend final : private CallHandler {
  private:
   /// A query whose run has not ended.
   struct Flight {
-    RunPtr run;
+    RunPtr run = {};                                     ///< null: a worker runs it
+    std::shared_ptr<isolation::WorkerLink> worker = {};  ///< with the number that it has there
+    std::uint64_t worker_tag = 0;
+    std::int64_t deadline_ns = 0;
     std::uint64_t token = 0;
     std::uint64_t item = 0;
     bool in_stream = false;
-    FrontModelPtr model;
-    std::string id;
-    std::vector<Delivery> wanted;
+    FrontModelPtr model = {};
+    std::string id = {};
+    std::vector<Delivery> wanted = {};
     std::int64_t received_ns = 0, started_ns = 0;
   };
   struct Place {
@@ -89,9 +97,13 @@ class Frontend final : private CallHandler {
   void on_message(Connection& connection, Call& call, Message message) override;
   void on_complete(Connection& connection, Call& call) override;
   void on_gone(Call& call) override;
+  void on_answer(std::uint64_t number, const isolation::WorkerAnswer& answer) override;
 
   void serve() noexcept;
   void wait_for_events();
+  void connect_to_server();
+  void watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const;
+  void forget_worker(const isolation::WorkerLink& worker) const noexcept;
   void accept_all(int listener);
   void close_listeners() noexcept;
   void sweep(std::int64_t now_ns);
@@ -106,6 +118,16 @@ class Frontend final : private CallHandler {
   [[nodiscard]] bool submit(Call& call, FrontModelPtr model, const Route::Way& way,
                             std::vector<Delivery> wanted, std::uint64_t item);
   [[nodiscard]] RunPtr begin(FrontModel& model, const Route::Way& way, const RunOptions& options);
+  [[nodiscard]] bool forward(Call& call, FrontModelPtr model, const Message& message,
+                             std::uint64_t item);
+  void take_workers();
+  void pump(std::uint64_t number);
+  void end_late(std::int64_t now_ns);
+  void cancel_all();
+  [[nodiscard]] bool turn_away(const Flight& flight);
+  void enter(Call& call, std::int64_t tag, Flight flight);
+  [[nodiscard]] Flight leave(std::int64_t tag);
+  void count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns);
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void fail(const Flight& flight, Status status, const std::string& text);
@@ -116,10 +138,11 @@ class Frontend final : private CallHandler {
   void answer_live(Connection& connection, Call& call);
 
   const FrontendParams params_;
-  const http2::Api& api_;
+  const http2::Api* const api_;  ///< null: nobody connects
   FrontModels models_;
   Mailbox<Event> events_;
   Mailbox<Reply> replies_;
+  Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;
   const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();
   std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false}, ends_receipts_{false};
   std::atomic<std::int64_t> stop_by_ns_{0};
@@ -128,12 +151,13 @@ class Frontend final : private CallHandler {
   // Of the thread alone.
   int epoll_ = -1;
   int spare_ = -1;  ///< a descriptor to turn away clients with when there is none left
-  std::uint64_t last_token_ = 0, last_connection_ = 0;
+  std::uint64_t last_token_ = 0, last_connection_ = 0, last_worker_ = 0;
   std::int64_t last_tag_ = 0, swept_ns_ = 0;
   bool listens_ = true;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint64_t, Place> places_;  ///< of calls, by token
   std::unordered_map<std::int64_t, Flight> flights_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<isolation::WorkerLink>> workers_;
   std::vector<Connection*> dirty_;
   std::unique_ptr<std::byte[]> buffer_;
   InferRequest request_;

@@ -77,7 +77,33 @@ OutPart raw_part(const ValuePtr& value) {
   return part;
 }
 
+void check_size(std::size_t bytes) {
+  if (bytes <= largest_message) return;
+  throw DeliveryError(Status::internal,
+                      "the answer of " + std::to_string(bytes) + " bytes is more than gRPC sends");
+}
+
 }  // namespace
+
+std::vector<OutPart> forwarded_parts(Bytes response, const std::shared_ptr<const void>& owner,
+                                     bool in_stream) {
+  std::string final, wrapper;
+  if (in_stream) {
+    put_final(final);
+    put_length(wrapper, response_of_stream_field, response.size() + final.size());
+  }
+  const std::size_t bytes = wrapper.size() + response.size() + final.size();
+  check_size(bytes);
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, bytes);
+  parts[0].own += wrapper;
+  if (owner == nullptr)
+    parts[0].own.append(text_of(response));
+  else
+    parts.push_back({.own = {}, .foreign = response, .owner = owner});
+  if (!final.empty()) parts.push_back({.own = std::move(final), .foreign = {}, .owner = {}});
+  return parts;
+}
 
 void put_prefix(std::string& to, std::size_t bytes) {
   to.push_back('\0');
@@ -116,9 +142,7 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
   bytes += head.size();
   std::string wrapper;
   if (in_stream) put_length(wrapper, response_of_stream_field, bytes);
-  if (bytes + wrapper.size() > largest_message)
-    throw DeliveryError(Status::internal, "the answer of " + std::to_string(bytes) +
-                                              " bytes is more than gRPC sends");
+  check_size(bytes + wrapper.size());
   std::vector<OutPart> parts(1);
   put_prefix(parts[0].own, bytes + wrapper.size());
   parts[0].own += wrapper + head;

@@ -224,6 +224,13 @@ std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
   return wanted;
 }
 
+std::int64_t due_ns_of(const Call& call, const InferRequest& request) noexcept {
+  if (request.timeout_us == 0) return call.deadline_ns;
+  const std::int64_t own_ns =
+      call.received_ns + std::min(request.timeout_us, longest_timeout_ns / 1000) * 1000;
+  return call.deadline_ns == 0 ? own_ns : std::min(own_ns, call.deadline_ns);
+}
+
 std::optional<int> priority_of(std::int64_t level) noexcept {
   constexpr std::int64_t levels = 9, usual = 5;
   if (level == 0) return std::nullopt;

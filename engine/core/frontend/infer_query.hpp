@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/call.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/grpc.hpp"
 #include "frontend/infer_request.hpp"
@@ -49,6 +50,9 @@ class DeliveryError : public std::runtime_error {
                                                                   const FrontModel& model,
                                                                   const Regions& regions);
 
+/// When a query is due, by its call's deadline and its own timeout; 0: never.
+[[nodiscard]] std::int64_t due_ns_of(const Call& call, const InferRequest& request) noexcept;
+
 /// What the core takes for the protocol's priority (engine/serving/model_executor.py).
 [[nodiscard]] std::optional<int> priority_of(std::int64_t level) noexcept;
 
@@ -58,6 +62,12 @@ class DeliveryError : public std::runtime_error {
                                                 const std::vector<Delivery>& wanted,
                                                 const std::vector<ValuePtr>& outputs,
                                                 const Regions& regions, bool in_stream);
+
+/// The same of a ModelInferResponse that another process has written; kept by its owner, if it has
+/// one, else copied. Throws DeliveryError.
+[[nodiscard]] std::vector<OutPart> forwarded_parts(Bytes response,
+                                                   const std::shared_ptr<const void>& owner,
+                                                   bool in_stream);
 
 /// gRPC's prefix of a message of that length.
 void put_prefix(std::string& to, std::size_t bytes);

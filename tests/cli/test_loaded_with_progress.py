@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from surplus.engine.cli.loads import plan_text
+from surplus.engine.cli.loaded_with_progress import plan_text
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.native import load_runtime
 from surplus.engine.runtime.unread import Unread

@@ -1,0 +1,102 @@
+#include "bindings/worker_link.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/python_side.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+/// Answers to queries that came through Python.
+class AnswersForPython final : public isolation::AnswerSink {
+ public:
+  struct Answer {
+    std::uint64_t number = 0;
+    int status = 0;
+    bool was_refused = false;
+    std::string content = {};
+  };
+
+  void on_answer(std::uint64_t number, const isolation::WorkerAnswer& answer) override {
+    mailbox.put(
+        {number, answer.status, answer.was_refused,
+         std::string(reinterpret_cast<const char*>(answer.content.data()), answer.content.size())});
+  }
+
+  frontend::Mailbox<Answer> mailbox;
+};
+
+namespace {
+
+using isolation::WorkerLink;
+
+nb::object submit(const PyWorkerLink& self, const nb::bytes& content, std::int64_t deadline_ns,
+                  std::uint64_t number) {
+  std::uint64_t tag = 0;
+  const auto sent =
+      self.link->submit({reinterpret_cast<const std::byte*>(content.c_str()), content.size()},
+                        deadline_ns, self.answers, number, tag);
+  if (sent == WorkerLink::Sent::no_room) throw std::bad_alloc();
+  return sent == WorkerLink::Sent::gone ? nb::object(nb::none()) : nb::cast(tag);
+}
+
+nb::list take(const PyWorkerLink& self) {
+  nb::list rows;
+  for (const AnswersForPython::Answer& answer : self.answers->mailbox.take())
+    rows.append(nb::make_tuple(answer.number, answer.status, answer.was_refused,
+                               nb::bytes(answer.content.data(), answer.content.size())));
+  return rows;
+}
+
+}  // namespace
+
+void bind_worker_link(nb::module_& m) {
+  nb::class_<PyWorkerLink>(m, "WorkerLink", "A line to a process that runs models.")
+      .def(
+          "__init__",
+          [](PyWorkerLink* self, std::size_t memory_bytes) {
+            new (self)
+                PyWorkerLink{WorkerLink::made(memory_bytes), std::make_shared<AnswersForPython>()};
+          },
+          "memory_bytes"_a,
+          "Memory of requests in flight, and as much of answers, is taken as it is used.")
+      .def(
+          "take_ends",
+          [](const PyWorkerLink& self) {
+            const isolation::WorkerEnds ends = self.link->take_ends();
+            return std::make_tuple(ends.socket, ends.requests, ends.answers);
+          },
+          "Descriptors for the worker, once: they are the caller's.")
+      .def_prop_ro("fd", [](const PyWorkerLink& self) { return self.link->fd(); })
+      .def(
+          "pump", [](const PyWorkerLink& self) { return self.link->pump(); },
+          "Hear of answers, where no front end does; False once the worker is gone.")
+      .def_prop_ro("is_gone", [](const PyWorkerLink& self) { return self.link->is_gone(); })
+      .def_prop_ro("in_flight", [](const PyWorkerLink& self) { return self.link->in_flight(); })
+      .def("submit", &submit, "content"_a, "deadline_ns"_a, "number"_a,
+           nb::sig("def submit(self, content: bytes, deadline_ns: int, number: int) -> "
+                   "int | None"),
+           R"(Send a ModelInferRequest; returns its tag, or None if the worker is gone.
+
+Raises MemoryError where the server has no room for it.)")
+      .def(
+          "cancel", [](const PyWorkerLink& self, std::uint64_t tag) { self.link->cancel(tag); },
+          "tag"_a)
+      .def_prop_ro("answers_fd",
+                   [](const PyWorkerLink& self) { return self.answers->mailbox.fd(); })
+      .def("take_answers", &take,
+           nb::sig("def take_answers(self) -> list[tuple[int, int, bool, bytes]]"),
+           R"(Answers to what was submitted here, since the last call.
+
+Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.)");
+}
+
+}  // namespace engine

@@ -1,0 +1,64 @@
+// A worker's end of the line to the server whose models it runs (isolation/worker_link.hpp).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/connection.hpp"
+#include "isolation/packet.hpp"
+#include "isolation/shared_blocks.hpp"
+#include "isolation/worker_link.hpp"
+#include "memory/account.hpp"
+
+namespace engine::frontend {
+
+/// One thread at a time: the front end's. Requests are read where the server has put them.
+class WorkerConnection final : public Connection {
+ public:
+  /// Takes the socket; the memory's descriptors stay the caller's. Throws std::system_error.
+  WorkerConnection(const isolation::WorkerEnds& ends, std::uint64_t number, CallHandler& handler);
+  WorkerConnection(const WorkerConnection&) = delete;
+  WorkerConnection& operator=(const WorkerConnection&) = delete;
+  ~WorkerConnection() override;
+
+  [[nodiscard]] bool read(std::span<std::byte> buffer) override;
+  [[nodiscard]] bool flush() override;
+  [[nodiscard]] bool is_blocked() const noexcept override { return !waiting_.empty(); }
+  void go_on(Call& call) override;
+  void consume(Call&) override {}
+  bool end_receipts() override { return false; }
+  [[nodiscard]] bool end_slow(std::int64_t) override { return true; }
+  void say_goodbye() override {}
+  [[nodiscard]] std::size_t call_count() const noexcept override { return calls_.size(); }
+  [[nodiscard]] bool may_be_silent() const noexcept override { return true; }
+
+ private:
+  /// Blocks of requests that nothing reads any more; whatever thread let them go.
+  struct Unread {
+    std::mutex mutex;
+    std::vector<std::uint64_t> offsets;  // guarded by mutex
+  };
+
+  void take(const isolation::Packet& packet, Bytes content);
+  void begin_call(const isolation::Packet& packet, Bytes content);
+  void end_call(std::uint64_t tag);
+  void answer(std::uint64_t tag, Call& call);
+  void put(const isolation::Packet& packet, std::string_view content);
+  [[nodiscard]] Message in_block(const isolation::Packet& packet) const;
+
+  CallHandler& handler_;
+  std::shared_ptr<isolation::SharedPages> requests_;
+  isolation::SharedPages answers_;
+  isolation::SharedBlocks blocks_;
+  const std::shared_ptr<Unread> unread_ = std::make_shared<Unread>();
+  std::unordered_map<std::uint64_t, std::unique_ptr<Call>> calls_;  ///< by the server's tag
+  std::unordered_map<std::uint64_t, MemoryShare> shares_;           ///< of blocks, by offset
+  std::vector<std::uint64_t> ended_;                                ///< to be answered
+  std::deque<std::string> waiting_;  ///< packets that the socket had no room for
+};
+
+}  // namespace engine::frontend

@@ -1,0 +1,36 @@
+// What a server and the process that runs a model for it say to each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace engine::isolation {
+
+enum class PacketKind : std::uint8_t {
+  query,   ///< to the worker: a ModelInferRequest
+  cancel,  ///< to the worker: nobody waits for that query's answer
+  answer,  ///< from the worker: a ModelInferResponse, or why there is none
+  freed,   ///< either way: that block is not read any more
+};
+
+/// The head of each message on the socket. Its content follows, or lies in a block of shared
+/// memory. Both ends are of one build.
+struct Packet {
+  PacketKind kind = PacketKind::query;
+  bool in_block = false;
+  bool was_refused = false;  ///< of an answer: the query could not be in time, or waited for long
+  std::int32_t status = 0;   ///< of an answer: gRPC's
+  std::uint64_t tag = 0;     ///< of the query
+  std::int64_t time_ns = 0;  ///< of a query: when it is due, 0: never; of an answer: what it waited
+  std::uint64_t offset = 0;  ///< of the content, in the sender's blocks
+  std::uint64_t bytes = 0;   ///< of the content
+};
+
+/// Content of up to so many bytes travels on the socket: a block costs a further message.
+constexpr std::size_t most_inline_bytes = 8192;
+constexpr std::size_t most_packet_bytes = sizeof(Packet) + most_inline_bytes;
+
+/// What a server waits for is not known.
+constexpr std::int64_t not_known_ns = -1;
+
+}  // namespace engine::isolation

@@ -1,0 +1,1 @@
+"""Models in processes of their own, so that what ends one of them ends nothing else."""
