@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -29,7 +30,6 @@ class Nursery(AbstractContextManager["Nursery"]):
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._asking = asyncio.Lock()
-        self._ends: dict[int, asyncio.Future[int]] = {}
         self._start()
 
     def __exit__(self, *_: object) -> None:
@@ -45,10 +45,6 @@ class Nursery(AbstractContextManager["Nursery"]):
         """
         async with self._asking:
             for _ in range(2):
-                assert self._process is not None
-                if self._process.poll() is not None:
-                    self._end()
-                    self._start()
                 try:
                     return await asyncio.to_thread(self._forked, descriptors)
                 except OSError as error:
@@ -57,15 +53,19 @@ class Nursery(AbstractContextManager["Nursery"]):
                     self._start()
         raise UnavailableError(f"no process can be started for a model: {failed}")
 
-    def end_of(self, process: int) -> str:
-        """How a worker ended, in words; waits a moment for it to be known."""
-        assert self._socket is not None
-        try:
-            self._socket.send(f"ended {process}".encode())
-            status = int(self._socket.recv(_LINE_BYTES))
-        except (OSError, ValueError):
-            return "has ended"
+    async def end_of(self, process: int) -> str:
+        """How a worker ended, in words; one that has not ended yet is ended."""
+        async with self._asking:
+            try:
+                status = int(await asyncio.to_thread(self._asked, f"ended {process}".encode()))
+            except (OSError, ValueError):
+                return "has ended"
         return _end_text(status)
+
+    def _asked(self, question: bytes) -> bytes:
+        assert self._socket is not None
+        self._socket.send(question)
+        return self._socket.recv(_LINE_BYTES)
 
     def _forked(self, descriptors: Sequence[int]) -> int:
         assert self._socket is not None
@@ -104,8 +104,6 @@ class Nursery(AbstractContextManager["Nursery"]):
 
 
 def _end_text(status: int) -> str:
-    import signal
-
     if status >= 0:
         return f"has ended with status {status}"
     try:

@@ -51,8 +51,13 @@ def main() -> None:
 
 
 def _status_of(process: int, children: dict[int, int]) -> int:
-    """A worker's exit status, negative for a signal; it is ended if it has not ended."""
-    descriptor = children.pop(process)
+    """A worker's exit status, negative for a signal; it is ended if it has not ended.
+
+    Nothing is known of one that a process before this one had forked.
+    """
+    descriptor = children.pop(process, -1)
+    if descriptor < 0:
+        return 0
     if not select.select([descriptor], [], [], _WAIT_S)[0]:
         os.kill(process, signal.SIGKILL)
     os.close(descriptor)

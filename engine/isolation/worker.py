@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import resource
 import signal
 import socket
 import struct
@@ -43,6 +44,7 @@ def main(control: int, line: int, requests: int, answers: int) -> NoReturn:
     """
     status = 1
     try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # to write one takes seconds
         os.setpgid(0, 0)  # signals of the terminal are the server's
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         with socket.socket(fileno=control) as told:

@@ -107,7 +107,7 @@ class WorkerProcess:
             self._writer = None
             pid, self.pid = self.pid, 0
             queries.close()
-        how = await asyncio.to_thread(self._nursery.end_of, pid)
+        how = await self._nursery.end_of(pid)
         say(f"{self._name}: its process {pid} {how}; it is started again")
         self._be_unavailable(f"its process {how}; it is being started again")
         return bool(loaded)

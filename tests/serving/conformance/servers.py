@@ -6,8 +6,9 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import surplus
@@ -28,15 +29,15 @@ def in_process(folder: Path) -> Iterator[Addresses]:
 
 
 @contextmanager
-def engine_serve(folder: Path) -> Iterator[Addresses]:
+def engine_serve(folder: Path, options: Sequence[str] = ()) -> Iterator[Addresses]:
     """By the command, from a repository."""
     for model in models():
         version = folder / model.name / "1"
         version.mkdir(parents=True)
         model.write_onnx(version).rename(version / "model.onnx")
     command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder)]
-    options = ["--port", "0", "--http-port", "0"]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+    command += ["--port", "0", "--http-port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield _announced(process)
         finally:
@@ -59,4 +60,5 @@ def _announced(process: subprocess.Popen[str]) -> Addresses:
 SERVERS: dict[str, Callable[[Path], AbstractContextManager[Addresses]]] = {
     "in_process": in_process,
     "engine_serve": engine_serve,
+    "isolated": partial(engine_serve, options=["--isolate"]),
 }
