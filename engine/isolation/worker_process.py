@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import signal
 import socket
 from collections.abc import Callable, Mapping
 
@@ -101,7 +102,10 @@ class WorkerProcess:
         self._writer.write(LENGTH.pack(len(said)) + said)
         loaded: dict[tuple[str, str], IsolatedModel] = {}
         try:
-            await self._hear(reader, link, queries, loaded)
+            unwanted = await self._hear(reader, link, queries, loaded)
+            if unwanted:
+                say(unwanted)
+                os.kill(self.pid, signal.SIGKILL)  # nobody else waits for it: it is the same one
         finally:
             self._writer.close()
             self._writer = None
@@ -118,15 +122,14 @@ class WorkerProcess:
         link: _core.WorkerLink,
         queries: WorkerQueries,
         loaded: dict[tuple[str, str], IsolatedModel],
-    ) -> None:
-        """Until it ends, says what cannot be, or can answer nothing any more."""
+    ) -> str:
+        """Until it ends, or is to be ended: why, or nothing where it did so itself."""
         heard = set()
         while line := await _line_of(reader):
             try:
                 report = msgspec.json.decode(line, type=ModelReport)
             except msgspec.MsgspecError as error:
-                say(f"{self._name}: its process says what is no report: {error}")
-                return
+                return f"{self._name}: its process says what is no report: {error}"
             key = report.name, report.version
             model = self._models.get(key)
             if model is None:
@@ -135,9 +138,8 @@ class WorkerProcess:
             if report.error:
                 say(f"{report.name}: {report.error}")
                 model.set_unavailable(report.error)
-            elif report.failure:
-                say(f"{report.name}: {report.failure}")
-                return
+            elif report.failure or report.held:
+                return f"{report.name}: {report.failure or report.held}"
             elif key in loaded:
                 loaded[key].tell(report)
             else:
@@ -146,6 +148,7 @@ class WorkerProcess:
                 say(f"{report.name}: in process {self.pid}")
             if len(heard) == len(self._models):
                 self._be_heard()
+        return ""
 
     def _be_heard(self) -> None:
         if not self.first.done():

@@ -16,10 +16,12 @@ namespace engine::isolation {
 
 namespace {
 
-constexpr int unavailable = 14;  ///< gRPC's status
-/// Cancelled queries and freed blocks that wait for a worker that does not read; then it is no
-/// worker any more.
-constexpr std::size_t most_waiting = 1U << 20;
+constexpr int unavailable = 14, internal = 13;  ///< gRPC's statuses
+/// What waits for a worker that does not read: no further queries, and then nothing at all.
+constexpr std::size_t most_waiting_queries_bytes = 16U << 20, most_waiting_bytes = 32U << 20;
+/// Others are waiting, too, for who pumps.
+constexpr int most_at_a_time = 256;
+constexpr std::string_view outside = "the process that runs the model answered from nowhere";
 constexpr std::string_view ended =
     "the process that runs the model has ended; it is being started again";
 
@@ -86,9 +88,10 @@ bool WorkerLink::send(const Packet& packet, Bytes content) {
       break;
     }
   }
-  if (waiting_.size() >= most_waiting) return false;
+  if (waiting_bytes_ >= most_waiting_bytes) return true;  // it asks for no more of this
   std::string kept(reinterpret_cast<const char*>(&packet), sizeof packet);
   kept.append(reinterpret_cast<const char*>(content.data()), content.size());
+  waiting_bytes_ += kept.size();
   waiting_.push_back(std::move(kept));
   return true;
 }
@@ -98,6 +101,7 @@ void WorkerLink::send_waiting() {
   while (!waiting_.empty()) {
     const std::string& next = waiting_.front();
     if (::send(socket_, next.data(), next.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
+    waiting_bytes_ -= next.size();
     waiting_.pop_front();
   }
 }
@@ -119,6 +123,10 @@ WorkerLink::Sent WorkerLink::submit(Bytes content, std::int64_t deadline_ns,
   }
   const std::lock_guard lock(mutex_);
   packet.tag = tag = ++last_tag_;
+  if (waiting_bytes_ >= most_waiting_queries_bytes) {
+    if (packet.in_block) blocks_->give(packet.offset / 4096 * 4096);
+    return Sent::no_room;
+  }
   if (is_gone_ || !send(packet, packet.in_block ? Bytes{} : content)) {
     if (packet.in_block) blocks_->give(packet.offset / 4096 * 4096);
     return Sent::gone;
@@ -136,7 +144,7 @@ void WorkerLink::cancel(std::uint64_t tag) {
 
 bool WorkerLink::pump() {
   alignas(64) std::array<std::byte, most_packet_bytes> buffer;
-  for (;;) {
+  for (int taken = 0; taken < most_at_a_time; ++taken) {
     const ssize_t count = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
@@ -168,15 +176,23 @@ void WorkerLink::take(const Packet& packet, Bytes content) {
                       .content = content,
                       .owner = {}};
   if (packet.in_block) {
-    if (!answers_->holds(packet.offset, packet.bytes)) return;  // no answer of ours
+    if (!answers_->holds(packet.offset, packet.bytes)) {
+      answer.status = internal;
+      answer.content = bytes_of(outside);
+      return tell(packet.tag, answer);
+    }
     answer.content = {answers_->data() + packet.offset, packet.bytes};
     answer.owner = {answer.content.data(), [link = shared_from_this(), offset = packet.offset](
                                                const void*) { link->give_back(offset); }};
   }
+  tell(packet.tag, answer);
+}
+
+void WorkerLink::tell(std::uint64_t tag, const WorkerAnswer& answer) {
   Pending pending;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = pending_.find(packet.tag);
+    const auto found = pending_.find(tag);
     if (found == pending_.end()) return;  // it was cancelled
     pending = std::move(found->second);
     pending_.erase(found);
@@ -202,6 +218,7 @@ void WorkerLink::end() {
     lost = std::exchange(pending_, {});
     shares_.clear();
     waiting_.clear();
+    waiting_bytes_ = 0;
   }
   const WorkerAnswer answer{
       .status = unavailable, .was_refused = false, .content = bytes_of(ended), .owner = {}};

@@ -61,7 +61,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   enum class Sent : std::uint8_t {
     yes,
     gone,     ///< there is no worker any more
-    no_room,  ///< the shared memory, or the process's account, is full
+    no_room,  ///< the shared memory, or the process's account, is full, or it does not read
   };
   /// Sends a query; `sink` hears of its answer under `number`, once, unless it is cancelled before.
   /// `content` is copied; `tag` is for cancel().
@@ -87,6 +87,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   explicit WorkerLink(std::size_t memory_bytes);
 
   void take(const Packet& packet, Bytes content);
+  void tell(std::uint64_t tag, const WorkerAnswer& answer);
   void end();
   void give_back(std::uint64_t offset) noexcept;
   [[nodiscard]] bool send(const Packet& packet, Bytes content);
@@ -101,6 +102,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::unordered_map<std::uint64_t, MemoryShare> shares_;  ///< of blocks, by offset
   std::deque<std::string> waiting_;  ///< packets that the socket had no room for
+  std::size_t waiting_bytes_ = 0;
   std::uint64_t last_tag_ = 0;
   bool is_gone_ = false;
 };
