@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.infrastructure.built_models import FOLDER
@@ -12,7 +12,9 @@ from bench.serving.payloads import Payload
 from bench.serving.server_process import ServerProcess
 
 
-def start_surplus(folder: Path, payloads: Mapping[str, Payload]) -> ServerProcess:
+def start_surplus(
+    folder: Path, payloads: Mapping[str, Payload], options: Sequence[str] = ()
+) -> ServerProcess:
     """Serve a repository of them over gRPC and HTTP."""
     repository = folder / "repository"
     for payload in payloads.values():
@@ -24,5 +26,6 @@ def start_surplus(folder: Path, payloads: Mapping[str, Payload]) -> ServerProces
         Path(sys.executable).with_name("engine"),
         *("serve", repository, "--cache", FOLDER / "cache"),
         *("--port", str(ports["grpc"]), "--http-port", str(ports["http"])),
+        *options,
     ]
     return ServerProcess(command, ports, payloads, folder / "log")
