@@ -1352,6 +1352,9 @@ class RegionError(RuntimeError):
 
     fault: str
 
+def use_cuda_of(runtime: str, driver: str = "") -> None:
+    """Look for CUDA's functions there, for regions of GPUs; by the usual names where empty."""
+
 class SharedMemory:
     """
     Regions of POSIX shared memory by the names that clients gave them.
@@ -1364,14 +1367,21 @@ class SharedMemory:
     def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
         """Open the memory of a key of shm_open(3), of which a part is the region."""
 
-    def unregister(self, name: str) -> None:
+    def unregister(self, name: str, of_gpu: bool = False) -> None:
         """Forget a region; nothing if there is none."""
 
-    def clear(self) -> None:
+    def register_of_gpu(self, name: str, handle: bytes, gpu: int, byte_size: int) -> None:
+        """Open memory of a GPU by what cudaIpcGetMemHandle gave its process."""
+
+    def clear(self, of_gpu: bool = False) -> None:
         """Forget all."""
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Name, key, offset and byte_size of each region, in the order of names."""
+    def rows(self, of_gpu: bool = False) -> list[dict[str, Any]]:
+        """
+        Name, key, offset and byte_size of each region, in the order of names.
+
+        Of GPUs' name, device_id and byte_size.
+        """
 
     def find(self, name: str) -> dict[str, Any]:
         """As one of `rows`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from surplus.engine.serving.cuda_memory import cuda_status, refuse_cuda
+from surplus.engine.serving.cuda_memory import cuda_register, cuda_status, cuda_unregister
 from surplus.engine.serving.messages import message_type
 from surplus.engine.serving.shared_memory import SharedRegions
 
@@ -51,15 +51,18 @@ class SharedMemoryCalls:
         return message_type("SystemSharedMemoryUnregisterResponse")()
 
     def cuda_status(self, request: Any) -> Any:
-        """None there is."""
+        """The same of GPUs' memory."""
         return message_type("CudaSharedMemoryStatusResponse")(
-            regions={row["name"]: row for row in cuda_status(request.name)}
+            regions={row["name"]: row for row in cuda_status(self._regions, request.name)}
         )
 
     def cuda_register(self, request: Any) -> Any:
-        """Refused."""
-        raise refuse_cuda(request.name)
+        """Let queries name memory of a GPU."""
+        handle, gpu = request.raw_handle, request.device_id
+        cuda_register(self._regions, request.name, handle, gpu, request.byte_size)
+        return message_type("CudaSharedMemoryRegisterResponse")()
 
     def cuda_unregister(self, request: Any) -> Any:
-        """Nothing to forget."""
+        """Forget one region of GPUs' memory, or all."""
+        cuda_unregister(self._regions, request.name)
         return message_type("CudaSharedMemoryUnregisterResponse")()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from aiohttp import web
 
 from surplus.engine.errors import InputError
-from surplus.engine.serving.cuda_memory import cuda_status, refuse_cuda
+from surplus.engine.serving.cuda_memory import cuda_register, cuda_status, cuda_unregister
 from surplus.engine.serving.http_body import DocumentReader
 from surplus.engine.serving.shared_memory import SharedRegions
 
@@ -61,20 +62,36 @@ class SharedMemoryPaths:
         return web.json_response({})
 
     async def cuda_status(self, request: web.Request) -> web.StreamResponse:
-        """None there is."""
-        return web.json_response(cuda_status(_name(request)))
+        """The same of GPUs' memory."""
+        return web.json_response(cuda_status(self._regions, _name(request)))
 
     async def cuda_register(self, request: web.Request) -> web.StreamResponse:
-        """Refused."""
-        raise refuse_cuda(_name(request))
+        """Let queries name memory of a GPU."""
+        asked = await self._document(request)
+        handle = _handle(asked.get("raw_handle"))
+        gpu, size_bytes = _number(asked, "device_id", None), _number(asked, "byte_size", None)
+        cuda_register(self._regions, _name(request), handle, gpu, size_bytes)
+        return web.json_response({})
 
     async def cuda_unregister(self, request: web.Request) -> web.StreamResponse:
-        """Nothing to forget."""
+        """Forget one region of GPUs' memory, or all."""
+        cuda_unregister(self._regions, _name(request))
         return web.json_response({})
 
 
 def _name(request: web.Request) -> str:
     return request.match_info.get("name", "")
+
+
+def _handle(given: Any) -> bytes:
+    """Bytes of ``{"b64": text}``, as Triton's clients send them."""
+    text = given.get("b64") if type(given) is dict else None
+    if type(text) is str:
+        try:
+            return base64.b64decode(text, validate=True)
+        except ValueError:
+            pass
+    raise InputError("Shared memory register request has no 'raw_handle' field: {'b64': base64}")
 
 
 def _number(asked: dict[str, Any], name: str, default: int | None) -> int:

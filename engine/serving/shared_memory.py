@@ -20,6 +20,7 @@ _ERRORS: dict[str, type[errors.EngineError]] = {
     "unreachable": errors.SharedMemoryError,
     "shrunk": errors.InputError,
     "too_many": errors.TooManyRegionsError,
+    "no_gpu": errors.InputError,
 }
 
 
@@ -70,13 +71,25 @@ class SharedRegions:
         UnsupportedError
             If clients may register none.
         """
+        with self.registering():
+            self.table.register(_named(name), _named(key), offset, size_bytes)
+
+    @contextmanager
+    def registering(self) -> Iterator[None]:
+        """What the core says of a region that is to be registered, as one of our errors.
+
+        Raises
+        ------
+        UnsupportedError
+            If clients may register none.
+        """
         if not self._is_open:
             raise errors.UnsupportedError(
                 "this server takes no shared memory: it listens where other machines may ask; "
                 "--shared-memory lets them"
             )
         with _told():
-            self.table.register(_named(name), _named(key), offset, size_bytes)
+            yield
 
     def unregister(self, name: str = "") -> None:
         """Forget a region, or all; queries under way finish."""

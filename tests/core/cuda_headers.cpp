@@ -7,6 +7,7 @@
 
 #include "devices/cuda/api.hpp"
 #include "devices/cuda/driver.hpp"
+#include "devices/cuda/ipc.hpp"
 
 namespace {
 
@@ -83,6 +84,14 @@ DRIVER(describe, cuDevResourceGenerateDesc);
 DRIVER(context_create, cuGreenCtxCreate);
 DRIVER(context_destroy, cuGreenCtxDestroy);
 DRIVER(stream_create, cuGreenCtxStreamCreate);
+
+static_assert(Agree<decltype(Ipc::close), decltype(cudaIpcCloseMemHandle)>::value);
+static_assert(Agree<decltype(Ipc::range), decltype(cuMemGetAddressRange)>::value);
+static_assert(std::is_same_v<decltype(cudaIpcOpenMemHandle),
+                             cudaError_t(void**, cudaIpcMemHandle_t, unsigned)>);
+static_assert(sizeof(IpcHandle) == sizeof(cudaIpcMemHandle_t));
+static_assert(alignof(IpcHandle) == alignof(cudaIpcMemHandle_t));
+static_assert(open_lazily == cudaIpcMemLazyEnablePeerAccess);
 
 static_assert(sizeof(SmResource) == sizeof(CUdevResource));
 static_assert(alignof(SmResource) >= alignof(CUdevResource));

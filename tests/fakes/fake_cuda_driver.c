@@ -1,5 +1,7 @@
 /* A CUDA driver with as many GPUs as FAKE_GPUS says; cuInit fails with FAKE_CUINIT, never returns
    where that is -1, and crashes where it is -2. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,4 +50,11 @@ int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *total = 10 << 20;
   *free = *total - ((size_t)(device_of_context - 39) << 20);
   return contexts == 1 ? 0 : 201;
+}
+
+/* What the fake of CUDA's runtime has of the driver, where that is loaded. */
+int cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
+                        int* status) {
+  *function = dlsym(RTLD_DEFAULT, name);
+  return *function ? 0 : 500;
 }

@@ -3,11 +3,13 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "bindings/buffer.hpp"
 #include "bindings/released_gil.hpp"
+#include "shared_memory/cuda_memory.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,6 +32,8 @@ const char* name_of(RegionFault fault) noexcept {
       return "shrunk";
     case RegionFault::too_many:
       return "too_many";
+    case RegionFault::no_gpu:
+      return "no_gpu";
   }
   return "unknown";
 }
@@ -39,7 +43,7 @@ void bind_region_error(nb::module_& m) {
   const nb::object type = nb::steal(PyErr_NewExceptionWithDoc(
       "surplus.engine._core.RegionError",
       "A region of shared memory cannot be had or used; `fault` says why: unknown, exists, "
-      "invalid, unreachable, shrunk or too_many.",
+      "invalid, unreachable, shrunk, too_many or no_gpu.",
       PyExc_RuntimeError, nullptr));
   m.attr("RegionError") = type;  // the module keeps it
   nb::register_exception_translator(
@@ -69,10 +73,33 @@ nb::dict row_of(const Region& region) {
   return row;
 }
 
-nb::list rows(const PyRegions& self) {
+nb::dict gpu_row_of(const Region& region) {
+  nb::dict row;
+  row["name"] = region.name;
+  row["device_id"] = region.gpu;
+  row["byte_size"] = region.bytes;
+  return row;
+}
+
+nb::list rows(const PyRegions& self, bool of_gpu) {
   nb::list found;
-  for (const Region& region : self.table->list()) found.append(row_of(region));
+  for (const Region& region : self.table->list(of_gpu))
+    found.append(of_gpu ? gpu_row_of(region) : row_of(region));
   return found;
+}
+
+void register_of_gpu(const PyRegions& self, std::string name, const nb::bytes& handle, int gpu,
+                     std::uint64_t bytes) {
+  CudaHandle copied{};
+  if (handle.size() != copied.size())
+    throw RegionError(RegionFault::invalid, "failed to register CUDA shared memory region: '" +
+                                                name +
+                                                "', invalid args: a handle has 64 bytes, not " +
+                                                std::to_string(handle.size()));
+  std::copy_n(handle.c_str(), copied.size(), copied.begin());
+  const Region region{.name = std::move(name), .key = {}, .offset = 0, .bytes = bytes, .gpu = gpu};
+  const ReleasedGil released;
+  self.table->add_of_gpu(region, copied);
 }
 
 /// Straight into the bytes object that is returned.
@@ -97,6 +124,8 @@ void write(const PyRegions& self, const std::string& name, std::uint64_t offset,
 
 void bind_shared_memory(nb::module_& m) {
   bind_region_error(m);
+  m.def("use_cuda_of", &use_cuda_of, "runtime"_a, "driver"_a = "",
+        "Look for CUDA's functions there, for regions of GPUs; by the usual names where empty.");
   nb::class_<PyRegions>(m, "SharedMemory",
                         R"(Regions of POSIX shared memory by the names that clients gave them.
 
@@ -107,18 +136,26 @@ and nothing else. All methods raise RegionError.)")
           "register",
           [](const PyRegions& self, std::string name, std::string key, std::uint64_t offset,
              std::uint64_t bytes) {
-            self.table->add({std::move(name), std::move(key), offset, bytes});
+            self.table->add({std::move(name), std::move(key), offset, bytes, Region::no_gpu});
           },
           "name"_a, "key"_a, "offset"_a, "byte_size"_a,
           "Open the memory of a key of shm_open(3), of which a part is the region.")
       .def(
           "unregister",
-          [](const PyRegions& self, const std::string& name) { self.table->remove(name); },
-          "name"_a, "Forget a region; nothing if there is none.")
+          [](const PyRegions& self, const std::string& name, bool of_gpu) {
+            self.table->remove(name, of_gpu);
+          },
+          "name"_a, "of_gpu"_a = false, "Forget a region; nothing if there is none.")
+      .def("register_of_gpu", &register_of_gpu, "name"_a, "handle"_a, "gpu"_a, "byte_size"_a,
+           "Open memory of a GPU by what cudaIpcGetMemHandle gave its process.")
       .def(
-          "clear", [](const PyRegions& self) { self.table->clear(); }, "Forget all.")
-      .def("rows", &rows, nb::sig("def rows(self) -> list[dict[str, Any]]"),
-           "Name, key, offset and byte_size of each region, in the order of names.")
+          "clear", [](const PyRegions& self, bool of_gpu) { self.table->clear(of_gpu); },
+          "of_gpu"_a = false, "Forget all.")
+      .def("rows", &rows, "of_gpu"_a = false,
+           nb::sig("def rows(self, of_gpu: bool = False) -> list[dict[str, Any]]"),
+           R"(Name, key, offset and byte_size of each region, in the order of names.
+
+Of GPUs' name, device_id and byte_size.)")
       .def(
           "find",
           [](const PyRegions& self, const std::string& name) {

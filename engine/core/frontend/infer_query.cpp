@@ -99,7 +99,8 @@ ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& 
   const std::size_t each = ort::element_bits(port.elem_type) / 8;
   const bool fits = count && each != 0 && *count <= given.part.bytes &&
                     given.part.bytes == *count * each && given.part.bytes <= largest_message;
-  if (!fits) return nullptr;
+  // Whoever reads a GPU's waits for it: Python does.
+  if (!fits || regions.find(given.part.region).gpu != Region::no_gpu) return nullptr;
   std::shared_ptr<std::byte> memory = fresh_memory(given.part.bytes);
   regions.read(given.part.region, given.part.offset, memory.get(), given.part.bytes);
   void* const data = memory.get();
@@ -218,7 +219,10 @@ std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
     const auto place = FrontModel::find(model.outputs, name);
     if (!place || std::ranges::find(wanted, *place, &Delivery::place) != wanted.end())
       return std::nullopt;
-    if (!part.region.empty()) regions.check(part.region, part.offset, part.bytes);
+    if (!part.region.empty()) {
+      regions.check(part.region, part.offset, part.bytes);
+      if (regions.find(part.region).gpu != Region::no_gpu) return std::nullopt;
+    }
     wanted.push_back({*place, std::string(part.region), part.offset, part.bytes});
   }
   return wanted;

@@ -1,6 +1,7 @@
-// Regions of POSIX shared memory that clients registered, and bytes in and out of them.
+// Regions of shared memory that clients registered, and bytes in and out of them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@ enum class RegionFault {
   unreachable,  ///< the system does not open, read or write the memory
   shrunk,       ///< the memory is smaller than when it was registered
   too_many,     ///< the table is full
+  no_gpu,       ///< this machine has no GPU, or no CUDA
 };
 
 /// What went wrong, naming the region; begins with the words that Triton has for it.
@@ -37,16 +39,34 @@ class RegionError : public std::runtime_error {
 /// What a client registered.
 struct Region {
   std::string name;
-  std::string key;  ///< of shm_open(3)
+  std::string key;  ///< of shm_open(3); empty for a GPU's
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
+  int gpu = no_gpu;  ///< whose memory it is
+
+  static constexpr int no_gpu = -1;
+};
+
+/// cudaIpcMemHandle_t: what a process gives others, to open memory of a GPU that is its own.
+using CudaHandle = std::array<char, 64>;
+
+/// The memory of a region, open. Thread-safe; throws RegionError.
+class RegionMemory {
+ public:
+  RegionMemory() = default;
+  RegionMemory(const RegionMemory&) = delete;
+  RegionMemory& operator=(const RegionMemory&) = delete;
+  virtual ~RegionMemory() = default;
+  /// From there on, within the region.
+  virtual void read(std::uint64_t offset, char* into, std::uint64_t bytes) const = 0;
+  virtual void write(std::uint64_t offset, const char* from, std::uint64_t bytes) const = 0;
 };
 
 /// The regions of one server, by name. Thread-safe; lookups take a lock for tens of nanoseconds,
 /// and bytes are moved without it, by one system call for up to 2 GiB. What is removed meanwhile
 /// is closed with its last reader.
 ///
-/// The files are held open, not mapped: see this folder's page. All functions throw RegionError.
+/// All functions throw RegionError.
 class Regions {
  public:
   static constexpr std::size_t most_by_default = 512;
@@ -60,12 +80,14 @@ class Regions {
   /// Registers `bytes` bytes from `offset` on of the memory of that key, which must be there and
   /// as large.
   void add(const Region& region);
-  /// Nothing if there is none.
-  void remove(std::string_view name);
-  void clear();
+  /// The same of a GPU's memory, of which the first bytes are the region.
+  void add_of_gpu(const Region& region, const CudaHandle& handle);
+  /// Nothing if there is none among those of a GPU, or the others.
+  void remove(std::string_view name, bool of_gpu = false);
+  void clear(bool of_gpu = false);
 
-  /// In the order of names.
-  [[nodiscard]] std::vector<Region> list() const;
+  /// Those of a GPU, or the others, in the order of names.
+  [[nodiscard]] std::vector<Region> list(bool of_gpu = false) const;
   [[nodiscard]] Region find(std::string_view name) const;
 
   /// Throws unless these bytes lie within the region.
@@ -75,9 +97,14 @@ class Regions {
              std::uint64_t bytes) const;
 
  private:
-  class Open;
+  struct Open {
+    Region region;
+    std::unique_ptr<const RegionMemory> memory;
+  };
   using OpenPtr = std::shared_ptr<const Open>;
 
+  void enter(Open open);
+  void check_name(const std::string& name) const;
   [[nodiscard]] OpenPtr get(std::string_view name) const;
   void check_room(const std::string& name) const;
 

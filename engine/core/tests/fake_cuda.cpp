@@ -115,6 +115,11 @@ struct Freed {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
+/// cudaIpcMemHandle_t
+struct IpcHandle {
+  char reserved[64];
+};
+
 struct Allocation {
   std::unique_ptr<std::byte, Freed> memory;
   std::size_t bytes = 0;
@@ -135,6 +140,7 @@ struct Fake {
   std::map<Graph*, std::unique_ptr<Graph>> graphs;
   std::map<Executable*, std::unique_ptr<Executable>> executables;
   std::map<std::uintptr_t, Allocation> allocations;
+  std::map<void*, std::size_t> ipc;  ///< how often memory of other processes is open
   std::map<std::uintptr_t, Range> ranges;
   std::vector<Stream*> in_order;  ///< by id
   Clock host{};
@@ -591,6 +597,18 @@ EXPORT int cuGreenCtxDestroy(void* context) {
   return fake()->contexts.erase(static_cast<GreenContext*>(context)) == 1 ? 0 : 201;
 }
 
+EXPORT int cuMemGetAddressRange(unsigned long long* base, std::size_t* bytes,
+                                unsigned long long memory) {
+  ENTER("cuMemGetAddressRange");
+  auto next = fake()->allocations.upper_bound(memory);
+  if (next == fake()->allocations.begin()) return 1;
+  --next;
+  if (memory >= next->first + next->second.bytes) return 1;
+  *base = next->first;
+  *bytes = next->second.bytes;
+  return 0;
+}
+
 EXPORT int cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long, int*) {
   ENTER("cuGetProcAddress_v2");
   const std::map<std::string, void*> known{
@@ -602,6 +620,7 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** function, int, unsigned 
       {"cuGreenCtxCreate", reinterpret_cast<void*>(cuGreenCtxCreate)},
       {"cuGreenCtxStreamCreate", reinterpret_cast<void*>(cuGreenCtxStreamCreate)},
       {"cuGreenCtxDestroy", reinterpret_cast<void*>(cuGreenCtxDestroy)},
+      {"cuMemGetAddressRange", reinterpret_cast<void*>(cuMemGetAddressRange)},
   };
   const auto found = known.find(name);
   *function = found == known.end() ? nullptr : found->second;
@@ -646,7 +665,9 @@ EXPORT int cudaStreamSynchronize(void* stream) {
   forbid_when_sealed("cudaStreamSynchronize");
   Stream* found = find_stream(stream, "cudaStreamSynchronize");
   if (found == nullptr) return 400;
-  return wait_for(*found);
+  const int code = wait_for(*found);
+  found->submitter = {};  // nothing is left of that thread's: another one may go on
+  return code;
 }
 
 EXPORT int fakeCudaWaitForAll(const char* function) {
@@ -760,6 +781,48 @@ EXPORT int cudaFreeHost(void* memory) {
   forbid_when_sealed("cudaFreeHost");
   if (const int code = forbid_when_capturing("cudaFreeHost")) return code;
   return release(memory, "cudaFreeHost");
+}
+
+/// A handle is the address: all processes of this fake are one.
+EXPORT int cudaIpcGetMemHandle(IpcHandle* handle, void* memory) {
+  ENTER("cudaIpcGetMemHandle");
+  const Allocation* found = find_allocation(memory, 1);
+  if (found == nullptr || found->pinned) return 1;
+  *handle = {};
+  std::memcpy(handle->reserved, &memory, sizeof memory);
+  return 0;
+}
+
+EXPORT int cudaIpcOpenMemHandle(void** memory, IpcHandle handle, unsigned flags) {
+  ENTER("cudaIpcOpenMemHandle");
+  if (const int code = forbid_when_capturing("cudaIpcOpenMemHandle")) return code;
+  if (flags != 1) return 1;
+  void* opened = nullptr;
+  std::memcpy(&opened, handle.reserved, sizeof opened);
+  const Allocation* found = find_allocation(opened, 1);
+  if (found == nullptr || found->pinned) return 1;
+  ++fake()->ipc[opened];
+  *memory = opened;
+  return 0;
+}
+
+EXPORT int cudaIpcCloseMemHandle(void* memory) {
+  ENTER("cudaIpcCloseMemHandle");
+  const auto found = fake()->ipc.find(memory);
+  if (found == fake()->ipc.end()) {
+    violation("cudaIpcCloseMemHandle of what is not open");
+    return 1;
+  }
+  if (--found->second == 0) fake()->ipc.erase(found);
+  return 0;
+}
+
+/// Memory of other processes that is open.
+EXPORT std::size_t fakeCudaOpenHandles() {
+  const Lock lock(fake()->mutex);
+  std::size_t count = 0;
+  for (const auto& [memory, times] : fake()->ipc) count += times;
+  return count;
 }
 
 EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, int kind,

@@ -29,6 +29,7 @@ std::size_t fakeCudaViolations(char* text, std::size_t bytes);
 void fakeCudaForgive();
 /// Streams, events and allocations that are still there.
 std::size_t fakeCudaAlive();
+std::size_t fakeCudaOpenHandles();
 /// Device memory that there is; 0: no limit.
 void fakeCudaMemory(std::size_t bytes);
 /// Kernels that were launched or captured on streams of partitions of so many SMs; 0: of the whole
