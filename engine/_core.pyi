@@ -1095,6 +1095,18 @@ class Frontend:
     def watch(self, worker: WorkerLink) -> None:
         """Hear of its answers from now on, until it is gone."""
 
+    def tell_readiness(
+        self, name: str, version: str, is_ready: bool, is_unloaded: bool, route: Route | None = None
+    ) -> None:
+        """
+        What health checks are told of a model from now on.
+
+        While its route's devices are lost or held, Python is asked instead.
+        """
+
+    def open_readiness(self) -> None:
+        """Answer health checks from now on: all models have been told of."""
+
     @staticmethod
     def check() -> str:
         """Where libnghttp2 is; raises RuntimeError saying why it cannot be opened."""

@@ -2,8 +2,8 @@
 
 Starts ``engine serve`` with a memory limit, attacks it (``attacks.py``; words name some attacks),
 and shows for each how it was answered, the most memory that the process held, when nine tenths of
-that were given back, how long a health check over HTTP waited at the worst, and how many lines were
-logged. Exits with 1 where the server died.
+that were given back, how long health checks over HTTP and gRPC waited at the worst, and how many
+lines were logged. Exits with 1 where the server died.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from bench.safety.attacks import ATTACKS, Target, models
 
 MIB = 1 << 20
 _BACK_S = 30
-_PROBE = """
+_PROBES = {
+    "health ms": """
 import http.client, sys, time
 address = sys.argv[1]
 connection = http.client.HTTPConnection(address, timeout=120)
@@ -37,7 +38,18 @@ while True:
     connection.getresponse().read()
     print(time.monotonic_ns() - start, flush=True)
     time.sleep(0.02)
-"""
+""",
+    "gRPC health ms": """
+import grpc, sys, time
+channel = grpc.insecure_channel(sys.argv[1])
+check = channel.unary_unary("/grpc.health.v1.Health/Check")
+while True:
+    start = time.monotonic_ns()
+    check(b"", timeout=120)
+    print(time.monotonic_ns() - start, flush=True)
+    time.sleep(0.02)
+""",
+}
 
 
 class Attacked:
@@ -93,18 +105,21 @@ class Attacked:
 
         watching = threading.Thread(target=watch)
         watching.start()
-        probe = subprocess.Popen(
-            [sys.executable, "-c", _PROBE, self.target.http], stdout=subprocess.PIPE, text=True
-        )
-        time.sleep(0.3)
+        asked = dict(zip(_PROBES, (self.target.http, self.target.grpc), strict=True))
+        probes = {
+            name: subprocess.Popen(
+                [sys.executable, "-c", program, asked[name]], stdout=subprocess.PIPE, text=True
+            )
+            for name, program in _PROBES.items()
+        }
+        time.sleep(1)
         start = time.monotonic()
         outcomes = ATTACKS[name](self.target)
         took_s = time.monotonic() - start
         back_s = self._given_back(before, most[0])
         ended.set()
         watching.join()
-        probe.kill()
-        waits = [int(line) for line in probe.communicate()[0].split()]
+        waited_ms = {name: _longest_ms(probe) for name, probe in probes.items()}
         return {
             "attack": name,
             "answers": ", ".join(f"{count} {what}" for what, count in outcomes.items()),
@@ -112,7 +127,7 @@ class Attacked:
             "before MiB": before // MIB,
             "most MiB": most[0] // MIB,
             "90 % back in s": back_s,
-            "health ms": round(max(waits, default=0) / 1e6),
+            **waited_ms,
             "log lines": self.log.read_bytes()[log_before:].count(b"\n"),
             "alive": self.is_alive,
         }
@@ -124,6 +139,11 @@ class Attacked:
                 return round(time.monotonic() - start, 1)
             time.sleep(0.1)
         return f"> {_BACK_S}, {self.resident_bytes // MIB} MiB"
+
+
+def _longest_ms(probe: subprocess.Popen[str]) -> int:
+    probe.kill()
+    return round(max(map(int, probe.communicate()[0].split()), default=0) / 1e6)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ from surplus.engine import _core
 from surplus.engine.serving.address import listening_sockets
 from surplus.engine.serving.datatypes import DATATYPES
 from surplus.engine.serving.grpc_face import GrpcFace
+from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.native_calls import NativeCalls
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ModelState, ServedModel
@@ -19,6 +20,9 @@ from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.values import elem_type_of
 
 _LOOK_S = 0.005
+_LOOK_AGAIN_S = 0.2
+"""How soon a health check hears of a model whose devices are lost; a look costs some microseconds a
+model."""
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_NS_EACH = 100_000_000
 
@@ -87,10 +91,22 @@ class NativeFront:
         self._most_in_flight = max_in_flight
         self._front = front
         self._calls = NativeCalls(self._front, handlers, face.answer_item, max_message_bytes)
-        asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._front.event_fd, self._calls.take_events)
+        self._models = ModelTable()
+        self._told: dict[ServedModel, tuple[bool, bool, _core.Route | None]] = {}
+        self._next_look: asyncio.TimerHandle | None = None
 
-    def look_at(self, model: ServedModel) -> None:
+    def watch(self, models: ModelTable) -> None:
+        """Answer queries and health checks of these models, as they come and go."""
+        self._models = models
+        models.watch(self._look_at)
+        self._front.open_readiness()
+        self._look_again()
+
+    def _look_at(self, model: ServedModel) -> None:
         """Offer a model that is ready, or offer it no more; whenever its state has changed."""
+        self._tell_readiness(model)
         signature = model.ready_signature()
         if model.state is not ModelState.READY or signature is None:
             self._front.withdraw(model.name, model.version)
@@ -107,6 +123,20 @@ class NativeFront:
         )
         if worker is not None:
             self._front.watch(worker)
+
+    def _tell_readiness(self, model: ServedModel) -> None:
+        is_ready = model.state is ModelState.READY
+        state = is_ready, model.is_unloaded, model.executor.route if is_ready else None
+        if self._told.get(model) == state:
+            return
+        self._told[model] = state
+        self._front.tell_readiness(model.name, model.version, *state)
+
+    def _look_again(self) -> None:
+        """Tell of models that can answer nothing any more, which nobody says by themselves."""
+        for model in self._models:
+            self._tell_readiness(model)
+        self._next_look = self._loop.call_later(_LOOK_AGAIN_S, self._look_again)
 
     def drain(self) -> None:
         """Answer no further query but by Python, which says why."""
@@ -137,8 +167,10 @@ class NativeFront:
 
     async def stop(self, grace_s: float) -> None:
         """Listen no more, let answers be written, end."""
+        if self._next_look is not None:
+            self._next_look.cancel()
         await asyncio.to_thread(self._front.stop, grace_s)
-        asyncio.get_running_loop().remove_reader(self._front.event_fd)
+        self._loop.remove_reader(self._front.event_fd)
         await self._calls.close()
 
 

@@ -125,8 +125,8 @@ class ServedModel:
 
     def unload(self) -> None:
         """Turn queries away because somebody asked for it: no fault of the server's."""
-        self.set_unavailable("unloaded")
         self.is_unloaded = True
+        self.set_unavailable("unloaded")
 
     def reload(self) -> None:
         """Serve again with the executor that it had; nothing if it was not unloaded."""

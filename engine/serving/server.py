@@ -107,7 +107,7 @@ class AsyncServer:
                 front, face, handlers, self._params.max_in_flight, self._params.max_message_bytes
             )
             self.plane.front = native
-            self.plane.models.watch(native.look_at)
+            native.watch(self.plane.models)
             return native_port
         host, wanted = self._params.host, self._params.grpc_port
         check_address(host, wanted)

@@ -51,7 +51,7 @@ class WorkerServer:
             front, face, (face.service_handler(),), max_in_flight, max_message_bytes
         )
         self._plane.front = native
-        self._plane.models.watch(native.look_at)
+        native.watch(self._plane.models)
         self._memory: LimitedMemory | None = None
 
     def add(self, name: str, version: str) -> ServedModel:

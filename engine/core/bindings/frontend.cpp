@@ -206,6 +206,20 @@ is a worker, which is.)")
             self.frontend->watch(worker.link);
           },
           "worker"_a, "Hear of its answers from now on, until it is gone.")
+      .def(
+          "tell_readiness",
+          [](const PyFrontend& self, const std::string& name, const std::string& version,
+             bool is_ready, bool is_unloaded, const PyRoute* route) {
+            self.frontend->readiness().tell(
+                name, version, {is_ready, is_unloaded, route == nullptr ? nullptr : route->route});
+          },
+          "name"_a, "version"_a, "is_ready"_a, "is_unloaded"_a, "route"_a.none() = nb::none(),
+          R"(What health checks are told of a model from now on.
+
+While its route's devices are lost or held, Python is asked instead.)")
+      .def(
+          "open_readiness", [](const PyFrontend& self) { self.frontend->readiness().open(); },
+          "Answer health checks from now on: all models have been told of.")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")

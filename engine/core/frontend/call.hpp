@@ -15,7 +15,15 @@
 namespace engine::frontend {
 
 /// What is answered here; of `other` Python knows.
-enum class Method : std::uint8_t { infer, stream_infer, live, other };
+enum class Method : std::uint8_t {
+  infer,
+  stream_infer,
+  live,
+  server_ready,
+  model_ready,
+  health,
+  other
+};
 
 constexpr std::string_view infer_path = "/inference.GRPCInferenceService/ModelInfer";
 

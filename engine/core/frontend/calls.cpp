@@ -37,7 +37,13 @@ void Frontend::on_complete(Connection& connection, Call& call) {
     case Method::stream_infer:
       return send_ready_items({&connection, &call});
     case Method::live:
-      return answer_live(connection, call);
+      return answer_shortly(connection, call, "\x08\x01");  // live: true
+    case Method::server_ready:
+    case Method::model_ready:
+    case Method::health:
+      if (const auto answer = readiness_answer(call))
+        return answer_shortly(connection, call, *answer);
+      return hand_over(call);
     case Method::other:
       events_.put({.kind = Event::end, .token = call.token});
   }
@@ -81,10 +87,19 @@ void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message)
                .deadline_ns = call.deadline_ns});
 }
 
-void Frontend::answer_live(Connection& connection, Call& call) {
+/// Nothing where Python has to say who is ready.
+std::optional<std::string> Frontend::readiness_answer(const Call& call) const {
+  if (call.messages.size() != 1 || call.messages.front().is_compressed) return std::nullopt;
+  const Bytes request = call.messages.front().content();
+  if (call.method == Method::server_ready) return server_ready_answer(readiness_, request);
+  if (call.method == Method::model_ready) return model_ready_answer(readiness_, request);
+  return health_answer(readiness_, request);
+}
+
+void Frontend::answer_shortly(Connection& connection, Call& call, std::string_view message) {
   std::vector<OutPart> parts(1);
-  put_prefix(parts[0].own, 2);
-  parts[0].own += {'\x08', '\x01'};  // live: true
+  put_prefix(parts[0].own, message.size());
+  parts[0].own += message;
   call.send(std::move(parts));
   call.end(Status::ok);
   connection.go_on(call);

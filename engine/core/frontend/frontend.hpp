@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
 #include "frontend/python_side.hpp"
+#include "frontend/readiness.hpp"
 #include "http2/api.hpp"
 #include "isolation/worker_link.hpp"
 #include "scheduler/completion_queue.hpp"
@@ -49,6 +52,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   ~Frontend() override;
 
   [[nodiscard]] FrontModels& models() noexcept { return models_; }
+  /// What health checks are answered from.
+  [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
   /// For Python.
   [[nodiscard]] Mailbox<Event>& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
@@ -59,6 +64,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   /// Answers no further query here: Python says why.
   void drain() noexcept {
     draining_.store(true, std::memory_order_relaxed);  // relaxed: the next query, or soon
+    readiness_.drain();
   }
   /// Cancels what is in flight here; its callers get UNAVAILABLE.
   void abandon() noexcept;
@@ -135,11 +141,13 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   bool begin_items(Call& call);
   void hand_over(Call& call);
   void hand_over_item(Call& call, std::uint64_t number, Message message);
-  void answer_live(Connection& connection, Call& call);
+  [[nodiscard]] std::optional<std::string> readiness_answer(const Call& call) const;
+  void answer_shortly(Connection& connection, Call& call, std::string_view message);
 
   const FrontendParams params_;
   const http2::Api* const api_;  ///< null: nobody connects
   FrontModels models_;
+  Readiness readiness_;
   Mailbox<Event> events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;

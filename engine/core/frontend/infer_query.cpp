@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <stdexcept>
 
@@ -28,7 +27,9 @@ enum Contents : std::uint32_t {
   doubles = 7
 };
 
-constexpr std::size_t largest_message = std::numeric_limits<std::int32_t>::max();
+/// What takes longer to read or to copy is left to Python: others wait for this thread, health
+/// checks among them. Each is some 10 ms.
+constexpr std::size_t most_strings = 1U << 16, most_numbers = 1U << 21, most_copied = 16U << 20;
 
 /// Frees a tensor's hold on the memory of its message.
 void let_go(void* held) { delete static_cast<std::shared_ptr<std::byte>*>(held); }
@@ -59,13 +60,16 @@ ValuePtr copied(Bytes content, const Port& port, const std::vector<std::int64_t>
   return over_memory(data, content.size(), port, shape, std::move(memory));
 }
 
+/// All of them, which takes less than a way out within.
 bool are_bools(Bytes content) noexcept {
-  return std::ranges::all_of(content, [](std::byte b) { return std::to_integer<int>(b) <= 1; });
+  std::byte all{0};
+  for (const std::byte b : content) all |= b;
+  return std::to_integer<int>(all) <= 1;
 }
 
 /// Each after its length of four bytes.
 ValuePtr strings(Bytes content, std::size_t count, const std::vector<std::int64_t>& shape) {
-  if (count > content.size() / 4) return nullptr;
+  if (count > content.size() / 4 || count > most_strings) return nullptr;
   std::vector<std::string_view> found;
   found.reserve(count);
   while (content.size() >= 4) {
@@ -88,7 +92,7 @@ ValuePtr raw_value(Bytes content, const Message& message, const Port& port,
   if (each == 0 || *count > content.size() || content.size() != *count * each) return nullptr;
   if (port.elem_type == ort::kBool && !are_bools(content)) return nullptr;
   if (reinterpret_cast<std::uintptr_t>(content.data()) % each != 0)
-    return copied(content, port, shape);
+    return content.size() <= most_copied ? copied(content, port, shape) : nullptr;
   auto* const data = const_cast<std::byte*>(content.data());
   return over_memory(data, content.size(), port, shape, message.memory);
 }
@@ -98,7 +102,7 @@ ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& 
   const auto count = count_of(given.shape);
   const std::size_t each = ort::element_bits(port.elem_type) / 8;
   const bool fits = count && each != 0 && *count <= given.part.bytes &&
-                    given.part.bytes == *count * each && given.part.bytes <= largest_message;
+                    given.part.bytes == *count * each && given.part.bytes <= most_copied;
   // Whoever reads a GPU's waits for it: Python does.
   if (!fits || regions.find(given.part.region).gpu != Region::no_gpu) return nullptr;
   std::shared_ptr<std::byte> memory = fresh_memory(given.part.bytes);
@@ -113,7 +117,7 @@ ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& 
 template <typename Element, typename Wide>
 ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
                  const std::vector<std::int64_t>& shape) {
-  if (count > content.size()) return nullptr;
+  if (count > content.size() || count > most_numbers) return nullptr;
   std::shared_ptr<std::byte> memory = fresh_memory(count * sizeof(Element));
   auto* const elements = reinterpret_cast<Element*>(memory.get());
   PackedReader packed(content);
@@ -148,7 +152,9 @@ ValuePtr typed_value(Bytes contents, const Port& port, const std::vector<std::in
   const auto& [number, content] = *field;
   const auto fixed = [&](Contents wanted, std::size_t each) {
     const bool fits = number == wanted && content.size() % each == 0;
-    return fits && content.size() / each == *count ? copied(content, port, shape) : nullptr;
+    return fits && content.size() / each == *count && content.size() <= most_copied
+               ? copied(content, port, shape)
+               : nullptr;
   };
   const auto packed = [&]<typename Element, typename Wide>(Contents wanted, As<Element, Wide>) {
     return number == wanted ? numbers<Element, Wide>(content, *count, port, shape) : nullptr;
@@ -219,6 +225,7 @@ std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
     const auto place = FrontModel::find(model.outputs, name);
     if (!place || std::ranges::find(wanted, *place, &Delivery::place) != wanted.end())
       return std::nullopt;
+    if (part.bytes > most_copied) return std::nullopt;
     if (!part.region.empty()) {
       regions.check(part.region, part.offset, part.bytes);
       if (regions.find(part.region).gpu != Region::no_gpu) return std::nullopt;

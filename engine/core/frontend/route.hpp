@@ -45,9 +45,11 @@ class Route {
 
   /// The plan for a query that comes now.
   [[nodiscard]] Way take(std::int64_t now_ns);
+  /// Whether a device is lost, or held, of those that queries are led to.
+  [[nodiscard]] bool is_in_doubt() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   PlanPtr plan_, busy_;  // guarded by mutex_, as the rule
   Rule rule_;
 };
