@@ -1049,6 +1049,20 @@ class FrontModel:
         Success, fail, refused, compute input, queue (of some queries), executing, compute output.
         """
 
+class TlsContext:
+    """A server's certificates, as their files were."""
+
+    def __init__(self, certificate: str, key: str, client_ca: str = "") -> None:
+        """
+        Read PEM files; with `client_ca` who connects needs a certificate of its authorities.
+
+        Raises RuntimeError without OpenSSL, and naming a file that does not do.
+        """
+
+    @staticmethod
+    def check() -> str:
+        """The library's name; raises RuntimeError saying why it cannot be opened."""
+
 class Frontend:
     """A thread that speaks gRPC and answers without Python."""
 
@@ -1061,6 +1075,7 @@ class Frontend:
         most_message_bytes: int,
         idle_ns: int,
         body_ns: int,
+        tls: TlsContext | None = None,
         server: tuple[int, int, int] | None = None,
     ) -> None:
         """
@@ -1106,6 +1121,9 @@ class Frontend:
 
     def open_readiness(self) -> None:
         """Answer health checks from now on: all models have been told of."""
+
+    def renew(self, tls: TlsContext) -> None:
+        """Show these certificates to who connects from now on."""
 
     @staticmethod
     def check() -> str:

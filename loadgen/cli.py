@@ -25,7 +25,7 @@ from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.result import to_json
 from surplus.loadgen.stats import LoadSummary
 from surplus.loadgen.table import render
-from surplus.loadgen.transport import CLIENTS, PROTOCOLS, TransportParams
+from surplus.loadgen.transport import CLIENTS, PROTOCOLS, TlsParams, TransportParams
 
 _USUAL = {"grpc": "127.0.0.1:8001", "http": "127.0.0.1:8000"}
 
@@ -89,6 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=1, help="of the native client (%(default)s)")
     add("--compare", action="store_true", help="answers that differ from the first are errors")
     add("--shared-memory", action="store_true", help="tensors lie in system shared memory (grpc)")
+    add("--tls-ca", metavar="FILE", help="ask over TLS a server of this authority (PEM)")
+    add("--tls-cert", default="", metavar="FILE", help="what is shown to it, with its key (PEM)")
+    add("--tls-key", default="", metavar="FILE", help="the key of --tls-cert")
     add("--json", metavar="FILE|-", help="write the result as JSON; - prints only JSON")
     add("--hdr", metavar="FILE", help="write latencies as an HDR histogram log")
     return parser
@@ -120,7 +123,16 @@ def _transport(arguments: argparse.Namespace) -> TransportParams:
         arguments.threads,
         arguments.compare,
         arguments.shared_memory,
+        _tls(arguments),
     )
+
+
+def _tls(arguments: argparse.Namespace) -> TlsParams | None:
+    if arguments.tls_ca:
+        return TlsParams(arguments.tls_ca, arguments.tls_cert, arguments.tls_key)
+    if arguments.tls_cert or arguments.tls_key:
+        raise ValueError("--tls-cert and --tls-key need --tls-ca")
+    return None
 
 
 def _loop(arguments: argparse.Namespace) -> ClosedLoopParams | OpenLoopParams:

@@ -37,13 +37,15 @@ async def measure(params: MeasureParams, console: Console) -> Measurement:
     reason = python_because(params)
     if params.transport.protocol == "http":
         return await measure_natively(params, http_target(params), _offsets_ns(params), console)
-    async with GrpcClient(params.url, params.model, params.version, params.timeout_s) as client:
+    target = (params.url, params.model, params.version, params.timeout_s)
+    async with GrpcClient(*target, params.transport.tls) as client:
         tensors = make_inputs(params.inputs, await client.inputs())
         if reason is None:
-            with grpc_target(params, tensors) as target:
-                return await measure_natively(params, target, _offsets_ns(params), console)
+            with grpc_target(params, tensors) as native:
+                return await measure_natively(params, native, _offsets_ns(params), console)
         client.prepare([tensors])
-        instead = "" if params.transport.client == "python" else reason
+        is_meant = params.transport.client == "python" or params.transport.tls is not None
+        instead = "" if is_meant else reason
         return await _measure_in_python(client, params, console, instead)
 
 

@@ -9,6 +9,27 @@ PROTOCOLS = ("grpc", "http")
 
 
 @dataclass(frozen=True)
+class TlsParams:
+    """PEM files of a client: which authorities it trusts, and what it shows of itself.
+
+    Parameters
+    ----------
+    ca : str
+        The server's certificate is of one of these.
+    certificate, key : str
+        The client's; empty where the server wants none.
+    """
+
+    ca: str
+    certificate: str = ""
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("a client's certificate and key go together")
+
+
+@dataclass(frozen=True)
 class TransportParams:
     """The client and its connections.
 
@@ -26,6 +47,8 @@ class TransportParams:
         Whether answers that differ from the first one count as errors; of the native client.
     shares_memory : bool
         Whether tensors lie in system shared memory; over gRPC, of the native client.
+    tls : TlsParams or None
+        What everything is encrypted with, by the Python client.
     """
 
     client: str = "auto"
@@ -34,6 +57,7 @@ class TransportParams:
     threads: int = 1
     compares: bool = False
     shares_memory: bool = False
+    tls: TlsParams | None = None
 
     def __post_init__(self) -> None:
         if self.client not in CLIENTS:
@@ -49,7 +73,9 @@ class TransportParams:
             raise ValueError(f"threads must be >= 1, got {self.threads}")
         if self.shares_memory and self.protocol != "grpc":
             raise ValueError(f"shared memory is for protocol grpc, not {self.protocol}")
-        if self.client == "python" and self.needs_native:
+        if self.tls is not None and self.client == "native":
+            raise ValueError("the native client does not speak TLS")
+        if (self.client == "python" or self.tls is not None) and self.needs_native:
             raise ValueError(f"the Python client cannot do this: {', '.join(self.needs_native)}")
 
     @property

@@ -19,6 +19,8 @@ def python_because(params: MeasureParams) -> str | None:
     transport = params.transport
     if transport.client == "python":
         return "asked for"
+    if transport.tls is not None:
+        return "the native client does not speak TLS"
     reason = module_missing() if transport.protocol == "http" else http2_missing()
     reason = reason or _address_unknown(params.url)
     needed = ["it"] * (transport.client == "native") + transport.needs_native

@@ -47,6 +47,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         help="what speaks gRPC: our own over libnghttp2, gRPC's for Python, or ours where that"
         " library is (default %(default)s)",
     )
+    _add_tls(parser)
     add(
         "--max-in-flight",
         type=int,
@@ -67,6 +68,25 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         metavar="S",
         help="seconds to finish queries in flight after SIGTERM (default %(default)g)",
+    )
+
+
+def _add_tls(parser: argparse.ArgumentParser) -> None:
+    """How everything is encrypted (docs/how_to/tls.md)."""
+    add = parser.add_argument
+    add(
+        "--tls-cert",
+        default="",
+        metavar="FILE",
+        help="serve over TLS only: the server's certificate and those between it and its authority,"
+        " PEM; read again when the file changes, as the others",
+    )
+    add("--tls-key", default="", metavar="FILE", help="the certificate's key, PEM, not encrypted")
+    add(
+        "--tls-client-ca",
+        default="",
+        metavar="FILE",
+        help="let in only who has a certificate of these authorities, PEM",
     )
 
 
@@ -110,13 +130,20 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def server_params(args: argparse.Namespace) -> ServerParams:
-    """Where and how to serve; raises this process's limit of open files."""
+    """Where and how to serve; raises this process's limit of open files.
+
+    Raises
+    ------
+    ConfigError
+        If a file of TLS does not do.
+    """
     from surplus.engine.cli.descriptors import connections_of, use_all_descriptors
     from surplus.engine.devices.memory_size import parse_bytes
     from surplus.engine.serving.server_params import FrontEnd, ServerParams
+    from surplus.engine.serving.tls_context import server_context
 
     most = connections_of(use_all_descriptors())
-    return ServerParams(
+    params = ServerParams(
         host=args.host,
         grpc_port=args.port,
         http_port=args.http_port,
@@ -129,7 +156,13 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         max_connections=most if args.max_connections is None else args.max_connections,
         max_streams=MAX_STREAMS if args.max_streams is None else args.max_streams,
         max_body_s=args.max_body_s,
+        tls_cert=args.tls_cert,
+        tls_key=args.tls_key,
+        tls_client_ca=args.tls_client_ca,
     )
+    if params.tls is not None:
+        server_context(params.tls)  # says what is wrong before models load
+    return params
 
 
 def _memory_limit_bytes(text: str) -> int:

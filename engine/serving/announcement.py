@@ -10,6 +10,7 @@ from pathlib import Path
 from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.tls_files import TlsFiles
 
 
 def _host(host: str) -> str:
@@ -21,14 +22,19 @@ def announce(
     address: str,
     host: str,
     http_port: int | None,
+    tls: TlsFiles | None = None,
 ) -> None:
     """Say what is served where, and how to query it."""
     names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready))
-    print(f"serving {names} on {address} (gRPC, Open Inference Protocol)")
+    grpc = "gRPC" if tls is None else "gRPC over TLS"
+    print(f"serving {names} on {address} ({grpc}, Open Inference Protocol)")
     entry, model = ready[0]
-    print(f"query: {query_command(entry, model.executor.inputs, address)}", flush=True)
+    query = query_command(entry, model.executor.inputs, address)
+    trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
+    print(f"query: {query}{trusting}", flush=True)
     if http_port is not None:
-        print(f"HTTP: http://{_host(host)}:{http_port}/v2", flush=True)
+        scheme = "http" if tls is None else "https"
+        print(f"HTTP: {scheme}://{_host(host)}:{http_port}/v2", flush=True)
 
 
 def query_command(entry: RepositoryEntry, inputs: Sequence[TensorSpec], address: str) -> str:

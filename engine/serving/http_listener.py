@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -16,6 +17,7 @@ from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.http_face import HttpFace
 
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
+_HANDSHAKE_S = 5.0
 _WAITING = 128  # connections that the system keeps until they are accepted
 
 
@@ -45,6 +47,7 @@ async def listen(
     address: tuple[str, int],
     limits: BodyLimits,
     max_connections: int,
+    tls: ssl.SSLContext | None = None,
 ) -> HttpListener:
     """Answer on an address; port 0 lets the system choose.
 
@@ -54,6 +57,8 @@ async def listen(
         Of bodies; heads, and connections without requests, have as long.
     max_connections : int
         Open at once; when more come, those that ask nothing are closed.
+    tls : ssl.SSLContext or None
+        What everything is encrypted with.
 
     Raises
     ------
@@ -79,6 +84,8 @@ async def listen(
             *address,
             reuse_port=False,
             backlog=connections.at_a_time,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_S,
         )
         for bound in listening.sockets:
             _let_wait(bound)

@@ -20,6 +20,7 @@ from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
+from surplus.engine.serving.tls_context import server_context
 
 
 class Server:
@@ -79,6 +80,8 @@ class Server:
         with self._lock:
             if self._thread is not None:
                 raise ConfigError("the server was started before")
+            if (files := self._params.tls) is not None:
+                server_context(files)  # says what is wrong before what takes long
             executors = {name: _executor(name, model) for name, model in self._models.items()}
             ports: Future[tuple[int, int | None]] = Future()
             thread = threading.Thread(

@@ -9,6 +9,7 @@ import grpc
 
 from surplus.engine import _core
 from surplus.engine.serving.address import listening_sockets
+from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
 from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.model_table import ModelTable
@@ -29,28 +30,35 @@ _IDLE_NS_EACH = 100_000_000
 _Port = tuple[str, str, int, Sequence[int] | None]
 
 
-def missing_library() -> str:
+def missing_library(*, needs_tls: bool = False) -> str:
     """Why there can be no native front end; empty if there can."""
     try:
         _core.Frontend.check()
+        if needs_tls:
+            _core.TlsContext.check()
     except RuntimeError as error:
         return str(error)
     return ""
 
 
-def listening_front(params: ServerParams, regions: SharedRegions) -> tuple[_core.Frontend, int]:
+def listening_front(
+    params: ServerParams, regions: SharedRegions, certificates: Certificates | None = None
+) -> tuple[_core.Frontend, int]:
     """A front end that listens, and its port.
 
     Parameters
     ----------
     regions : SharedRegions
         Where clients may have put tensors.
+    certificates : Certificates or None
+        What everything is encrypted with.
 
     Raises
     ------
     ConfigError
-        If the address cannot be bound.
+        If the address cannot be bound, or OpenSSL does not take the certificates.
     """
+    tls = None if certificates is None else certificates.native()
     sockets = listening_sockets(params.host, params.grpc_port)
     port: int = sockets[0].getsockname()[1]
     front = _core.Frontend(
@@ -61,7 +69,10 @@ def listening_front(params: ServerParams, regions: SharedRegions) -> tuple[_core
         most_message_bytes=params.max_message_bytes,
         idle_ns=params.max_connections * _IDLE_NS_EACH,
         body_ns=int(params.max_body_s * 1e9),
+        tls=tls,
     )
+    if certificates is not None:
+        certificates.on_renewal(lambda: front.renew(certificates.native()))
     return front, port
 
 

@@ -13,6 +13,7 @@ import grpc
 from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.errors import ConfigError
 from surplus.engine.serving.address import address_text, cannot_listen, check_address
+from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_face import GrpcFace
@@ -57,6 +58,7 @@ class AsyncServer:
         self._memory: LimitedMemory | None = None
         self._held_elsewhere: Callable[[], int] = lambda: 0
         self._receipts = Receipts()
+        self._certificates: Certificates | None = None
         self._stop = asyncio.Event()
 
     async def start(self) -> int:
@@ -70,16 +72,20 @@ class AsyncServer:
         Raises
         ------
         ConfigError
-            If an address cannot be bound, for example because the port is in use, or HTTP is
-            wanted and aiohttp is not installed.
+            If an address cannot be bound, for example because the port is in use, HTTP is wanted
+            and aiohttp is not installed, or a file of TLS does not do.
         """
-        if self._params.http_port is not None:
-            self._http = await self._start_http(self._params.http_port)
+        if (files := self._params.tls) is not None:
+            self._certificates = Certificates(files)
         try:
+            if self._params.http_port is not None:
+                self._http = await self._start_http(self._params.http_port)
             port = await self._start_grpc()
         except BaseException:
             if self._http is not None:
                 await self._http.stop()
+            if self._certificates is not None:
+                self._certificates.close()
             raise
         if self._params.memory_limit_bytes:
             self._memory = LimitedMemory(
@@ -102,7 +108,9 @@ class AsyncServer:
             *reflection_handlers(),
         )
         if self._is_native():
-            front, native_port = listening_front(self._params, self.plane.regions)
+            front, native_port = listening_front(
+                self._params, self.plane.regions, self._certificates
+            )
             self._native = native = NativeFront(
                 front, face, handlers, self._params.max_in_flight, self._params.max_message_bytes
             )
@@ -114,12 +122,17 @@ class AsyncServer:
         server = grpc.aio.server(options=_options(self._params))
         server.add_generic_rpc_handlers(handlers)
         try:
-            port: int = server.add_insecure_port(address_text(host, wanted))
+            port = self._grpc_port(server, address_text(host, wanted))
         except RuntimeError as error:
             raise cannot_listen(host, wanted, "gRPC's log says why") from error
         await server.start()
         self._grpc = server
         return port
+
+    def _grpc_port(self, server: grpc.aio.Server, address: str) -> int:
+        if self._certificates is None:
+            return int(server.add_insecure_port(address))
+        return int(server.add_secure_port(address, self._certificates.for_grpc()))
 
     def _is_native(self) -> bool:
         """Whether our own front end speaks gRPC.
@@ -131,7 +144,7 @@ class AsyncServer:
         """
         if self._params.front_end is FrontEnd.PYTHON:
             return False
-        missing = missing_library()
+        missing = missing_library(needs_tls=self._certificates is not None)
         if missing and self._params.front_end is FrontEnd.NATIVE:
             raise ConfigError(f"the native front end cannot serve: {missing}")
         if missing:
@@ -153,6 +166,7 @@ class AsyncServer:
                 (params.host, port),
                 BodyLimits(params.max_message_bytes, params.max_body_s),
                 params.max_connections,
+                None if self._certificates is None else self._certificates.for_http(),
             )
         except OSError as error:
             raise cannot_listen(params.host, port, str(error.strerror)) from error
@@ -199,6 +213,8 @@ class AsyncServer:
             await self._native.stop(_FLUSH_GRACE_S)
         if self._http is not None:
             await self._http.stop()
+        if self._certificates is not None:
+            self._certificates.close()
         await asyncio.to_thread(self.plane.close)
         if self._memory is not None:
             await self._memory.close()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from surplus.engine.serving.loopback import is_loopback
+from surplus.engine.serving.tls_files import TlsFiles
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
 MAX_WAIT_MS = 1000.0
@@ -62,6 +63,9 @@ class ServerParams:
     shared_memory : bool or None
         Whether clients may register shared memory, and so reach all that this user has; None: where
         the host lets only this machine ask.
+    tls_cert, tls_key, tls_client_ca : str
+        PEM files: with the first two everything is encrypted, with the third clients need
+        certificates of these authorities, too (``TlsFiles``).
     """
 
     host: str = "127.0.0.1"
@@ -77,6 +81,9 @@ class ServerParams:
     max_body_s: float = 60.0
     name: str = "surplus"
     shared_memory: bool | None = None
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port"):
@@ -97,6 +104,17 @@ class ServerParams:
             raise ValueError(f"memory_limit_bytes is {self.memory_limit_bytes}, must be at least 0")
         if not self.max_body_s > 0:  # nan, too
             raise ValueError(f"max_body_s is {self.max_body_s}, must be above 0")
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise ValueError("tls_cert and tls_key go together")
+        if self.tls_client_ca and not self.tls_cert:
+            raise ValueError("tls_client_ca needs tls_cert and tls_key")
+
+    @property
+    def tls(self) -> TlsFiles | None:
+        """What everything is encrypted with; None if it is not."""
+        if not self.tls_cert:
+            return None
+        return TlsFiles(self.tls_cert, self.tls_key, self.tls_client_ca)
 
     @property
     def shares_memory(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ from surplus.loadgen.clients.protocol import (
 )
 from surplus.loadgen.clients.tensors import RawTensor
 from surplus.loadgen.errors import ClientError, TargetError
+from surplus.loadgen.transport import TlsParams
 
 _OPTIONS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 _CONNECT_S = 10.0
@@ -36,9 +38,23 @@ class GrpcClient:
         An empty version leaves the choice to the server.
     timeout_s : float
         Deadline of each query, > 0; past it a query fails as ``DEADLINE_EXCEEDED``.
+    tls : TlsParams or None
+        What everything is encrypted with.
+
+    Raises
+    ------
+    OSError
+        If a file of TLS cannot be read.
     """
 
-    def __init__(self, url: str, model: str, version: str = "", timeout_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        version: str = "",
+        timeout_s: float = 60.0,
+        tls: TlsParams | None = None,
+    ) -> None:
         if timeout_s <= 0:
             raise ValueError(f"timeout_s must be > 0, got {timeout_s}")
         self._url = url
@@ -46,9 +62,13 @@ class GrpcClient:
         self._version = version
         self._timeout_s = timeout_s
         self._requests: list[bytes] = []
+        self._credentials = None if tls is None else _credentials(tls)
 
     async def __aenter__(self) -> GrpcClient:
-        self._channel = grpc.aio.insecure_channel(self._url, options=_OPTIONS)
+        if self._credentials is None:
+            self._channel = grpc.aio.insecure_channel(self._url, options=_OPTIONS)
+        else:
+            self._channel = grpc.aio.secure_channel(self._url, self._credentials, options=_OPTIONS)
         self._infer = self._channel.unary_unary(f"{SERVICE}ModelInfer")
         return self
 
@@ -103,3 +123,8 @@ class GrpcClient:
         if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
             return TargetError(f"cannot reach a server at {self._url}: {details}")
         return TargetError(f"the server at {self._url} refused model {self._model!r}: {details}")
+
+
+def _credentials(tls: TlsParams) -> grpc.ChannelCredentials:
+    own = [Path(path).read_bytes() for path in (tls.key, tls.certificate) if path]
+    return grpc.ssl_channel_credentials(Path(tls.ca).read_bytes(), *own)

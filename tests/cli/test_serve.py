@@ -6,8 +6,10 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 
 from surplus import models
+from tests.serving import tls
 
 WAIT_S = 120
 COMMAND = [sys.executable, "-m", "surplus.engine.cli.main", "-v", "serve"]
@@ -113,6 +116,37 @@ def test_http_beside_grpc(cli_folder: Path, image: np.ndarray) -> None:
             logits = client.infer("lenet", [query]).as_numpy("logits")
         assert np.array_equal(logits, _infer(address, "lenet", image))
         _stop(process)
+
+
+def test_everything_over_tls(cli_folder: Path, tmp_path: Path, image: np.ndarray) -> None:
+    shown = tls.identity(tmp_path, "server")
+    files = ("--tls-cert", shown.certificate, "--tls-key", shown.key)
+    words = (cli_folder / "lenet.onnx", "--http-port", "0", *files)
+    with _served(cli_folder / "cache", *words) as (process, address, query):
+        assert "--tls-ca" in query
+        assert process.stdout is not None
+        found = re.fullmatch(r"HTTP: https://(127\.0\.0\.1:\d+)/v2\n", process.stdout.readline())
+        assert found
+        trusts = ssl.create_default_context(cafile=str(shown.ca))
+        with urllib.request.urlopen(f"https://{found[1]}/v2/health/ready", context=trusts) as ready:
+            assert ready.status == 200
+        asked = triton.InferInput("image", image.shape, "FP32")
+        asked.set_data_from_numpy(image)
+        with triton.InferenceServerClient(
+            address, ssl=True, root_certificates=str(shown.ca)
+        ) as client:
+            assert client.infer("lenet", [asked]).as_numpy("logits").shape == (1, 10)
+        _stop(process)
+
+
+def test_a_wrong_file_of_tls_is_said_before_models_load(cli_folder: Path, tmp_path: Path) -> None:
+    shown = tls.identity(tmp_path, "server")
+    files = ["--tls-cert", shown.certificate, "--tls-key", shown.certificate]
+    command = [*COMMAND, str(cli_folder / "lenet.onnx"), *map(str, files), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+    assert done.returncode == 1
+    assert f"--tls-key {shown.certificate}: there is no private key in it" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("has_examples", [True, False])

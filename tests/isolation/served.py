@@ -90,7 +90,7 @@ def is_alive(process: int) -> bool:
     """Whether it runs; one that nobody has waited for does not."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 

@@ -12,7 +12,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.stats import summarise
 from surplus.loadgen.table import render
-from surplus.loadgen.transport import TransportParams
+from surplus.loadgen.transport import TlsParams, TransportParams
 from surplus.loadgen.which_client import python_because
 
 
@@ -65,6 +65,11 @@ def test_http_needs_no_library(library):
         ({"connections": -1}, "connections must be >= 1, or 0 for as many as fit, got -1"),
         ({"threads": 0}, "threads must be >= 1, got 0"),
         ({"client": "python", "protocol": "http"}, "the Python client cannot .*: protocol http"),
+        (
+            {"tls": TlsParams("ca"), "compares": True},
+            "the Python client cannot .*: comparing answers",
+        ),
+        ({"tls": TlsParams("ca"), "client": "native"}, "the native client does not speak TLS"),
         ({"client": "python", "compares": True}, "the Python client cannot .*: comparing answers"),
     ],
 )

@@ -411,7 +411,7 @@ def test_what_is_no_http2_is_turned_away(server, client) -> None:
 
 def test_without_the_library_python_speaks_grpc(parts, monkeypatch, caplog) -> None:
     missing = "HTTP/2 needs libnghttp2: libnghttp2.so.14: cannot open shared object file"
-    monkeypatch.setattr(server_module, "missing_library", lambda: missing)
+    monkeypatch.setattr(server_module, "missing_library", lambda **_: missing)
     with (
         surplus.Server({"parts": parts}, port=0) as server,
         triton.InferenceServerClient(server.address) as client,

@@ -36,6 +36,9 @@ struct PyRoute {
 struct PyFrontModel {
   FrontModelPtr model;
 };
+struct PyTlsContext {
+  std::shared_ptr<const tls::Context> context;
+};
 struct PyFrontend {
   std::unique_ptr<Frontend> frontend;
 };
@@ -119,7 +122,7 @@ nb::list take_counts(const PyFrontModel& self) {
 
 void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& regions,
            std::size_t most_connections, std::uint32_t most_streams, std::size_t most_message_bytes,
-           std::int64_t idle_ns, std::int64_t body_ns,
+           std::int64_t idle_ns, std::int64_t body_ns, const PyTlsContext* tls,
            std::optional<std::tuple<int, int, int>> server) {
   frontend::FrontendParams params;
   params.listeners = std::move(listeners);
@@ -129,6 +132,7 @@ void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& region
   params.connection.most_message_bytes = most_message_bytes;
   params.connection.most_streams = most_streams;
   params.connection.body_ns = body_ns;
+  if (tls != nullptr) params.tls = tls->context;
   if (server) {
     const auto [socket, requests, answers] = *server;
     params.server = {.socket = socket, .requests = requests, .answers = answers};
@@ -179,9 +183,24 @@ is_bounded
            R"(Counts and nanoseconds since the last call, by kind.
 
 Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
+  nb::class_<PyTlsContext>(m, "TlsContext", "A server's certificates, as their files were.")
+      .def(
+          "__init__",
+          [](PyTlsContext* self, std::string certificate, std::string key, std::string client_ca) {
+            new (self) PyTlsContext{std::make_shared<const tls::Context>(
+                tls::Files{std::move(certificate), std::move(key), std::move(client_ca)})};
+          },
+          "certificate"_a, "key"_a, "client_ca"_a = "",
+          R"(Read PEM files; with `client_ca` who connects needs a certificate of its authorities.
+
+Raises RuntimeError without OpenSSL, and naming a file that does not do.)")
+      .def_static(
+          "check", [] { return tls::Api::open().name; },
+          "The library's name; raises RuntimeError saying why it cannot be opened.");
   nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
-           "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a, "server"_a.none() = nb::none(),
+           "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a, "tls"_a.none() = nb::none(),
+           "server"_a.none() = nb::none(),
            R"(Serve sockets that listen, which are the front end's from now on.
 
 Parameters
@@ -203,7 +222,7 @@ is a worker, which is.)")
       .def(
           "watch",
           [](const PyFrontend& self, const PyWorkerLink& worker) {
-            self.frontend->watch(worker.link);
+            self.frontend->add_worker(worker.link);
           },
           "worker"_a, "Hear of its answers from now on, until it is gone.")
       .def(
@@ -220,6 +239,12 @@ While its route's devices are lost or held, Python is asked instead.)")
       .def(
           "open_readiness", [](const PyFrontend& self) { self.frontend->readiness().open(); },
           "Answer health checks from now on: all models have been told of.")
+      .def(
+          "renew",
+          [](const PyFrontend& self, const PyTlsContext& tls) {
+            self.frontend->renew(tls.context);
+          },
+          "tls"_a, "Show these certificates to who connects from now on.")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")

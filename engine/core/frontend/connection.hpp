@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "frontend/call.hpp"
+#include "frontend/transport.hpp"
 
 namespace engine::frontend {
 
@@ -35,18 +37,15 @@ struct ConnectionParams {
 /// One thread at a time: the front end's.
 class Connection {
  public:
-  Connection(int socket, std::uint64_t number) noexcept;
+  Connection(std::unique_ptr<Transport> transport, std::uint64_t number) noexcept;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  /// Closes the socket.
-  virtual ~Connection();
+  virtual ~Connection() = default;
 
   /// Takes what the socket has; false: the connection is over. `buffer` is anybody's.
   [[nodiscard]] virtual bool read(std::span<std::byte> buffer) = 0;
   /// Sends what is to be sent; false: the connection is over.
   [[nodiscard]] virtual bool flush() = 0;
-  /// Whether the socket takes nothing more for now.
-  [[nodiscard]] virtual bool is_blocked() const noexcept = 0;
 
   /// Something was added to what the call sends, or it has ended.
   virtual void go_on(Call& call) = 0;
@@ -64,24 +63,33 @@ class Connection {
   /// Whether it stays open although nothing comes.
   [[nodiscard]] virtual bool may_be_silent() const noexcept { return false; }
 
-  [[nodiscard]] int socket() const noexcept { return socket_; }
+  /// Whether the socket takes nothing more for now.
+  [[nodiscard]] bool is_blocked() const noexcept { return transport_->is_blocked(); }
+  /// Whether both sides have agreed how to speak.
+  [[nodiscard]] bool is_agreed() const noexcept { return transport_->is_agreed(); }
+  [[nodiscard]] int socket() const noexcept { return transport_->socket(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// Since when nothing came; on the coarse clock.
+  /// When it was opened; on the coarse clock, as the next.
+  [[nodiscard]] std::int64_t opened_ns() const noexcept { return opened_ns_; }
+  /// Since when nothing came.
   [[nodiscard]] std::int64_t quiet_since_ns() const noexcept { return quiet_since_ns_; }
-  /// Whether anything ever came.
+  /// Whether anything ever came, behind what TLS says for itself.
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
   bool is_dirty = false;     ///< listed to be flushed
   bool wants_write = false;  ///< the front end waits until its socket takes more
+  int watched_by = -1;       ///< the front end's epoll that its socket is in
 
  protected:
+  [[nodiscard]] Transport& transport() noexcept { return *transport_; }
   /// The socket is asked for more.
   void on_ready() noexcept;
   /// It had some.
   void on_bytes() noexcept { has_spoken_ = true; }
 
  private:
-  const int socket_;
+  const std::unique_ptr<Transport> transport_;
   const std::uint64_t number_;
+  const std::int64_t opened_ns_;
   std::int64_t quiet_since_ns_;
   bool has_spoken_ = false;
 };

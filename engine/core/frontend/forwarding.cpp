@@ -23,7 +23,7 @@ bool is_in_region(const InferRequest& request) noexcept {
 
 }  // namespace
 
-void Frontend::watch(std::shared_ptr<isolation::WorkerLink> worker) {
+void Frontend::add_worker(std::shared_ptr<isolation::WorkerLink> worker) {
   new_workers_.put(std::move(worker));
 }
 

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "frontend/http2_connection.hpp"
+#include "frontend/tls_transport.hpp"
 #include "frontend/worker_connection.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
@@ -23,19 +24,22 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 256 * 1024;
 constexpr int most_events = 64;
+/// Each may take a millisecond of arithmetic; who is connected does not wait for all of them.
+constexpr int most_handshakes = 4;
 constexpr int sweep_ms = 1000;
 constexpr std::int64_t last_runs_ns = 1'000'000'000;
 
 // Who of the descriptors is ready; connections are numbered from 1 on.
 constexpr std::uint64_t of_replies = ~std::uint64_t{0}, of_finished = of_replies - 1,
-                        of_workers = of_replies - 2, first_listener = std::uint64_t{1} << 62,
+                        of_handshakes = of_replies - 2, of_workers = of_replies - 3,
+                        first_listener = std::uint64_t{1} << 62,
                         first_worker = std::uint64_t{1} << 61;
 
 [[noreturn]] void throw_errno(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-void listen_to(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
+void watch(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = who;
@@ -47,15 +51,18 @@ void listen_to(int epoll, int fd, std::uint64_t who, std::uint32_t events, int o
 Frontend::Frontend(const FrontendParams& params)
     : params_(params),
       api_(params.listeners.empty() ? nullptr : &http2::Api::open()),
+      tls_(params.tls),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      handshakes_(epoll_create1(EPOLL_CLOEXEC)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
-  if (epoll_ < 0) throw_errno("epoll_create1");
+  if (epoll_ < 0 || handshakes_ < 0) throw_errno("epoll_create1");
+  watch(epoll_, handshakes_, of_handshakes, EPOLLIN, EPOLL_CTL_ADD);
   for (std::size_t i = 0; i < params_.listeners.size(); ++i)
-    listen_to(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
-  listen_to(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
-  listen_to(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
-  listen_to(epoll_, new_workers_.fd(), of_workers, EPOLLIN, EPOLL_CTL_ADD);
+    watch(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, new_workers_.fd(), of_workers, EPOLLIN, EPOLL_CTL_ADD);
   if (params_.server.socket >= 0) connect_to_server();
   thread_ = std::thread([this] { serve(); });
 }
@@ -65,12 +72,13 @@ void Frontend::connect_to_server() {
   const std::uint64_t number = ++last_connection_;
   auto made =
       std::make_unique<WorkerConnection>(params_.server, number, static_cast<CallHandler&>(*this));
-  listen_to(epoll_, made->socket(), number, EPOLLIN, EPOLL_CTL_ADD);
+  made->watched_by = epoll_;
+  watch(epoll_, made->socket(), number, EPOLLIN, EPOLL_CTL_ADD);
   connections_.emplace(number, std::move(made));
 }
 
 void Frontend::watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const {
-  listen_to(epoll_, worker.fd(), first_worker + number, EPOLLIN, EPOLL_CTL_ADD);
+  watch(epoll_, worker.fd(), first_worker + number, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 void Frontend::forget_worker(const isolation::WorkerLink& worker) const noexcept {
@@ -79,6 +87,7 @@ void Frontend::forget_worker(const isolation::WorkerLink& worker) const noexcept
 
 Frontend::~Frontend() {
   stop(0);
+  if (handshakes_ >= 0) close(handshakes_);
   if (epoll_ >= 0) close(epoll_);
   if (spare_ >= 0) close(spare_);
 }
@@ -146,6 +155,8 @@ void Frontend::wait_for_events() {
       take_replies();
     } else if (who == of_finished) {
       continue;
+    } else if (who == of_handshakes) {
+      wait_for_handshakes();
     } else if (who == of_workers) {
       take_workers();
     } else if (who >= first_listener) {
@@ -153,21 +164,36 @@ void Frontend::wait_for_events() {
     } else if (who >= first_worker) {
       pump(who - first_worker);
     } else {
-      const auto found = connections_.find(who);
-      if (found == connections_.end()) continue;
-      Connection& connection = *found->second;
-      touch(connection);
-      if ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
-          !connection.read({buffer_.get(), buffer_bytes})) {
-        static_cast<void>(connection.flush());  // it may be told why
-        close_connection(connection);
-      }
+      on_socket(who, events[i].events);
     }
   }
   take_finished();
   if (const std::int64_t now = coarse_now_ns();
       now - swept_ns_ >= sweep_ms * std::int64_t{1'000'000})
     sweep(now);
+}
+
+void Frontend::wait_for_handshakes() {
+  epoll_event events[most_handshakes];
+  const int count = epoll_wait(handshakes_, events, most_handshakes, 0);
+  for (int i = 0; i < count; ++i) on_socket(events[i].data.u64, events[i].events);
+}
+
+void Frontend::on_socket(std::uint64_t number, std::uint32_t events) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  Connection& connection = *found->second;
+  touch(connection);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
+      !connection.read({buffer_.get(), buffer_bytes})) {
+    static_cast<void>(connection.flush());  // it may be told why
+    close_connection(connection);
+  } else if (connection.watched_by == handshakes_ && connection.is_agreed()) {
+    watch(handshakes_, connection.socket(), number, 0, EPOLL_CTL_DEL);
+    connection.watched_by = epoll_;
+    const std::uint32_t wanted = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
+    watch(epoll_, connection.socket(), number, wanted, EPOLL_CTL_ADD);
+  }
 }
 
 void Frontend::close_listeners() noexcept {
@@ -196,12 +222,25 @@ void Frontend::accept_all(int listener) {
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const std::uint64_t number = ++last_connection_;
-    auto made = std::make_unique<Http2Connection>(*api_, socket, number, params_.connection,
-                                                  static_cast<CallHandler&>(*this));
-    listen_to(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
+    auto made = std::make_unique<Http2Connection>(
+        *api_, transport_of(socket), number, params_.connection, static_cast<CallHandler&>(*this));
+    made->watched_by = made->is_agreed() ? epoll_ : handshakes_;
+    watch(made->watched_by, socket, number, EPOLLIN, EPOLL_CTL_ADD);
     touch(*made);
     connections_.emplace(number, std::move(made));
   }
+}
+
+std::unique_ptr<Transport> Frontend::transport_of(int socket) {
+  static constexpr std::string_view http2("\x02h2");
+  const std::lock_guard lock(tls_mutex_);
+  if (tls_ != nullptr) return std::make_unique<TlsTransport>(tls_, socket, http2);
+  return std::make_unique<PlainTransport>(socket);
+}
+
+void Frontend::renew(std::shared_ptr<const tls::Context> tls) {
+  const std::lock_guard lock(tls_mutex_);
+  if (tls_ != nullptr) tls_ = std::move(tls);
 }
 
 /// Ends connections on which nothing happens.
@@ -215,9 +254,14 @@ void Frontend::sweep(std::int64_t now_ns) {
       if (!connection->end_slow(now_ns)) over.push_back(connection.get());
       continue;
     }
+    if (connection->may_be_silent()) {
+      touch(*connection);  // it may have let go of memory meanwhile
+      continue;
+    }
     const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
-    if (connection->may_be_silent()) continue;
-    const bool is_mute = !connection->has_spoken() && quiet_ns > params_.handshake_ns;
+    // Whatever trickles in of a handshake.
+    const bool is_mute =
+        !connection->has_spoken() && now_ns - connection->opened_ns() > params_.handshake_ns;
     const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
     if (is_mute || is_idle) over.push_back(connection.get());
   }
@@ -243,7 +287,7 @@ void Frontend::flush_dirty() {
     } else if (connection.is_blocked() != connection.wants_write) {
       connection.wants_write = connection.is_blocked();
       const std::uint32_t events = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
-      listen_to(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
+      watch(connection.watched_by, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
     }
   }
 }

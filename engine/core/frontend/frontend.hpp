@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "http2/api.hpp"
 #include "isolation/worker_link.hpp"
 #include "scheduler/completion_queue.hpp"
+#include "tls/context.hpp"
 
 namespace engine::frontend {
 
@@ -29,6 +31,7 @@ struct FrontendParams {
   std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
   std::shared_ptr<const Regions> regions;     ///< where clients may have put tensors
   isolation::WorkerEnds server;               ///< for whom it runs models, if it does
+  std::shared_ptr<const tls::Context> tls;    ///< null: nothing is encrypted
   ConnectionParams connection;
 };
 
@@ -59,7 +62,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void reply(Reply reply) { replies_.put(std::move(reply)); }
 
   /// Hears of answers of a worker from now on, until that is gone.
-  void watch(std::shared_ptr<isolation::WorkerLink> worker);
+  void add_worker(std::shared_ptr<isolation::WorkerLink> worker);
 
   /// Answers no further query here: Python says why.
   void drain() noexcept {
@@ -77,6 +80,9 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   /// Accepts no more, lets what is answered be written for up to `grace_ns`, closes all and joins
   /// the thread. Again: nothing.
   void stop(std::int64_t grace_ns) noexcept;
+  /// Who connects from now on is shown these certificates; connections that are there stay. Only
+  /// where it began with some.
+  void renew(std::shared_ptr<const tls::Context> tls);
 
  private:
   /// A query whose run has not ended.
@@ -110,7 +116,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void connect_to_server();
   void watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const;
   void forget_worker(const isolation::WorkerLink& worker) const noexcept;
+  void wait_for_handshakes();
+  void on_socket(std::uint64_t number, std::uint32_t events);
   void accept_all(int listener);
+  [[nodiscard]] std::unique_ptr<Transport> transport_of(int socket);
   void close_listeners() noexcept;
   void sweep(std::int64_t now_ns);
   void take_replies();
@@ -155,10 +164,13 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false}, ends_receipts_{false};
   std::atomic<std::int64_t> stop_by_ns_{0};
   std::atomic<std::size_t> in_flight_{0};
+  std::mutex tls_mutex_;
+  std::shared_ptr<const tls::Context> tls_;  // guarded by tls_mutex_
 
   // Of the thread alone.
   int epoll_ = -1;
-  int spare_ = -1;  ///< a descriptor to turn away clients with when there is none left
+  int handshakes_ = -1;  ///< another epoll, within the first, of connections that have not agreed
+  int spare_ = -1;       ///< a descriptor to turn away clients with when there is none left
   std::uint64_t last_token_ = 0, last_connection_ = 0, last_worker_ = 0;
   std::int64_t last_tag_ = 0, swept_ns_ = 0;
   bool listens_ = true;

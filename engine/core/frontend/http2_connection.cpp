@@ -1,12 +1,11 @@
 #include "frontend/http2_connection.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "frontend/session_callbacks.hpp"
 #include "scheduler/clock.hpp"
@@ -35,9 +34,10 @@ http2::Field field(std::string_view name, std::string_view value, std::uint8_t f
 
 }  // namespace
 
-Http2Connection::Http2Connection(const http2::Api& api, int socket, std::uint64_t number,
-                                 const ConnectionParams& params, CallHandler& handler)
-    : Connection(socket, number), api_(api), params_(params), handler_(handler) {
+Http2Connection::Http2Connection(const http2::Api& api, std::unique_ptr<Transport> transport,
+                                 std::uint64_t number, const ConnectionParams& params,
+                                 CallHandler& handler)
+    : Connection(std::move(transport), number), api_(api), params_(params), handler_(handler) {
   static const http2::Callbacks* const callbacks = SessionCallbacks::made(api);
   static const http2::Option* const options = SessionCallbacks::options(api);
   http2::check(api, api.server_new(&session_, callbacks, this, options), "a session");
@@ -59,17 +59,14 @@ Http2Connection::~Http2Connection() {
 bool Http2Connection::read(std::span<std::byte> buffer) {
   on_ready();
   for (;;) {
-    const ssize_t count = recv(socket(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count == 0) return false;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return errno == EAGAIN || errno == EWOULDBLOCK;
-    }
+    const std::optional<std::size_t> count = transport().receive(buffer);
+    if (!count) return false;
+    if (*count == 0) return true;
     on_bytes();
     const auto* const data = reinterpret_cast<const std::uint8_t*>(buffer.data());
-    if (api_.mem_recv(session_, data, static_cast<std::size_t>(count)) < 0) return false;
+    if (api_.mem_recv(session_, data, *count) < 0) return false;
     // Others are waiting, too; what is left wakes us again.
-    if (static_cast<std::size_t>(count) < buffer.size()) return true;
+    if (*count < buffer.size()) return true;
   }
 }
 
@@ -82,8 +79,8 @@ bool Http2Connection::flush() {
       if (count == 0) break;
       out_.append({reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(count)});
     }
-    if (out_.empty()) break;
-    if (!out_.write_to(socket())) return false;
+    if (out_.empty() && !is_blocked()) break;
+    if (!transport().send(out_)) return false;
     if (!out_.empty()) return true;  // it takes no more for now
   }
   return api_.want_read(session_) != 0 || api_.want_write(session_) != 0;

@@ -16,8 +16,8 @@ namespace engine::frontend {
 /// One thread at a time: the front end's.
 class Http2Connection final : public Connection {
  public:
-  /// Takes the socket. Throws std::runtime_error if the library refuses.
-  Http2Connection(const http2::Api& api, int socket, std::uint64_t number,
+  /// Throws std::runtime_error if the library refuses.
+  Http2Connection(const http2::Api& api, std::unique_ptr<Transport> transport, std::uint64_t number,
                   const ConnectionParams& params, CallHandler& handler);
   Http2Connection(const Http2Connection&) = delete;
   Http2Connection& operator=(const Http2Connection&) = delete;
@@ -25,7 +25,6 @@ class Http2Connection final : public Connection {
 
   [[nodiscard]] bool read(std::span<std::byte> buffer) override;
   [[nodiscard]] bool flush() override;
-  [[nodiscard]] bool is_blocked() const noexcept override { return !out_.empty(); }
   void go_on(Call& call) override;
   void consume(Call& call) override;
   bool end_receipts() override;

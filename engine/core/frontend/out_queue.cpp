@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace engine::frontend {
 
@@ -34,16 +35,32 @@ void OutQueue::append(Bytes bytes, const std::shared_ptr<const void>& owner) {
   bytes_ += bytes.size();
 }
 
+Bytes OutQueue::bytes_of(const Piece& piece) const noexcept {
+  const void* const data =
+      piece.owner == nullptr ? static_cast<const void*>(own_.data() + piece.offset) : piece.foreign;
+  return {static_cast<const std::byte*>(data), piece.bytes};
+}
+
+Bytes OutQueue::front() const noexcept { return bytes_of(pieces_[first_]); }
+
+std::size_t OutQueue::copy_to(std::span<std::byte> room) const noexcept {
+  std::size_t copied = 0;
+  for (std::size_t i = first_; i < pieces_.size() && copied < room.size(); ++i) {
+    const Bytes piece = bytes_of(pieces_[i]);
+    const std::size_t count = std::min(piece.size(), room.size() - copied);
+    std::memcpy(room.data() + copied, piece.data(), count);
+    copied += count;
+  }
+  return copied;
+}
+
 bool OutQueue::write_to(int socket) {
   while (bytes_ > 0) {
     std::array<iovec, most_entries> entries{};
     std::size_t count = 0;
     for (std::size_t i = first_; i < pieces_.size() && count < most_entries; ++i) {
-      const Piece& piece = pieces_[i];
-      const void* const data = piece.owner == nullptr
-                                   ? static_cast<const void*>(own_.data() + piece.offset)
-                                   : piece.foreign;
-      entries[count++] = {const_cast<void*>(data), piece.bytes};
+      const Bytes piece = bytes_of(pieces_[i]);
+      entries[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
     }
     msghdr message{};
     message.msg_iov = entries.data();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ class OutQueue {
   void append(Bytes bytes, const std::shared_ptr<const void>& owner);
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
+  /// The first bytes, as far as they lie behind each other; it is not empty.
+  [[nodiscard]] Bytes front() const noexcept;
+  /// Copies the first bytes, as many as there are and there is room for; returns how many.
+  std::size_t copy_to(std::span<std::byte> room) const noexcept;
+  /// Forgets the first `bytes`, as many as there are at the most.
+  void drop(std::size_t bytes);
   /// Writes what the socket takes; false if it takes nothing any more.
   [[nodiscard]] bool write_to(int socket);
 
@@ -43,7 +50,7 @@ class OutQueue {
     std::shared_ptr<const void> owner = nullptr;
   };
 
-  void drop(std::size_t bytes);
+  [[nodiscard]] Bytes bytes_of(const Piece& piece) const noexcept;
 
   std::string own_;
   std::vector<Piece> pieces_;

@@ -51,7 +51,7 @@ void gather(const Call& call, std::byte* into) {
 
 WorkerConnection::WorkerConnection(const isolation::WorkerEnds& ends, std::uint64_t number,
                                    CallHandler& handler)
-    : Connection(ends.socket, number),
+    : Connection(std::make_unique<PacketTransport>(ends.socket), number),
       handler_(handler),
       requests_(std::make_shared<isolation::SharedPages>(ends.requests, false)),
       answers_(ends.answers, true),
@@ -64,15 +64,14 @@ WorkerConnection::~WorkerConnection() {
 bool WorkerConnection::read(std::span<std::byte> buffer) {
   on_ready();
   for (;;) {
-    const ssize_t count = recv(socket(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-    if (count < static_cast<ssize_t>(sizeof(Packet))) return false;
+    const auto count = transport().receive(buffer);
+    if (!count) return false;
+    if (*count == 0) return true;
+    if (*count < sizeof(Packet)) return false;
     on_bytes();
     Packet packet;
     std::memcpy(&packet, buffer.data(), sizeof packet);
-    take(packet,
-         Bytes(buffer).subspan(sizeof packet, static_cast<std::size_t>(count) - sizeof packet));
+    take(packet, Bytes(buffer).subspan(sizeof packet, *count - sizeof packet));
   }
 }
 
@@ -186,12 +185,23 @@ bool WorkerConnection::flush() {
   }
   for (const std::uint64_t offset : unread) put({.kind = PacketKind::freed, .offset = offset}, {});
   while (!waiting_.empty()) {
-    const std::string& next = waiting_.front();
-    if (send(socket(), next.data(), next.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-      return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS;
+    const auto sent = packets().send_packet(waiting_.front());
+    if (!sent) return false;
+    if (!*sent) return true;
     waiting_.pop_front();
   }
   return true;
+}
+
+std::optional<bool> PacketTransport::send_packet(std::string_view packet) noexcept {
+  for (;;) {
+    is_blocked_ = false;
+    if (::send(socket(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+      return true;
+    if (errno == EINTR) continue;
+    is_blocked_ = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
+    return is_blocked_ ? std::optional(false) : std::nullopt;
+  }
 }
 
 }  // namespace engine::frontend

@@ -4,7 +4,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +17,24 @@
 #include "memory/account.hpp"
 
 namespace engine::frontend {
+
+/// Packets of a SOCK_SEQPACKET socket, sent whole or not at all.
+class PacketTransport final : public Transport {
+ public:
+  using Transport::Transport;
+
+  [[nodiscard]] std::optional<std::size_t> receive(std::span<std::byte> buffer) override {
+    return take(buffer);
+  }
+  /// Nothing is put into that queue.
+  [[nodiscard]] bool send(OutQueue&) override { return true; }
+  [[nodiscard]] bool is_blocked() const noexcept override { return is_blocked_; }
+  /// Whether it was sent; nothing where none can be any more.
+  [[nodiscard]] std::optional<bool> send_packet(std::string_view packet) noexcept;
+
+ private:
+  bool is_blocked_ = false;
+};
 
 /// One thread at a time: the front end's. Requests are read where the server has put them.
 class WorkerConnection final : public Connection {
@@ -27,7 +47,6 @@ class WorkerConnection final : public Connection {
 
   [[nodiscard]] bool read(std::span<std::byte> buffer) override;
   [[nodiscard]] bool flush() override;
-  [[nodiscard]] bool is_blocked() const noexcept override { return !waiting_.empty(); }
   void go_on(Call& call) override;
   void consume(Call&) override {}
   bool end_receipts() override { return false; }
@@ -43,6 +62,9 @@ class WorkerConnection final : public Connection {
     std::vector<std::uint64_t> offsets;  // guarded by mutex
   };
 
+  [[nodiscard]] PacketTransport& packets() noexcept {
+    return static_cast<PacketTransport&>(transport());
+  }
   void take(const isolation::Packet& packet, Bytes content);
   void begin_call(const isolation::Packet& packet, Bytes content);
   void end_call(std::uint64_t tag);
