@@ -1,14 +1,17 @@
 """Bare grpc.aio before ONNX Runtime: what one would write oneself in an afternoon.
 
-``python -m bench.serving.grpc_aio_server PORT NAME=FILE ...`` serves until it is ended.
+``python -m bench.serving.grpc_aio_server PORT NAME=FILE ...`` serves until it is ended; over TLS
+with the files of a certificate and its key in SERVED_CERTIFICATE and SERVED_KEY.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -48,7 +51,11 @@ async def _serve(port: int, files: Mapping[str, str]) -> None:
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler(SERVICE.strip("/"), methods),)
     )
-    server.add_insecure_port(f"127.0.0.1:{port}")
+    if certificate := os.environ.get("SERVED_CERTIFICATE"):
+        pair = Path(os.environ["SERVED_KEY"]).read_bytes(), Path(certificate).read_bytes()
+        server.add_secure_port(f"127.0.0.1:{port}", grpc.ssl_server_credentials([pair]))
+    else:
+        server.add_insecure_port(f"127.0.0.1:{port}")
     ends = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
     await server.start()

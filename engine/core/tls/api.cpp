@@ -48,6 +48,7 @@ Api::Api() : name(ssl_name) {
   ssl.need(context_free, "SSL_CTX_free");
   ssl.need(context_ctrl, "SSL_CTX_ctrl");
   ssl.need(context_set_options, "SSL_CTX_set_options");
+  ssl.need(context_set_suites, "SSL_CTX_set_ciphersuites");
   ssl.need(context_set_password, "SSL_CTX_set_default_passwd_cb");
   ssl.need(context_certificate, "SSL_CTX_use_certificate_chain_file");
   ssl.need(context_key, "SSL_CTX_use_PrivateKey_file");

@@ -32,6 +32,7 @@ struct Api {
   void (*context_free)(SslContext*);
   long (*context_ctrl)(SslContext*, int command, long number, void* pointer);
   std::uint64_t (*context_set_options)(SslContext*, std::uint64_t);
+  int (*context_set_suites)(SslContext*, const char* names);  ///< of TLS 1.3
   void (*context_set_password)(SslContext*, int (*)(char* to, int bytes, int writes, void* user));
   int (*context_certificate)(SslContext*, const char* file);
   int (*context_key)(SslContext*, const char* file, int type);

@@ -16,6 +16,9 @@ constexpr std::uint64_t no_compression = 1U << 17, no_ticket = 1U << 14,
                         no_renegotiation = 1U << 30, cipher_by_server = 1U << 22;
 constexpr int pem = 1, ask_client = 1 | 2;
 constexpr int alpn_ok = 0, alpn_fatal = 2;
+/// The fastest first, as gRPC's own servers have it.
+constexpr const char* suites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 /// Bytes of a client's certificates, which it may announce before anybody knows who it is.
 constexpr long most_certificates = 32 * 1024;
 
@@ -72,6 +75,7 @@ void Context::set_limits() {
   api_.context_ctrl(context_, set_max_certificates, most_certificates, nullptr);
   api_.context_set_options(context_,
                            no_compression | no_ticket | no_renegotiation | cipher_by_server);
+  api_.context_set_suites(context_, suites);
   api_.context_set_password(context_, no_password);
   api_.context_set_alpn(context_, choose, const_cast<Api*>(&api_));
 }
