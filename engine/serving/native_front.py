@@ -1,21 +1,24 @@
-"""The native front end of a server: gRPC in C++ (engine/core/frontend), Python where it asks."""
+"""The native front end of a server: C++ (engine/core/frontend), Python where that asks."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
 
 import grpc
 
 from surplus.engine import _core
 from surplus.engine.serving.address import listening_sockets
+from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.datatypes import DATATYPES
 from surplus.engine.serving.grpc_face import GrpcFace
+from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.native_calls import NativeCalls
+from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.serving.server_params import ServerParams
-from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.values import elem_type_of
 
 _LOOK_S = 0.005
@@ -34,6 +37,11 @@ def missing_library() -> str:
     return ""
 
 
+def missing_parser() -> str:
+    """Why it cannot speak HTTP/1.1; empty if it can."""
+    return _core.Frontend.rest_missing()
+
+
 class NativeFront:
     """Listens, and tells the front end of models as they come and go.
 
@@ -41,13 +49,13 @@ class NativeFront:
     ----------
     handlers : sequence of grpc.GenericRpcHandler
         What answers the calls that the front end does not.
-    regions : SharedRegions
-        Where clients may have put tensors.
+    rest : HttpFace or None
+        What answers over HTTP; None: nothing is listened for.
 
     Raises
     ------
     ConfigError
-        If the address cannot be bound.
+        If an address cannot be bound.
     """
 
     def __init__(
@@ -55,21 +63,41 @@ class NativeFront:
         params: ServerParams,
         face: GrpcFace,
         handlers: Sequence[grpc.GenericRpcHandler],
-        regions: SharedRegions,
+        plane: DataPlane,
+        rest: HttpFace | None,
     ) -> None:
         sockets = listening_sockets(params.host, params.grpc_port)
         self.port: int = sockets[0].getsockname()[1]
+        self.http_port: int | None = None
+        http_sockets: list[socket.socket] = []
+        if rest is not None and params.http_port is not None:
+            try:
+                http_sockets = listening_sockets(params.host, params.http_port)
+            except BaseException:
+                for bound in sockets:
+                    bound.close()
+                raise
+            self.http_port = http_sockets[0].getsockname()[1]
         self._most_in_flight = params.max_in_flight
         self._front = _core.Frontend(
-            [socket.detach() for socket in sockets],
-            regions.table,
+            [
+                *((bound.detach(), False) for bound in sockets),
+                *((bound.detach(), True) for bound in http_sockets),
+            ],
+            plane.regions.table,
             most_connections=params.max_connections,
             most_streams=params.max_streams,
             most_message_bytes=params.max_message_bytes,
             idle_ns=params.max_connections * _IDLE_NS_EACH,
             body_ns=int(params.max_body_s * 1e9),
         )
-        self._calls = NativeCalls(self._front, handlers, face.answer_item, params.max_message_bytes)
+        self._calls = NativeCalls(
+            self._front,
+            handlers,
+            face.answer_item,
+            params.max_message_bytes,
+            None if rest is None else NativeRequests(self._front, rest, plane),
+        )
         asyncio.get_running_loop().add_reader(self._front.event_fd, self._calls.take_events)
 
     def look_at(self, model: ServedModel) -> None:

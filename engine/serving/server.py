@@ -18,8 +18,9 @@ from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
+from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.limited_memory import LimitedMemory
-from surplus.engine.serving.native_front import NativeFront, missing_library
+from surplus.engine.serving.native_front import NativeFront, missing_library, missing_parser
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -71,10 +72,15 @@ class AsyncServer:
             If an address cannot be bound, for example because the port is in use, or HTTP is
             wanted and aiohttp is not installed.
         """
+        rest = None
         if self._params.http_port is not None:
-            self._http = await self._start_http(self._params.http_port)
+            rest = HttpFace(self.plane, self._identity(), self._params.max_message_bytes)
+        is_native = self._is_native()
+        if rest is not None and not (is_native and self._speaks_rest()):
+            self._http = await self._start_http(rest)
+            rest = None
         try:
-            port = await self._start_grpc()
+            port = await self._start_grpc(rest, is_native=is_native)
         except BaseException:
             if self._http is not None:
                 await self._http.stop()
@@ -87,9 +93,11 @@ class AsyncServer:
     @property
     def http_port(self) -> int | None:
         """The port bound for HTTP; None before the start, or if it is not served."""
+        if self._native is not None and self._native.http_port is not None:
+            return self._native.http_port
         return None if self._http is None else self._http.port
 
-    async def _start_grpc(self) -> int:
+    async def _start_grpc(self, rest: HttpFace | None, *, is_native: bool) -> int:
         face = GrpcFace(self.plane, self._identity(), self._receipts)
         handlers = (
             face.service_handler(),
@@ -97,8 +105,8 @@ class AsyncServer:
             health_handler(self.plane),
             *reflection_handlers(),
         )
-        if self._is_native():
-            self._native = native = NativeFront(self._params, face, handlers, self.plane.regions)
+        if is_native:
+            self._native = native = NativeFront(self._params, face, handlers, self.plane, rest)
             self.plane.front = native
             self.plane.models.watch(native.look_at)
             return native.port
@@ -131,24 +139,25 @@ class AsyncServer:
             _LOG.warning("gRPC by Python, which is slower: %s", missing)
         return not missing
 
-    async def _start_http(self, port: int) -> HttpListener:
+    def _speaks_rest(self) -> bool:
+        """Whether our own front end speaks HTTP, too."""
+        missing = missing_parser()
+        if missing:
+            _LOG.warning("HTTP by Python, which is slower: %s", missing)
+        return not missing
+
+    async def _start_http(self, face: HttpFace) -> HttpListener:
         try:
-            from surplus.engine.serving.http_body import BodyLimits
             from surplus.engine.serving.http_listener import listen
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
-        params = self._params
-        check_address(params.host, port)
+        host, port = self._params.host, self._params.http_port
+        assert port is not None, "said by who wants it"
+        check_address(host, port)
         try:
-            return await listen(
-                self.plane,
-                self._identity(),
-                (params.host, port),
-                BodyLimits(params.max_message_bytes, params.max_body_s),
-                params.max_connections,
-            )
+            return await listen(self.plane, face, self._params)
         except OSError as error:
-            raise cannot_listen(params.host, port, str(error.strerror)) from error
+            raise cannot_listen(host, port, str(error.strerror)) from error
 
     def _identity(self) -> ServerIdentity:
         return ServerIdentity(self._params.name)

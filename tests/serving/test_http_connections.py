@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from surplus.engine.serving.http_connections import HttpConnections
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread
 
 MOST = 16
@@ -23,9 +23,15 @@ PARTS = {
 }
 
 
-@pytest.fixture
-def server():
-    params = ServerParams(grpc_port=0, http_port=0, max_connections=MOST, max_in_flight=99)
+@pytest.fixture(params=[FrontEnd.NATIVE, FrontEnd.PYTHON])
+def server(request):
+    params = ServerParams(
+        grpc_port=0,
+        http_port=0,
+        max_connections=MOST,
+        max_in_flight=99,
+        front_end=request.param,
+    )
     thread = ServerThread(params)
     yield thread
     thread.stop()

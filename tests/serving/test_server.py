@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 import surplus.engine.serving.server as server_module
 from surplus.engine.errors import ConfigError
 from surplus.engine.serving.server import AsyncServer
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread, ask_async, identity, tensor
 
 
@@ -86,10 +86,23 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
 
     async def start():
-        await AsyncServer(ServerParams(grpc_port=0, http_port=0)).start()
+        params = ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.PYTHON)
+        await AsyncServer(params).start()
 
     with pytest.raises(ConfigError, match="pip install aiohttp"):
         asyncio.run(start())
+
+
+def test_http_needs_no_aiohttp_where_the_front_end_speaks_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
+    asyncio.run(_started(ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.NATIVE)))
+
+
+def test_http_is_aiohttps_where_there_is_no_parser(monkeypatch, caplog):
+    monkeypatch.setattr(server_module, "missing_parser", lambda: "built without llhttp")
+    asyncio.run(_started(ServerParams(grpc_port=0, http_port=0)))
+    assert "HTTP by Python, which is slower: built without llhttp" in caplog.text
 
 
 @pytest.mark.parametrize(

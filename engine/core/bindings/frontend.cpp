@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -65,15 +66,26 @@ nb::object text(const std::string& bytes) {
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
+/// Method, and fields of the head.
+nb::object request_of(const Event& event) {
+  if (event.kind != Event::request) return nb::none();
+  nb::list fields;
+  for (const auto& [name, value] : event.fields)
+    fields.append(nb::make_tuple(text(name), text(value)));
+  return nb::make_tuple(text(event.method), fields);
+}
+
 nb::tuple row_of(const Event& event) {
   const frontend::Bytes content = event.content.content();
+  const bool has_content =
+      event.kind == Event::message || event.kind == Event::item || event.kind == Event::request;
   const nb::object bytes =
-      event.kind == Event::message || event.kind == Event::item
+      has_content
           ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed,
-                        event.deadline_ns);
+                        text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
+                        request_of(event));
 }
 
 nb::list take_events(const PyFrontend& self) {
@@ -115,11 +127,12 @@ nb::list take_counts(const PyFrontModel& self) {
   return rows;
 }
 
-void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& regions,
-           std::size_t most_connections, std::uint32_t most_streams, std::size_t most_message_bytes,
-           std::int64_t idle_ns, std::int64_t body_ns) {
+void begin(PyFrontend* self, const std::vector<std::pair<int, bool>>& listeners,
+           const PyRegions& regions, std::size_t most_connections, std::uint32_t most_streams,
+           std::size_t most_message_bytes, std::int64_t idle_ns, std::int64_t body_ns) {
   frontend::FrontendParams params;
-  params.listeners = std::move(listeners);
+  for (const auto& [socket, is_rest] : listeners)
+    params.listeners.push_back({socket, is_rest ? frontend::Speaks::rest : frontend::Speaks::grpc});
   params.regions = regions.table;
   params.most_connections = most_connections;
   params.idle_ns = idle_ns;
@@ -172,10 +185,13 @@ is_bounded
            R"(Counts and nanoseconds since the last call, by kind.
 
 Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
-  nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
+  nb::class_<PyFrontend>(m, "Frontend",
+                         "A thread that speaks gRPC and REST, and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
            "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a,
-           "Serve sockets that listen, which are the front end's from now on.")
+           R"(Serve sockets that listen, which are the front end's from now on.
+
+Each with whether it is for REST, or for gRPC.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a,
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
@@ -190,15 +206,18 @@ In the place of the one that is there. Without a route Python is asked.)")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
+      .def_static("rest_missing", &http1::RequestParser::missing,
+                  "Why REST cannot be spoken here; empty if it can.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events,
            nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
-                   "bool, int]]"),
+                   "bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
            R"(What came for Python since the last call, in its order.
 
-Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
-call, number of the item, path (or why it failed), encoding (or the query's id), content,
-whether that is compressed, by when it is due (0: no limit).)")
+Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
+REST), token of the call, number of the item, path (or why it failed), encoding (or the
+query's id), content, whether that is compressed, by when it is due (0: no limit), of a
+request its method and fields.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
@@ -218,6 +237,18 @@ whether that is compressed, by when it is due (0: no limit).)")
             reply(self, Reply::item, token, number, content_of(message));
           },
           "token"_a, "number"_a, "message"_a)
+      .def(
+          "answer",
+          [](const PyFrontend& self, std::uint64_t token, int status, std::string fields,
+             const nb::bytes& body) {
+            self.frontend->reply({.kind = Reply::answer,
+                                  .token = token,
+                                  .content = content_of(body),
+                                  .http_status = status,
+                                  .fields = std::move(fields)});
+          },
+          "token"_a, "status"_a, "fields"_a, "body"_a,
+          "Answer a request of REST; fields of the head are lines with their ends.")
       .def(
           "drain", [](const PyFrontend& self) { self.frontend->drain(); },
           "Answer no further query: Python is asked.")

@@ -1,22 +1,20 @@
-// One call of gRPC: what came, what is to be sent.
+// One call, of gRPC or REST: what came, what is to be sent.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "frontend/grpc.hpp"
 #include "frontend/message.hpp"
+#include "frontend/method.hpp"
 #include "frontend/out_queue.hpp"
+#include "frontend/rest.hpp"
 
 namespace engine::frontend {
-
-/// What is answered here; of `other` Python knows.
-enum class Method : std::uint8_t { infer, stream_infer, live, other };
-
-[[nodiscard]] Method method_of(std::string_view path) noexcept;
 
 /// The place of an answer in its stream.
 struct Item {
@@ -45,6 +43,7 @@ struct Call {
   const std::int32_t stream;
   const std::uint64_t token;  ///< its number in the front end
   std::string path, content_type, encoding;
+  std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;
   bool is_post = false;
   std::int64_t received_ns = 0;

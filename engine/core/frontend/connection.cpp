@@ -1,6 +1,9 @@
 #include "frontend/connection.hpp"
 
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "scheduler/clock.hpp"
 
@@ -11,6 +14,23 @@ Connection::Connection(int socket, std::uint64_t number) noexcept
 
 Connection::~Connection() { close(socket_); }
 
-void Connection::on_ready() noexcept { quiet_since_ns_ = coarse_now_ns(); }
+bool Connection::read(std::span<std::byte> buffer) {
+  quiet_since_ns_ = coarse_now_ns();
+  while (wants_more()) {
+    const ssize_t count = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (count == 0) return false;
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return errno == EAGAIN || errno == EWOULDBLOCK;
+    }
+    has_spoken_ = true;
+    if (!take(buffer.first(static_cast<std::size_t>(count)))) return false;
+    // Others are waiting, too; what is left wakes us again.
+    if (static_cast<std::size_t>(count) < buffer.size()) break;
+  }
+  return true;
+}
+
+void Connection::stop_sending() noexcept { shutdown(socket_, SHUT_WR); }
 
 }  // namespace engine::frontend

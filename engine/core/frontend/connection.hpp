@@ -6,6 +6,7 @@
 #include <span>
 
 #include "frontend/call.hpp"
+#include "frontend/proto.hpp"
 
 namespace engine::frontend {
 
@@ -42,11 +43,15 @@ class Connection {
   virtual ~Connection();
 
   /// Takes what the socket has; false: the connection is over. `buffer` is anybody's.
-  [[nodiscard]] virtual bool read(std::span<std::byte> buffer) = 0;
+  [[nodiscard]] bool read(std::span<std::byte> buffer);
+  /// What came; false: the connection is over.
+  [[nodiscard]] virtual bool take(Bytes data) = 0;
   /// Sends what is to be sent; false: the connection is over.
   [[nodiscard]] virtual bool flush() = 0;
   /// Whether the socket takes nothing more for now.
   [[nodiscard]] virtual bool is_blocked() const noexcept = 0;
+  /// Whether more is taken now; else the socket keeps what comes.
+  [[nodiscard]] virtual bool wants_more() const noexcept { return true; }
 
   /// Something was added to what the call sends, or it has ended.
   virtual void go_on(Call& call) = 0;
@@ -60,6 +65,8 @@ class Connection {
   virtual void say_goodbye() = 0;
   /// Calls that have not ended.
   [[nodiscard]] virtual std::size_t call_count() const noexcept = 0;
+  /// Whether somebody waits for an answer: not to be closed for others.
+  [[nodiscard]] virtual bool is_answering() const noexcept { return call_count() > 0; }
 
   [[nodiscard]] int socket() const noexcept { return socket_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
@@ -67,14 +74,14 @@ class Connection {
   [[nodiscard]] std::int64_t quiet_since_ns() const noexcept { return quiet_since_ns_; }
   /// Whether anything ever came.
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
-  bool is_dirty = false;     ///< listed to be flushed
-  bool wants_write = false;  ///< the front end waits until its socket takes more
+  bool is_dirty = false;        ///< listed to be flushed
+  std::uint32_t events = 0;     ///< of its socket that the front end waits for
+  std::size_t group = 0;        ///< of listeners that it came through
+  std::uint64_t last_used = 0;  ///< higher: opened, or asked, later
 
  protected:
-  /// The socket is asked for more.
-  void on_ready() noexcept;
-  /// It had some.
-  void on_bytes() noexcept { has_spoken_ = true; }
+  /// Sends nothing more; the client may still.
+  void stop_sending() noexcept;
 
  private:
   const int socket_;

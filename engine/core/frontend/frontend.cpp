@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "frontend/http1_connection.hpp"
 #include "frontend/http2_connection.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
@@ -50,7 +51,7 @@ Frontend::Frontend(const FrontendParams& params)
       buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
   if (epoll_ < 0) throw_errno("epoll_create1");
   for (std::size_t i = 0; i < params_.listeners.size(); ++i)
-    watch(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
+    watch(epoll_, params_.listeners[i].socket, first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
   watch(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
   watch(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
   thread_ = std::thread([this] { serve(); });
@@ -132,8 +133,9 @@ void Frontend::wait_for_events() {
       if (found == connections_.end()) continue;
       Connection& connection = *found->second;
       touch(connection);
-      if ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
-          !connection.read({buffer_.get(), buffer_bytes})) {
+      if ((events[i].events & ~std::uint32_t{EPOLLOUT}) == 0) continue;
+      const bool has_gone = !connection.wants_more();  // else what came is read first
+      if (has_gone || !connection.read({buffer_.get(), buffer_bytes})) {
         static_cast<void>(connection.flush());  // it may be told why
         close_connection(connection);
       }
@@ -147,36 +149,62 @@ void Frontend::wait_for_events() {
 
 void Frontend::close_listeners() noexcept {
   listens_ = false;
-  for (const int listener : params_.listeners) close(listener);
+  for (const Listener& listener : params_.listeners) close(listener.socket);
 }
 
-void Frontend::accept_all(int listener) {
+void Frontend::accept_all(const Listener& listener) {
   while (listens_) {
-    const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EMFILE || errno == ENFILE) {
         // Else the listener would wake us for ever.
         close(std::exchange(spare_, -1));
-        const int unwanted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        const int unwanted = accept4(listener.socket, nullptr, nullptr, SOCK_CLOEXEC);
         if (unwanted >= 0) close(unwanted);
         spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
       }
       return;
     }
-    if (connections_.size() >= params_.most_connections) {
-      close(socket);
-      continue;
-    }
-    const int yes = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const std::uint64_t number = ++last_connection_;
-    auto made = std::make_unique<Http2Connection>(api_, socket, number, params_.connection,
-                                                  static_cast<CallHandler&>(*this));
-    watch(epoll_, socket, number, EPOLLIN, EPOLL_CTL_ADD);
-    touch(*made);
-    connections_.emplace(number, std::move(made));
+    open_connection(socket, listener.speaks);
   }
+}
+
+void Frontend::open_connection(int socket, Speaks speaks) {
+  const auto group = static_cast<std::size_t>(speaks);
+  if (open_[group] >= params_.most_connections && (speaks == Speaks::grpc || !make_room(group))) {
+    close(socket);
+    return;
+  }
+  const int yes = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  const std::uint64_t number = ++last_connection_;
+  CallHandler& handler = *this;
+  std::unique_ptr<Connection> made;
+  if (speaks == Speaks::grpc)
+    made = std::make_unique<Http2Connection>(api_, socket, number, params_.connection, handler);
+  else
+    made = std::make_unique<Http1Connection>(socket, number, params_.connection, handler);
+  made->group = group;
+  made->last_used = ++last_use_;
+  made->events = EPOLLIN;
+  watch(epoll_, socket, number, made->events, EPOLL_CTL_ADD);
+  touch(*made);
+  connections_.emplace(number, std::move(made));
+  ++open_[group];
+}
+
+/// Closes an eighth of the connections: those whose last request was longest ago, and none that
+/// waits for an answer. So whoever connects is heard, beside any number of others who say nothing.
+bool Frontend::make_room(std::size_t group) {
+  std::vector<Connection*> idle;
+  for (const auto& [number, connection] : connections_)
+    if (connection->group == group && !connection->is_answering()) idle.push_back(connection.get());
+  const std::size_t part = std::min(idle.size(), part_of(params_.most_connections));
+  std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(part), {},
+                            &Connection::last_used);
+  for (std::size_t i = 0; i < part; ++i) close_connection(*idle[i]);
+  return part > 0;
 }
 
 /// Ends connections on which nothing happens.
@@ -184,9 +212,12 @@ void Frontend::sweep(std::int64_t now_ns) {
   swept_ns_ = now_ns;
   std::vector<Connection*> over;
   for (const auto& [number, connection] : connections_) {
+    if (!connection->end_slow(now_ns)) {
+      over.push_back(connection.get());
+      continue;
+    }
     if (connection->call_count() > 0) {
       touch(*connection);
-      if (!connection->end_slow(now_ns)) over.push_back(connection.get());
       continue;
     }
     const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
@@ -213,16 +244,19 @@ void Frontend::flush_dirty() {
     connection.is_dirty = false;
     if (!connection.flush()) {
       close_connection(connection);
-    } else if (connection.is_blocked() != connection.wants_write) {
-      connection.wants_write = connection.is_blocked();
-      const std::uint32_t events = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
-      watch(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
+      continue;
     }
+    const std::uint32_t events = (connection.wants_more() ? EPOLLIN : EPOLLRDHUP) |
+                                 (connection.is_blocked() ? EPOLLOUT : 0U);
+    if (events == connection.events) continue;
+    connection.events = events;
+    watch(epoll_, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
   }
 }
 
 void Frontend::close_connection(Connection& connection) {
   std::erase(dirty_, &connection);
+  --open_[connection.group];
   connections_.erase(connection.number());
 }
 

@@ -1,9 +1,6 @@
 #include "frontend/http2_connection.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <new>
 #include <stdexcept>
@@ -56,21 +53,9 @@ Http2Connection::~Http2Connection() {
   api_.session_del(session_);
 }
 
-bool Http2Connection::read(std::span<std::byte> buffer) {
-  on_ready();
-  for (;;) {
-    const ssize_t count = recv(socket(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count == 0) return false;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return errno == EAGAIN || errno == EWOULDBLOCK;
-    }
-    on_bytes();
-    const auto* const data = reinterpret_cast<const std::uint8_t*>(buffer.data());
-    if (api_.mem_recv(session_, data, static_cast<std::size_t>(count)) < 0) return false;
-    // Others are waiting, too; what is left wakes us again.
-    if (static_cast<std::size_t>(count) < buffer.size()) return true;
-  }
+bool Http2Connection::take(Bytes data) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  return api_.mem_recv(session_, bytes, data.size()) >= 0;
 }
 
 bool Http2Connection::flush() {

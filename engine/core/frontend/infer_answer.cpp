@@ -45,7 +45,8 @@ Status status_of(RegionFault fault) noexcept {
   }
 }
 
-/// Writes an output into shared memory. Throws DeliveryError.
+}  // namespace
+
 void put_away(const Delivery& delivery, const Port& port, Bytes content, const Regions& regions) {
   if (content.size() > delivery.bytes)
     throw DeliveryError(Status::internal,
@@ -60,7 +61,6 @@ void put_away(const Delivery& delivery, const Port& port, Bytes content, const R
   }
 }
 
-/// Bytes of a tensor as they are sent.
 OutPart raw_part(const ValuePtr& value) {
   const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
   OutPart part;
@@ -76,8 +76,6 @@ OutPart raw_part(const ValuePtr& value) {
   part.owner = value;
   return part;
 }
-
-}  // namespace
 
 void put_prefix(std::string& to, std::size_t bytes) {
   to.push_back('\0');

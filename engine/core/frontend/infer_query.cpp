@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "ort/types.hpp"
 #include "ort/value.hpp"
@@ -127,6 +130,58 @@ ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
   return over_memory(elements, count * sizeof(Element), port, shape, std::move(memory));
 }
 
+/// Numbers of a JSON document as elements; null where one is out of range. As numpy converts them.
+template <typename Element>
+ValuePtr converted(const JsonNumbers& found, const Port& port,
+                   const std::vector<std::int64_t>& shape) {
+  std::shared_ptr<std::byte> memory = fresh_memory(found.count() * sizeof(Element));
+  auto* const elements = reinterpret_cast<Element*>(memory.get());
+  std::size_t count = 0;
+  for (const std::int64_t number : found.integers) {
+    if constexpr (std::is_integral_v<Element>)
+      if (!std::in_range<Element>(number)) return nullptr;
+    elements[count++] = static_cast<Element>(number);
+  }
+  for (const double number : found.reals) {
+    if constexpr (std::is_integral_v<Element>) return nullptr;
+    const auto element = static_cast<Element>(number);
+    if (std::abs(number) > std::numeric_limits<Element>::max() && std::isinf(element))
+      return nullptr;
+    elements[count++] = element;
+  }
+  return over_memory(elements, count * sizeof(Element), port, shape, std::move(memory));
+}
+
+ValuePtr json_value(const JsonNumbers& found, const Port& port,
+                    const std::vector<std::int64_t>& shape) {
+  const auto count = count_of(shape);
+  if (!count || *count != found.count()) return nullptr;
+  switch (port.elem_type) {
+    case ort::kFloat:
+      return converted<float>(found, port, shape);
+    case ort::kDouble:
+      return converted<double>(found, port, shape);
+    case ort::kInt8:
+      return converted<std::int8_t>(found, port, shape);
+    case ort::kInt16:
+      return converted<std::int16_t>(found, port, shape);
+    case ort::kInt32:
+      return converted<std::int32_t>(found, port, shape);
+    case ort::kInt64:
+      return converted<std::int64_t>(found, port, shape);
+    case ort::kUint8:
+      return converted<std::uint8_t>(found, port, shape);
+    case ort::kUint16:
+      return converted<std::uint16_t>(found, port, shape);
+    case ort::kUint32:
+      return converted<std::uint32_t>(found, port, shape);
+    case ort::kUint64:
+      return converted<std::uint64_t>(found, port, shape);
+    default:
+      return nullptr;
+  }
+}
+
 /// The one field that a message of contents has; nothing where it has several, or pieces of one.
 std::optional<std::pair<std::uint32_t, Bytes>> only_field(Bytes contents) noexcept {
   FieldReader fields(contents);
@@ -195,6 +250,8 @@ bool collect(const InferRequest& request, const Message& message, const FrontMod
     if (given.datatype != port.datatype || !port.fits(given.shape)) return false;
     if (!given.part.region.empty()) {
       values[*place] = shared_value(given, port, regions);
+    } else if (given.numbers) {
+      values[*place] = json_value(*given.numbers, port, given.shape);
     } else {
       if (given.is_typed == !request.raw.empty()) return false;
       values[*place] = given.is_typed
@@ -211,15 +268,17 @@ std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
                                                     const Regions& regions) {
   std::vector<Delivery> wanted;
   if (request.outputs.empty()) {
-    for (std::size_t i = 0; i < model.outputs.size(); ++i) wanted.push_back({.place = i});
+    for (std::size_t i = 0; i < model.outputs.size(); ++i)
+      wanted.push_back({.place = i, .as_bytes = request.as_bytes});
     return wanted;
   }
-  for (const auto& [name, part] : request.outputs) {
+  for (const auto& [name, part, as_bytes] : request.outputs) {
     const auto place = FrontModel::find(model.outputs, name);
     if (!place || std::ranges::find(wanted, *place, &Delivery::place) != wanted.end())
       return std::nullopt;
     if (!part.region.empty()) regions.check(part.region, part.offset, part.bytes);
-    wanted.push_back({*place, std::string(part.region), part.offset, part.bytes});
+    wanted.push_back({*place, std::string(part.region), part.offset, part.bytes,
+                      as_bytes.value_or(request.as_bytes)});
   }
   return wanted;
 }

@@ -23,6 +23,7 @@ struct Delivery {
   std::size_t place = 0;
   std::string region = {};
   std::uint64_t offset = 0, bytes = 0;
+  bool as_bytes = true;  ///< else within REST's document
 };
 
 /// An output that cannot be delivered as it is wanted.
@@ -58,6 +59,12 @@ class DeliveryError : public std::runtime_error {
                                                 const std::vector<Delivery>& wanted,
                                                 const std::vector<ValuePtr>& outputs,
                                                 const Regions& regions, bool in_stream);
+
+/// Writes an output into shared memory. Throws DeliveryError.
+void put_away(const Delivery& delivery, const Port& port, Bytes content, const Regions& regions);
+
+/// Bytes of a tensor as they are sent.
+[[nodiscard]] OutPart raw_part(const ValuePtr& value);
 
 /// gRPC's prefix of a message of that length.
 void put_prefix(std::string& to, std::size_t bytes);

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import surplus
+from surplus.engine.serving.server_params import FrontEnd
 from tests.serving.conformance.clients import Addresses
 from tests.serving.conformance.models import models
 
@@ -23,6 +24,15 @@ def in_process(folder: Path) -> Iterator[Addresses]:
     """In a thread of this process."""
     files = {model.name: model.write_onnx(folder) for model in models()}
     with surplus.Server(files, port=0, http_port=0) as server:
+        assert server.http_address is not None
+        yield Addresses(server.address, server.http_address)
+
+
+@contextmanager
+def python_front_end(folder: Path) -> Iterator[Addresses]:
+    """The same, with gRPC's own server and aiohttp's."""
+    files = {model.name: model.write_onnx(folder) for model in models()}
+    with surplus.Server(files, port=0, http_port=0, front_end=FrontEnd.PYTHON) as server:
         assert server.http_address is not None
         yield Addresses(server.address, server.http_address)
 
@@ -58,5 +68,6 @@ def _announced(process: subprocess.Popen[str]) -> Addresses:
 
 SERVERS: dict[str, Callable[[Path], AbstractContextManager[Addresses]]] = {
     "in_process": in_process,
+    "python_front_end": python_front_end,
     "engine_serve": engine_serve,
 }
