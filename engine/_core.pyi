@@ -1019,7 +1019,7 @@ class Frontend:
 
     def __init__(
         self,
-        listeners: Sequence[tuple[int, bool]],
+        listeners: Sequence[tuple[int, str]],
         regions: SharedMemory,
         most_connections: int,
         most_streams: int,
@@ -1030,7 +1030,7 @@ class Frontend:
         """
         Serve sockets that listen, which are the front end's from now on.
 
-        Each with whether it is for REST, or for gRPC.
+        Each with what is spoken over its connections: grpc, rest, or either.
         """
 
     def offer(

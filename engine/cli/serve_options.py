@@ -38,14 +38,19 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         "--http-port",
         type=int,
         metavar="N",
-        help="serve HTTP, too, on this port; 0 lets the system choose (needs aiohttp)",
+        help="serve HTTP, too, on this port; 0 lets the system choose",
+    )
+    add(
+        "--one-port",
+        action="store_true",
+        help="serve HTTP, too, on gRPC's port: the first bytes of a connection tell",
     )
     add(
         "--front-end",
         choices=("auto", "native", "python"),
         default="auto",
-        help="what speaks gRPC: our own over libnghttp2, gRPC's for Python, or ours where that"
-        " library is (default %(default)s)",
+        help="what speaks gRPC and HTTP: our own over libnghttp2 and llhttp, gRPC's for Python and"
+        " aiohttp, or ours where those libraries are (default %(default)s)",
     )
     add(
         "--max-in-flight",
@@ -120,6 +125,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         host=args.host,
         grpc_port=args.port,
         http_port=args.http_port,
+        one_port=args.one_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
         front_end=FrontEnd(args.front_end),

@@ -68,7 +68,7 @@ class NativeFront:
     ) -> None:
         sockets = listening_sockets(params.host, params.grpc_port)
         self.port: int = sockets[0].getsockname()[1]
-        self.http_port: int | None = None
+        self.http_port: int | None = self.port if params.one_port else None
         http_sockets: list[socket.socket] = []
         if rest is not None and params.http_port is not None:
             try:
@@ -81,8 +81,8 @@ class NativeFront:
         self._most_in_flight = params.max_in_flight
         self._front = _core.Frontend(
             [
-                *((bound.detach(), False) for bound in sockets),
-                *((bound.detach(), True) for bound in http_sockets),
+                *((bound.detach(), "either" if params.one_port else "grpc") for bound in sockets),
+                *((bound.detach(), "rest") for bound in http_sockets),
             ],
             plane.regions.table,
             most_connections=params.max_connections,

@@ -73,7 +73,7 @@ class AsyncServer:
             wanted and aiohttp is not installed.
         """
         rest = None
-        if self._params.http_port is not None:
+        if self._params.http_port is not None or self._params.one_port:
             rest = HttpFace(self.plane, self._identity(), self._params.max_message_bytes)
         is_native = self._is_native()
         if rest is not None and not (is_native and self._speaks_rest()):
@@ -133,7 +133,7 @@ class AsyncServer:
         if self._params.front_end is FrontEnd.PYTHON:
             return False
         missing = missing_library()
-        if missing and self._params.front_end is FrontEnd.NATIVE:
+        if missing and (self._params.front_end is FrontEnd.NATIVE or self._params.one_port):
             raise ConfigError(f"the native front end cannot serve: {missing}")
         if missing:
             _LOG.warning("gRPC by Python, which is slower: %s", missing)
@@ -142,6 +142,8 @@ class AsyncServer:
     def _speaks_rest(self) -> bool:
         """Whether our own front end speaks HTTP, too."""
         missing = missing_parser()
+        if missing and self._params.one_port:
+            raise ConfigError(f"one port cannot be for HTTP, too: {missing}")
         if missing:
             _LOG.warning("HTTP by Python, which is slower: %s", missing)
         return not missing

@@ -23,14 +23,17 @@ PARTS = {
 }
 
 
-@pytest.fixture(params=[FrontEnd.NATIVE, FrontEnd.PYTHON])
+LISTENERS = {
+    "native": {"front_end": FrontEnd.NATIVE, "http_port": 0},
+    "python": {"front_end": FrontEnd.PYTHON, "http_port": 0},
+    "one port": {"one_port": True},
+}
+
+
+@pytest.fixture(params=LISTENERS)
 def server(request):
     params = ServerParams(
-        grpc_port=0,
-        http_port=0,
-        max_connections=MOST,
-        max_in_flight=99,
-        front_end=request.param,
+        grpc_port=0, max_connections=MOST, max_in_flight=99, **LISTENERS[request.param]
     )
     thread = ServerThread(params)
     yield thread

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tritonclient.grpc
+import tritonclient.http
 import tritonclient.http as triton
 from onnx import helper
 
@@ -184,6 +186,20 @@ def test_all_else_is_pythons_answer(target: str, servers: dict[str, surplus.Serv
             answer = connection.getresponse()
             found[name] = answer.status, answer.headers["Content-Type"], answer.read()
     assert found["native"] == found["python"]
+
+
+def test_one_port_for_all(models: dict[str, surplus.Model], python_queries: list[str]) -> None:
+    sent = np.ones((1, 3), np.float32)
+    with surplus.Server({"FP32": models["FP32"]}, port=0, one_port=True) as server:
+        assert server.http_address == server.address
+        for module in (tritonclient.http, tritonclient.grpc):
+            given = module.InferInput("x", [1, 3], "FP32")
+            given.set_data_from_numpy(sent)
+            with module.InferenceServerClient(server.address) as client:
+                assert client.is_server_live()
+                assert client.is_server_ready()
+                np.testing.assert_array_equal(client.infer("FP32", [given]).as_numpy("y"), sent)
+    assert python_queries == []
 
 
 def test_requests_in_a_row_over_one_connection(servers: dict[str, surplus.Server]) -> None:

@@ -105,6 +105,13 @@ def test_http_is_aiohttps_where_there_is_no_parser(monkeypatch, caplog):
     assert "HTTP by Python, which is slower: built without llhttp" in caplog.text
 
 
+@pytest.mark.parametrize("missing", ["missing_parser", "missing_library"])
+def test_one_port_needs_both_libraries(monkeypatch, missing):
+    monkeypatch.setattr(server_module, missing, lambda: "it is not there")
+    with pytest.raises(ConfigError, match="it is not there"):
+        asyncio.run(_started(ServerParams(grpc_port=0, one_port=True)))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -113,6 +120,8 @@ def test_http_is_aiohttps_where_there_is_no_parser(monkeypatch, caplog):
         ({"drain_timeout_s": -1}, "drain_timeout_s is -1"),
         ({"drain_timeout_s": float("nan")}, "drain_timeout_s is nan"),
         ({"max_message_bytes": 2**31}, "max_message_bytes is"),
+        ({"one_port": True, "http_port": 8000}, "http_port is 8000, and one_port"),
+        ({"one_port": True, "front_end": FrontEnd.PYTHON}, "front_end is python"),
     ],
 )
 def test_params_are_checked(options, message):

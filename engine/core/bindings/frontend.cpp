@@ -127,12 +127,19 @@ nb::list take_counts(const PyFrontModel& self) {
   return rows;
 }
 
-void begin(PyFrontend* self, const std::vector<std::pair<int, bool>>& listeners,
+frontend::Speaks speaks_of(const std::string& name) {
+  if (name == "grpc") return frontend::Speaks::grpc;
+  if (name == "rest") return frontend::Speaks::rest;
+  if (name == "either") return frontend::Speaks::either;
+  throw std::invalid_argument("a socket speaks grpc, rest or either, got " + name);
+}
+
+void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& listeners,
            const PyRegions& regions, std::size_t most_connections, std::uint32_t most_streams,
            std::size_t most_message_bytes, std::int64_t idle_ns, std::int64_t body_ns) {
   frontend::FrontendParams params;
-  for (const auto& [socket, is_rest] : listeners)
-    params.listeners.push_back({socket, is_rest ? frontend::Speaks::rest : frontend::Speaks::grpc});
+  for (const auto& [socket, speaks] : listeners)
+    params.listeners.push_back({socket, speaks_of(speaks)});
   params.regions = regions.table;
   params.most_connections = most_connections;
   params.idle_ns = idle_ns;
@@ -191,7 +198,7 @@ Success, fail, refused, compute input, queue (of some queries), executing, compu
            "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a,
            R"(Serve sockets that listen, which are the front end's from now on.
 
-Each with whether it is for REST, or for gRPC.)")
+Each with what is spoken over its connections: grpc, rest, or either.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a,
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "scheduler/clock.hpp"
 
@@ -12,7 +13,16 @@ namespace engine::frontend {
 Connection::Connection(int socket, std::uint64_t number) noexcept
     : socket_(socket), number_(number), quiet_since_ns_(coarse_now_ns()) {}
 
-Connection::~Connection() { close(socket_); }
+Connection::~Connection() {
+  if (socket_ >= 0) close(socket_);
+}
+
+int Connection::release_socket() noexcept { return std::exchange(socket_, -1); }
+
+bool Connection::hear(Bytes data) {
+  has_spoken_ = true;
+  return take(data);
+}
 
 bool Connection::read(std::span<std::byte> buffer) {
   quiet_since_ns_ = coarse_now_ns();
@@ -23,8 +33,7 @@ bool Connection::read(std::span<std::byte> buffer) {
       if (errno == EINTR) continue;
       return errno == EAGAIN || errno == EWOULDBLOCK;
     }
-    has_spoken_ = true;
-    if (!take(buffer.first(static_cast<std::size_t>(count)))) return false;
+    if (!hear(buffer.first(static_cast<std::size_t>(count)))) return false;
     // Others are waiting, too; what is left wakes us again.
     if (static_cast<std::size_t>(count) < buffer.size()) break;
   }

@@ -12,6 +12,9 @@ namespace engine::frontend {
 
 class Connection;
 
+/// What is spoken over connections; `either`: their first bytes tell.
+enum class Speaks : std::uint8_t { grpc, rest, either };
+
 /// What a connection tells the front end.
 class CallHandler {
  public:
@@ -44,6 +47,8 @@ class Connection {
 
   /// Takes what the socket has; false: the connection is over. `buffer` is anybody's.
   [[nodiscard]] bool read(std::span<std::byte> buffer);
+  /// As if that had come from the socket.
+  [[nodiscard]] bool hear(Bytes data);
   /// What came; false: the connection is over.
   [[nodiscard]] virtual bool take(Bytes data) = 0;
   /// Sends what is to be sent; false: the connection is over.
@@ -76,15 +81,17 @@ class Connection {
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
   bool is_dirty = false;        ///< listed to be flushed
   std::uint32_t events = 0;     ///< of its socket that the front end waits for
-  std::size_t group = 0;        ///< of listeners that it came through
+  Speaks group = Speaks::grpc;  ///< of listeners that it came through
   std::uint64_t last_used = 0;  ///< higher: opened, or asked, later
 
  protected:
   /// Sends nothing more; the client may still.
   void stop_sending() noexcept;
+  /// It is closed by who takes it.
+  [[nodiscard]] int release_socket() noexcept;
 
  private:
-  const int socket_;
+  int socket_;
   const std::uint64_t number_;
   std::int64_t quiet_since_ns_;
   bool has_spoken_ = false;

@@ -138,6 +138,8 @@ void Frontend::wait_for_events() {
       if (has_gone || !connection.read({buffer_.get(), buffer_bytes})) {
         static_cast<void>(connection.flush());  // it may be told why
         close_connection(connection);
+      } else if (auto* const opening = dynamic_cast<OpeningConnection*>(&connection)) {
+        if (const auto speaks = opening->speaks()) go_on_as(*opening, *speaks);
       }
     }
   }
@@ -171,32 +173,57 @@ void Frontend::accept_all(const Listener& listener) {
 }
 
 void Frontend::open_connection(int socket, Speaks speaks) {
-  const auto group = static_cast<std::size_t>(speaks);
-  if (open_[group] >= params_.most_connections && (speaks == Speaks::grpc || !make_room(group))) {
+  const bool is_full = open_of(speaks) >= params_.most_connections;
+  if (is_full && (speaks == Speaks::grpc || !make_room(speaks))) {
     close(socket);
     return;
   }
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const std::uint64_t number = ++last_connection_;
+  std::unique_ptr<Connection> connection = made(socket, number, speaks);
+  connection->group = speaks;
+  connection->last_used = ++last_use_;
+  connection->events = EPOLLIN;
+  watch(epoll_, socket, number, connection->events, EPOLL_CTL_ADD);
+  touch(*connection);
+  connections_.emplace(number, std::move(connection));
+  ++open_of(speaks);
+}
+
+std::unique_ptr<Connection> Frontend::made(int socket, std::uint64_t number, Speaks speaks) {
   CallHandler& handler = *this;
-  std::unique_ptr<Connection> made;
-  if (speaks == Speaks::grpc)
-    made = std::make_unique<Http2Connection>(api_, socket, number, params_.connection, handler);
-  else
-    made = std::make_unique<Http1Connection>(socket, number, params_.connection, handler);
-  made->group = group;
-  made->last_used = ++last_use_;
-  made->events = EPOLLIN;
-  watch(epoll_, socket, number, made->events, EPOLL_CTL_ADD);
-  touch(*made);
-  connections_.emplace(number, std::move(made));
-  ++open_[group];
+  switch (speaks) {
+    case Speaks::grpc:
+      return std::make_unique<Http2Connection>(api_, socket, number, params_.connection, handler);
+    case Speaks::rest:
+      return std::make_unique<Http1Connection>(socket, number, params_.connection, handler);
+    case Speaks::either:
+      break;
+  }
+  return std::make_unique<OpeningConnection>(socket, number);
+}
+
+/// Puts one that speaks it in the place of one that was to find out.
+void Frontend::go_on_as(OpeningConnection& opening, Speaks speaks) {
+  const std::string first = opening.first();
+  std::unique_ptr<Connection> connection = made(opening.release(), opening.number(), speaks);
+  connection->group = opening.group;
+  connection->last_used = opening.last_used;
+  connection->events = opening.events;
+  std::erase(dirty_, &opening);
+  std::unique_ptr<Connection>& place = connections_.at(connection->number());
+  place = std::move(connection);
+  Connection& now = *place;
+  touch(now);
+  if (now.hear({reinterpret_cast<const std::byte*>(first.data()), first.size()})) return;
+  static_cast<void>(now.flush());
+  close_connection(now);
 }
 
 /// Closes an eighth of the connections: those whose last request was longest ago, and none that
 /// waits for an answer. So whoever connects is heard, beside any number of others who say nothing.
-bool Frontend::make_room(std::size_t group) {
+bool Frontend::make_room(Speaks group) {
   std::vector<Connection*> idle;
   for (const auto& [number, connection] : connections_)
     if (connection->group == group && !connection->is_answering()) idle.push_back(connection.get());
@@ -220,9 +247,12 @@ void Frontend::sweep(std::int64_t now_ns) {
       touch(*connection);
       continue;
     }
+    // REST's end by themselves, and for others.
     const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
-    const bool is_mute = !connection->has_spoken() && quiet_ns > params_.handshake_ns;
-    const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
+    const bool is_mute = connection->group != Speaks::rest && !connection->has_spoken() &&
+                         quiet_ns > params_.handshake_ns;
+    const bool is_idle =
+        connection->group == Speaks::grpc && params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
     if (is_mute || is_idle) over.push_back(connection.get());
   }
   for (Connection* const connection : over) {
@@ -256,7 +286,7 @@ void Frontend::flush_dirty() {
 
 void Frontend::close_connection(Connection& connection) {
   std::erase(dirty_, &connection);
-  --open_[connection.group];
+  --open_of(connection.group);
   connections_.erase(connection.number());
 }
 

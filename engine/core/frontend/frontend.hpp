@@ -13,14 +13,12 @@
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
+#include "frontend/opening_connection.hpp"
 #include "frontend/python_side.hpp"
 #include "http2/api.hpp"
 #include "scheduler/completion_queue.hpp"
 
 namespace engine::frontend {
-
-/// What is spoken over the connections of a socket.
-enum class Speaks : std::uint8_t { grpc, rest };
 
 /// A socket that listens.
 struct Listener {
@@ -109,7 +107,12 @@ class Frontend final : private CallHandler {
   void wait_for_events();
   void accept_all(const Listener& listener);
   void open_connection(int socket, Speaks speaks);
-  [[nodiscard]] bool make_room(std::size_t group);
+  [[nodiscard]] std::unique_ptr<Connection> made(int socket, std::uint64_t number, Speaks speaks);
+  void go_on_as(OpeningConnection& opening, Speaks speaks);
+  [[nodiscard]] std::size_t& open_of(Speaks group) noexcept {
+    return open_[static_cast<std::size_t>(group)];
+  }
+  [[nodiscard]] bool make_room(Speaks group);
   void close_listeners() noexcept;
   void sweep(std::int64_t now_ns);
   void take_replies();
@@ -152,7 +155,7 @@ class Frontend final : private CallHandler {
   int epoll_ = -1;
   int spare_ = -1;  ///< a descriptor to turn away clients with when there is none left
   std::uint64_t last_token_ = 0, last_connection_ = 0, last_use_ = 0;
-  std::array<std::size_t, 2> open_{};  ///< connections, by what they speak
+  std::array<std::size_t, 3> open_{};  ///< connections, by what their listeners speak
   std::size_t rest_queries_ = 0;       ///< connections whose query is being answered
   std::int64_t last_tag_ = 0, swept_ns_ = 0;
   bool listens_ = true;

@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frontend/http1_connection.hpp"
+#include "frontend/opening_connection.hpp"
 #include "test.hpp"
 
 using namespace engine;
@@ -280,4 +282,25 @@ TEST(a_large_body_lies_so_that_its_first_tensor_is_aligned) {
     CHECK(text_of(message.content()) == body);
     CHECK((reinterpret_cast<std::uintptr_t>(message.data) + 2) % 64 == 0);
   }
+}
+
+TEST(the_first_bytes_of_a_connection_tell_what_it_speaks) {
+  const auto told = [](std::string_view bytes) {
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    OpeningConnection opening(ends[0], 1);
+    std::optional<Speaks> found;
+    for (std::size_t i = 0; i < bytes.size() && !found; ++i) {
+      CHECK(opening.hear({reinterpret_cast<const std::byte*>(bytes.data()) + i, 1}));
+      found = opening.speaks();
+    }
+    close(ends[1]);
+    return found;
+  };
+  CHECK(told("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == Speaks::grpc);
+  for (const std::string_view bytes :
+       {"GET / HTTP/1.1", "P", "PUT", "POST", "PR", "PROPFIND /", "x"})
+    CHECK(
+        told(bytes) ==
+        (std::string_view("PRI ").starts_with(bytes) ? std::nullopt : std::optional(Speaks::rest)));
 }

@@ -39,13 +39,13 @@ def python_front_end(folder: Path) -> Iterator[Addresses]:
 
 @contextmanager
 def engine_serve(folder: Path) -> Iterator[Addresses]:
-    """By the command, from a repository."""
+    """By the command, from a repository; one port for all."""
     for model in models():
         version = folder / model.name / "1"
         version.mkdir(parents=True)
         model.write_onnx(version).rename(version / "model.onnx")
     command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder)]
-    options = ["--port", "0", "--http-port", "0"]
+    options = ["--port", "0", "--one-port"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield _announced(process)
