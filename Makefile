@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev

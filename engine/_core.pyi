@@ -1064,11 +1064,11 @@ class TlsContext:
         """The library's name; raises RuntimeError saying why it cannot be opened."""
 
 class Frontend:
-    """A thread that speaks gRPC and answers without Python."""
+    """A thread that speaks gRPC and REST, and answers without Python."""
 
     def __init__(
         self,
-        listeners: Sequence[int],
+        listeners: Sequence[tuple[int, str]],
         regions: SharedMemory,
         most_connections: int,
         most_streams: int,
@@ -1080,6 +1080,8 @@ class Frontend:
     ) -> None:
         """
         Serve sockets that listen, which are the front end's from now on.
+
+        Each with what is spoken over its connections: grpc, rest, or either.
 
         Parameters
         ----------
@@ -1129,20 +1131,42 @@ class Frontend:
     def check() -> str:
         """Where libnghttp2 is; raises RuntimeError saying why it cannot be opened."""
 
+    @staticmethod
+    def rest_missing() -> str:
+        """Why REST cannot be spoken here; empty if it can."""
+
     @property
     def event_fd(self) -> int: ...
-    def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, bool, int]]:
+    def take_events(
+        self,
+    ) -> list[
+        tuple[
+            int,
+            int,
+            int,
+            str,
+            str,
+            bytes | None,
+            bool,
+            int,
+            tuple[str, list[tuple[str, str]]] | None,
+        ]
+    ]:
         """
         What came for Python since the last call, in its order.
 
-        Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
-        call, number of the item, path (or why it failed), encoding (or the query's id), content,
-        whether that is compressed, by when it is due (0: no limit).
+        Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
+        REST), token of the call, number of the item, path (or why it failed), encoding (or the
+        query's id), content, whether that is compressed, by when it is due (0: no limit), of a
+        request its method and fields.
         """
 
     def send(self, token: int, message: bytes) -> None: ...
     def end(self, token: int, status: int = 0, why: str = "") -> None: ...
     def answer_item(self, token: int, number: int, message: bytes) -> None: ...
+    def answer(self, token: int, status: int, fields: str, body: bytes) -> None:
+        """Answer a request of REST; fields of the head are lines with their ends."""
+
     def drain(self) -> None:
         """Answer no further query: Python is asked."""
 

@@ -26,27 +26,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         " models' queries, try to open it again, or go on without it (default restart; under a"
         " policy for several models, when no device is left)",
     )
-    add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    add(
-        "--port",
-        type=int,
-        default=8001,
-        metavar="N",
-        help="gRPC port (default %(default)s); 0 lets the system choose, and it is printed",
-    )
-    add(
-        "--http-port",
-        type=int,
-        metavar="N",
-        help="serve HTTP, too, on this port; 0 lets the system choose (needs aiohttp)",
-    )
-    add(
-        "--front-end",
-        choices=("auto", "native", "python"),
-        default="auto",
-        help="what speaks gRPC: our own over libnghttp2, gRPC's for Python, or ours where that"
-        " library is (default %(default)s)",
-    )
+    _add_ports(parser)
     _add_tls(parser)
     add(
         "--max-in-flight",
@@ -68,6 +48,37 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         metavar="S",
         help="seconds to finish queries in flight after SIGTERM (default %(default)g)",
+    )
+
+
+def _add_ports(parser: argparse.ArgumentParser) -> None:
+    """Where it listens, and who speaks there."""
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add(
+        "--port",
+        type=int,
+        default=8001,
+        metavar="N",
+        help="gRPC port (default %(default)s); 0 lets the system choose, and it is printed",
+    )
+    add(
+        "--http-port",
+        type=int,
+        metavar="N",
+        help="serve HTTP, too, on this port; 0 lets the system choose",
+    )
+    add(
+        "--one-port",
+        action="store_true",
+        help="serve HTTP, too, on gRPC's port: the first bytes of a connection tell",
+    )
+    add(
+        "--front-end",
+        choices=("auto", "native", "python"),
+        default="auto",
+        help="what speaks gRPC and HTTP: our own over libnghttp2 and llhttp, gRPC's for Python and"
+        " aiohttp, or ours where those libraries are (default %(default)s)",
     )
 
 
@@ -147,6 +158,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         host=args.host,
         grpc_port=args.port,
         http_port=args.http_port,
+        one_port=args.one_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
         front_end=FrontEnd(args.front_end),

@@ -1,44 +1,44 @@
 """The HTTP face: one thin handler a path of the Open Inference Protocol.
 
 As KServe's v2 protocol and Triton's extensions have them: health, metadata, model configuration,
-statistics, repository index, and inference with tensors in JSON or as bytes.
+statistics, repository index, and inference with tensors in JSON or as bytes. Who reads requests and
+writes answers is another's: the native front end, or aiohttp's server.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
-
-from aiohttp import web
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.http_body import BodyLimits, DocumentReader, read_body
-from surplus.engine.serving.http_connections import HttpConnections
+from surplus.engine.serving.http_body import DocumentReader, read_body
 from surplus.engine.serving.http_infer import (
     HEADER_LENGTH,
     InferAnswer,
     decode_request,
     encode_answer,
 )
+from surplus.engine.serving.http_message import (
+    HttpAnswer,
+    HttpError,
+    HttpRequest,
+    json_answer,
+)
+from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
 from surplus.engine.serving.http_status import status_of
 from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
-from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
 _VERSION = "/v2/models/{name}/versions/{version}"
 
-_TOO_MANY = 429
 _LONG_BYTES = 1 << 18
 """A body from there on is read beside the event loop, which answers others meanwhile."""
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HttpFace:
@@ -50,29 +50,32 @@ class HttpFace:
         What answers.
     identity : ServerIdentity
         Who answers.
-    connections : HttpConnections
-        Hears which connections ask and are answered.
-    limits : BodyLimits
-        Of bodies that are read.
+    most_bytes : int
+        Of a body, as it came and decompressed; a larger one gets 413.
     """
 
-    def __init__(
-        self,
-        plane: DataPlane,
-        identity: ServerIdentity,
-        connections: HttpConnections,
-        limits: BodyLimits,
-    ) -> None:
+    def __init__(self, plane: DataPlane, identity: ServerIdentity, most_bytes: int) -> None:
         self._plane = plane
         self._identity = identity
-        self._connections = connections
-        self._limits = limits
-        self._document = DocumentReader(plane, limits)
+        self._most_bytes = most_bytes
+        self._document = DocumentReader(most_bytes)
+        self._routes = self._table()
 
-    def application(self) -> web.Application:
-        """Application to run; a larger body gets 413, an unknown path 404."""
-        application = web.Application(middlewares=(self._heard, _guarded))
-        add = application.router.add_route
+    async def answer(self, request: HttpRequest) -> HttpAnswer:
+        """Errors as the protocol has them: a status and ``{"error": ...}``."""
+        try:
+            return await self._routes.find(request)(request)
+        except HttpError as error:
+            status, text = error.status, f"{request.method} {request.path}: {error}"
+            headers = dict(error.headers)
+        except Exception as error:
+            status, text = status_of(error)
+            headers = {}
+        return json_answer({"error": text}, status, headers)
+
+    def _table(self) -> HttpRoutes:
+        routes = HttpRoutes()
+        add = routes.add
         add("GET", "/v2", self.server_metadata)
         add("GET", "/v2/health/live", self.server_live)
         add("GET", "/v2/health/ready", self.server_ready)
@@ -88,132 +91,107 @@ class HttpFace:
             add("GET", f"{path}/config", self.model_config)
             add("GET", f"{path}/stats", self.model_statistics)
             add("POST", f"{path}/infer", self.model_infer)
-        SharedMemoryPaths(self._plane.regions, self._document).add_to(application.router)
-        SettingPaths(self._plane, self._document).add_to(application.router)
-        return application
+        SharedMemoryPaths(self._plane.regions, self._document).add_to(routes)
+        SettingPaths(self._plane, self._document).add_to(routes)
+        return routes
 
-    async def model_infer(self, request: web.Request) -> web.StreamResponse:
-        """Run a query; aiohttp cancels this task when the client goes away."""
+    async def model_infer(self, request: HttpRequest) -> HttpAnswer:
+        """Run a query; this task is cancelled when the client goes away."""
         model = self._plane.admit(*_names(request))
-        with MemoryShare(self._plane.memory) as share:
-            body = await read_body(request, share, self._limits)
-            received_ns = self._plane.clock_ns()
-            with self._connections.answering(request):
-                length = request.headers.get(HEADER_LENGTH)
-                given = body, length, received_ns, self._plane.regions, share
-                if len(body) < _LONG_BYTES:
-                    asked = decode_request(*given)
-                else:
-                    asked = await asyncio.to_thread(decode_request, *given)
-                answer = await self._plane.infer(
-                    model, asked.query, lambda outputs: encode_answer(model, asked, outputs, share)
-                )
-            response = _response(answer)
-            await response.prepare(request)
-            await response.write_eof()  # here, so that it counts until it is written
-            return response
+        body = await read_body(request, self._most_bytes)
+        received_ns = self._plane.clock_ns()
+        request.begin_query()
+        share = request.share
+        length = request.headers.get(HEADER_LENGTH.lower())
+        given = body, length, received_ns, self._plane.regions, share
+        if len(body) < _LONG_BYTES:
+            asked = decode_request(*given)
+        else:
+            asked = await asyncio.to_thread(decode_request, *given)
+        return _response(
+            await self._plane.infer(
+                model, asked.query, lambda outputs: encode_answer(model, asked, outputs, share)
+            )
+        )
 
-    async def server_live(self, request: web.Request) -> web.StreamResponse:
+    async def server_live(self, request: HttpRequest) -> HttpAnswer:
         """Whether the server answers at all."""
-        return web.json_response({"live": True})
+        return json_answer({"live": True})
 
-    async def server_ready(self, request: web.Request) -> web.StreamResponse:
+    async def server_ready(self, request: HttpRequest) -> HttpAnswer:
         """Whether every model is ready and queries are admitted."""
         return _yes_or_no(self._plane.ready, {})
 
-    async def server_metadata(self, request: web.Request) -> web.StreamResponse:
+    async def server_metadata(self, request: HttpRequest) -> HttpAnswer:
         """Name, version and extensions of the server."""
         extensions = ("binary_tensor_data",)
-        return web.json_response(descriptions.server_metadata(self._identity, extensions))
+        return json_answer(descriptions.server_metadata(self._identity, extensions))
 
-    async def model_ready(self, request: web.Request) -> web.StreamResponse:
+    async def model_ready(self, request: HttpRequest) -> HttpAnswer:
         """Whether a model is ready; not so one that is unknown."""
         name, version = _names(request)
         return _yes_or_no(self._plane.models.is_ready(name, version), {"name": name})
 
-    async def model_metadata(self, request: web.Request) -> web.StreamResponse:
+    async def model_metadata(self, request: HttpRequest) -> HttpAnswer:
         """Versions and signature of a model."""
         model = self._model(request)
         versions = self._plane.models.versions(model.name)
-        return web.json_response(descriptions.model_metadata(model, versions))
+        return json_answer(descriptions.model_metadata(model, versions))
 
-    async def model_config(self, request: web.Request) -> web.StreamResponse:
+    async def model_config(self, request: HttpRequest) -> HttpAnswer:
         """Signature of a model as a Triton configuration."""
-        return web.json_response(descriptions.model_config(self._model(request)))
+        return json_answer(descriptions.model_config(self._model(request)))
 
-    async def model_statistics(self, request: web.Request) -> web.StreamResponse:
+    async def model_statistics(self, request: HttpRequest) -> HttpAnswer:
         """Counters of one model, of all its versions, or of all models."""
         models = self._plane.models.select(*_names(request))
-        return web.json_response(descriptions.more_statistics(models))
+        return json_answer(descriptions.more_statistics(models))
 
-    async def top(self, request: web.Request) -> web.StreamResponse:
+    async def top(self, request: HttpRequest) -> HttpAnswer:
         """What models were asked over the last seconds, and who waited for whom."""
-        return web.json_response(await tails.top(tails.window_of(request.query)))
+        return json_answer(await tails.top(tails.window_of(request.query)))
 
-    async def late(self, request: web.Request) -> web.StreamResponse:
+    async def late(self, request: HttpRequest) -> HttpAnswer:
         """Why queries came late; ``format=perfetto`` draws them."""
-        return web.json_response(await tails.asked_late(request.query))
+        return json_answer(await tails.asked_late(request.query))
 
-    async def repository_index(self, request: web.Request) -> web.StreamResponse:
+    async def repository_index(self, request: HttpRequest) -> HttpAnswer:
         """State of every version of every model; a body may ask for those that are ready."""
         ready_only = (await self._document(request)).get("ready", False)
         rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
-        return web.json_response(rows)
+        return json_answer(rows)
 
-    async def repository_model_load(self, request: web.Request) -> web.StreamResponse:
+    async def repository_model_load(self, request: HttpRequest) -> HttpAnswer:
         """Put a model back into service."""
         name = _names(request)[0]
         check_load_parameters(name, _parameters(await self._document(request)))
         self._plane.load(name)
-        return web.json_response({})
+        return json_answer({})
 
-    async def repository_model_unload(self, request: web.Request) -> web.StreamResponse:
+    async def repository_model_unload(self, request: HttpRequest) -> HttpAnswer:
         """Take a model out of service."""
         name = _names(request)[0]
         check_unload_parameters(name, _parameters(await self._document(request)))
         self._plane.unload(name)
-        return web.json_response({})
+        return json_answer({})
 
-    @web.middleware
-    async def _heard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        self._connections.asked(request)
-        return await handler(request)
-
-    def _model(self, request: web.Request) -> ServedModel:
+    def _model(self, request: HttpRequest) -> ServedModel:
         return self._plane.models.find(*_names(request))
 
 
-@web.middleware
-async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Errors as the protocol has them: a status and ``{"error": ...}``."""
-    try:
-        return await handler(request)
-    except web.HTTPException as error:
-        status, text = error.status, f"{request.method} {request.path}: {error.reason}"
-        headers: dict[str, str] = {k: v for k, v in error.headers.items() if k == "Allow"}
-    except web.RequestPayloadError as error:  # chunks, or a compression, that are none
-        status, text, headers = 400, f"malformed body: {error}", {}
-    except Exception as error:
-        status, text = status_of(error)
-        headers = {}
-    if status == _TOO_MANY:
-        headers["Retry-After"] = "1"
-    return web.json_response({"error": text}, status=status, headers=headers)
-
-
-def _response(answer: InferAnswer) -> web.Response:
+def _response(answer: InferAnswer) -> HttpAnswer:
     if answer.header_length is None:
-        return web.Response(body=answer.body, content_type="application/json")
-    return web.Response(
-        body=answer.body,
-        content_type="application/octet-stream",
-        headers={HEADER_LENGTH: str(answer.header_length)},
-    )
+        return HttpAnswer(200, answer.body, {"Content-Type": "application/json"})
+    headers = {
+        "Content-Type": "application/octet-stream",
+        HEADER_LENGTH: str(answer.header_length),
+    }
+    return HttpAnswer(200, answer.body, headers)
 
 
-def _names(request: web.Request) -> tuple[str, str]:
+def _names(request: HttpRequest) -> tuple[str, str]:
     """Name and version of the path; empty where it has none."""
-    return request.match_info.get("name", ""), request.match_info.get("version", "")
+    return request.names.get("name", ""), request.names.get("version", "")
 
 
 def _parameters(document: dict[str, Any]) -> dict[str, Any]:
@@ -224,6 +202,6 @@ def _parameters(document: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _yes_or_no(yes: bool, document: dict[str, Any]) -> web.Response:
+def _yes_or_no(yes: bool, document: dict[str, Any]) -> HttpAnswer:
     """Triton's clients read the status, KServe's the document."""
-    return web.json_response({**document, "ready": yes}, status=200 if yes else 400)
+    return json_answer({**document, "ready": yes}, status=200 if yes else 400)

@@ -6,19 +6,27 @@ import asyncio
 import os
 import socket
 import ssl
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from aiohttp import web
 
+from surplus.engine.errors import InputError
 from surplus.engine.serving.data_plane import DataPlane
-from surplus.engine.serving.descriptions import ServerIdentity
-from surplus.engine.serving.http_body import BodyLimits
+from surplus.engine.serving.http_body import too_large
 from surplus.engine.serving.http_connections import HttpConnections
 from surplus.engine.serving.http_face import HttpFace
+from surplus.engine.serving.http_message import HttpError, HttpRequest
+from surplus.engine.serving.memory_share import MemoryShare
+from surplus.engine.serving.server_params import ServerParams
 
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
 _HANDSHAKE_S = 5.0
 _WAITING = 128  # connections that the system keeps until they are accepted
+_GRAIN_BYTES = 1 << 20
+"""The account is asked once for so much."""
+_TOO_MANY = 429
 
 
 @dataclass(frozen=True)
@@ -42,21 +50,12 @@ class HttpListener:
 
 
 async def listen(
-    plane: DataPlane,
-    identity: ServerIdentity,
-    address: tuple[str, int],
-    limits: BodyLimits,
-    max_connections: int,
-    tls: ssl.SSLContext | None = None,
+    plane: DataPlane, face: HttpFace, params: ServerParams, tls: ssl.SSLContext | None = None
 ) -> HttpListener:
-    """Answer on an address; port 0 lets the system choose.
+    """Answer on the HTTP port; 0 lets the system choose.
 
     Parameters
     ----------
-    limits : BodyLimits
-        Of bodies; heads, and connections without requests, have as long.
-    max_connections : int
-        Open at once; when more come, those that ask nothing are closed.
     tls : ssl.SSLContext or None
         What everything is encrypted with.
 
@@ -65,14 +64,19 @@ async def listen(
     OSError
         If it cannot be bound.
     """
-    connections = HttpConnections(max_connections, limits.most_s)
+    most_s = params.max_body_s  # of heads, and of connections without requests, too
+    connections = HttpConnections(params.max_connections, most_s)
+    application = web.Application()
+    driver = _Driver(plane, face, connections, most_s)
+    application.router.add_route("*", "/{path:.*}", driver.answer)
     runner = web.AppRunner(
-        HttpFace(plane, identity, connections, limits).application(),
+        application,
         access_log=None,
         handle_signals=False,
         handler_cancellation=True,  # a client that goes away cancels its query
         shutdown_timeout=_FLUSH_GRACE_S,
-        keepalive_timeout=limits.most_s,
+        keepalive_timeout=most_s,
+        auto_decompress=False,
     )
     await runner.setup()
     try:
@@ -81,7 +85,8 @@ async def listen(
         assert server is not None
         listening = await asyncio.get_running_loop().create_server(
             lambda: connections.opened(server),
-            *address,
+            params.host,
+            params.http_port,
             reuse_port=False,
             backlog=connections.at_a_time,
             ssl=tls,
@@ -93,6 +98,80 @@ async def listen(
         await runner.cleanup()
         raise
     return HttpListener(listening.sockets[0].getsockname()[1], runner, listening)
+
+
+class _Driver:
+    """Has requests of aiohttp answered."""
+
+    def __init__(
+        self, plane: DataPlane, face: HttpFace, connections: HttpConnections, most_s: float
+    ) -> None:
+        self._plane = plane
+        self._face = face
+        self._connections = connections
+        self._most_s = most_s
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self._connections.asked(request)
+        with MemoryShare(self._plane.memory) as share, ExitStack() as query:
+
+            def on_query() -> None:
+                query.enter_context(self._connections.answering(request))
+
+            answer = await self._face.answer(_Request(request, share, self._most_s, on_query))
+            response = web.Response(
+                status=answer.status, body=answer.body, headers=dict(answer.headers)
+            )
+            if answer.status == _TOO_MANY:
+                response.headers["Retry-After"] = "1"
+            await response.prepare(request)
+            await response.write_eof()  # here, so that it counts until it is written
+            return response
+
+
+class _Request(HttpRequest):
+    def __init__(
+        self,
+        request: web.Request,
+        share: MemoryShare,
+        most_s: float,
+        on_query: Callable[[], None],
+    ) -> None:
+        headers: dict[str, str] = {}
+        for name, value in request.headers.items():
+            headers.setdefault(name.lower(), value)
+        super().__init__(request.method, request.raw_path, headers, share)
+        self._request = request
+        self._most_s = most_s
+        self._on_query = on_query
+
+    def begin_query(self) -> None:
+        self._on_query()
+
+    async def read(self, most_bytes: int) -> memoryview:
+        if (self._request.content_length or 0) > most_bytes:
+            raise too_large()
+        try:
+            async with asyncio.timeout(self._most_s):
+                return await self._read(most_bytes)
+        except TimeoutError:
+            raise HttpError(408, "Request Timeout") from None
+        except web.RequestPayloadError as error:  # chunks that are none
+            raise InputError(f"malformed body: {error}") from None
+
+    async def _read(self, most_bytes: int) -> memoryview:
+        body = bytearray()
+        taken = 0
+        while chunk := await self._request.content.readany():
+            size = len(body) + len(chunk)
+            if size > most_bytes:
+                raise too_large()
+            if size > taken:
+                more = max(size - taken, _GRAIN_BYTES if taken else 0)
+                self.share.take(more, "the request's body")
+                taken += more
+            body += chunk
+        return memoryview(body).toreadonly()
 
 
 def _let_wait(bound: socket.socket) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from aiohttp import web
-
 from surplus.engine.errors import InputError
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.http_body import DocumentReader
+from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_answer
+from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.trace_settings import LISTS, SETTINGS, check_settings
 
 
@@ -27,31 +27,31 @@ class SettingPaths:
         self._plane = plane
         self._document = document
 
-    def add_to(self, router: web.UrlDispatcher) -> None:
+    def add_to(self, routes: HttpRoutes) -> None:
         """Route the paths here."""
         for path in ("/v2/trace/setting", "/v2/models/{name}/trace/setting"):
-            router.add_route("GET", path, self.trace_setting)
-            router.add_route("POST", path, self.trace_setting)
-        router.add_route("GET", "/v2/logging", self.log_settings)
-        router.add_route("POST", "/v2/logging", self.log_settings)
+            routes.add("GET", path, self.trace_setting)
+            routes.add("POST", path, self.trace_setting)
+        routes.add("GET", "/v2/logging", self.log_settings)
+        routes.add("POST", "/v2/logging", self.log_settings)
 
-    async def trace_setting(self, request: web.Request) -> web.StreamResponse:
+    async def trace_setting(self, request: HttpRequest) -> HttpAnswer:
         """What is traced: nothing."""
-        name = request.match_info.get("name", "")
+        name = request.names.get("name", "")
         if name:
             self._plane.models.find(name)
         if request.method == "POST":
             asked = await self._document(request)
             check_settings({name: _texts(name, value) for name, value in asked.items()})
-        return web.json_response(
+        return json_answer(
             {n: list(values) if n in LISTS else values[0] for n, values in SETTINGS.items()}
         )
 
-    async def log_settings(self, request: web.Request) -> web.StreamResponse:
+    async def log_settings(self, request: HttpRequest) -> HttpAnswer:
         """What is logged, after the changes that are asked for."""
         if request.method == "POST":
             self._plane.log.update(await self._document(request))
-        return web.json_response(self._plane.log.values())
+        return json_answer(self._plane.log.values())
 
 
 def _texts(name: str, value: Any) -> list[str]:

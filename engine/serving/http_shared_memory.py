@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from aiohttp import web
-
 from surplus.engine.errors import InputError
 from surplus.engine.serving.cuda_memory import cuda_register, cuda_status, cuda_unregister
 from surplus.engine.serving.http_body import DocumentReader
+from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_answer
+from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.shared_memory import SharedRegions
 
 _LARGEST = 2**63 - 1
@@ -30,7 +30,7 @@ class SharedMemoryPaths:
         self._regions = regions
         self._document = document
 
-    def add_to(self, router: web.UrlDispatcher) -> None:
+    def add_to(self, routes: HttpRoutes) -> None:
         """Route the paths here."""
         for memory, status, register, unregister in (
             ("system", self.status, self.register, self.unregister),
@@ -38,15 +38,15 @@ class SharedMemoryPaths:
         ):
             root = f"/v2/{memory}sharedmemory"
             for path in (root, f"{root}/region/{{name}}"):
-                router.add_route("GET", f"{path}/status", status)
-                router.add_route("POST", f"{path}/unregister", unregister)
-            router.add_route("POST", f"{root}/region/{{name}}/register", register)
+                routes.add("GET", f"{path}/status", status)
+                routes.add("POST", f"{path}/unregister", unregister)
+            routes.add("POST", f"{root}/region/{{name}}/register", register)
 
-    async def status(self, request: web.Request) -> web.StreamResponse:
+    async def status(self, request: HttpRequest) -> HttpAnswer:
         """One region, or all."""
-        return web.json_response(self._regions.status(_name(request)))
+        return json_answer(self._regions.status(_name(request)))
 
-    async def register(self, request: web.Request) -> web.StreamResponse:
+    async def register(self, request: HttpRequest) -> HttpAnswer:
         """Let queries name a part of some shared memory."""
         asked = await self._document(request)
         key = asked.get("key")
@@ -54,33 +54,33 @@ class SharedMemoryPaths:
             raise InputError("Shared memory register request has no 'key' field: a string")
         offset, size_bytes = _number(asked, "offset", 0), _number(asked, "byte_size", None)
         self._regions.register(_name(request), key, offset, size_bytes)
-        return web.json_response({})
+        return json_answer({})
 
-    async def unregister(self, request: web.Request) -> web.StreamResponse:
+    async def unregister(self, request: HttpRequest) -> HttpAnswer:
         """Forget one region, or all."""
         self._regions.unregister(_name(request))
-        return web.json_response({})
+        return json_answer({})
 
-    async def cuda_status(self, request: web.Request) -> web.StreamResponse:
+    async def cuda_status(self, request: HttpRequest) -> HttpAnswer:
         """The same of GPUs' memory."""
-        return web.json_response(cuda_status(self._regions, _name(request)))
+        return json_answer(cuda_status(self._regions, _name(request)))
 
-    async def cuda_register(self, request: web.Request) -> web.StreamResponse:
+    async def cuda_register(self, request: HttpRequest) -> HttpAnswer:
         """Let queries name memory of a GPU."""
         asked = await self._document(request)
         handle = _handle(asked.get("raw_handle"))
         gpu, size_bytes = _number(asked, "device_id", None), _number(asked, "byte_size", None)
         cuda_register(self._regions, _name(request), handle, gpu, size_bytes)
-        return web.json_response({})
+        return json_answer({})
 
-    async def cuda_unregister(self, request: web.Request) -> web.StreamResponse:
+    async def cuda_unregister(self, request: HttpRequest) -> HttpAnswer:
         """Forget one region of GPUs' memory, or all."""
         cuda_unregister(self._regions, _name(request))
-        return web.json_response({})
+        return json_answer({})
 
 
-def _name(request: web.Request) -> str:
-    return request.match_info.get("name", "")
+def _name(request: HttpRequest) -> str:
+    return request.names.get("name", "")
 
 
 def _handle(given: Any) -> bytes:

@@ -19,6 +19,7 @@ from surplus.engine import _core
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import failed_item
+from surplus.engine.serving.native_requests import NativeRequests
 
 ItemAnswer = Callable[[bytes, "NativeContext"], Awaitable[bytes]]
 
@@ -109,6 +110,8 @@ class NativeCalls:
         Answers one message of ModelStreamInfer, with one; raises nothing.
     most_bytes : int
         Of a message, once it is decompressed.
+    requests : NativeRequests or None
+        Answers what comes over HTTP, if anything does.
     """
 
     def __init__(
@@ -117,19 +120,24 @@ class NativeCalls:
         handlers: Sequence[grpc.GenericRpcHandler],
         answer_item: ItemAnswer,
         most_bytes: int,
+        requests: NativeRequests | None,
     ) -> None:
         self._front = front
         self._handlers = handlers
         self._answer_item = answer_item
         self._most_bytes = most_bytes
+        self._requests = requests
         self._calls: dict[int, _Call] = {}
         self._items: dict[int, set[asyncio.Task[None]]] = {}
 
     def take_events(self) -> None:
         """Go on with what came since the last call."""
         for event in self._front.take_events():
-            kind, token, number, path, encoding, content, packed, due_ns = event
-            if kind == _CALL:
+            kind, token, number, path, encoding, content, packed, due_ns, request = event
+            if request is not None and self._requests is not None:
+                method, fields = request
+                self._requests.begin(token, method, path, fields, content or b"")
+            elif kind == _CALL:
                 self._begin(_Call(token, encoding), path, due_ns)
             elif kind == _ITEM:
                 self._begin_item(token, number, content or b"", encoding if packed else "", due_ns)
@@ -150,6 +158,8 @@ class NativeCalls:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._requests is not None:
+            await self._requests.close()
 
     def _begin(self, call: _Call, path: str, due_ns: int) -> None:
         details = _CallDetails(path)
@@ -221,6 +231,8 @@ class NativeCalls:
             call.task.cancel()
         for task in list(self._items.get(token, ())):
             task.cancel()
+        if self._requests is not None:
+            self._requests.cancel(token)
 
     def _end(self, token: int, code: grpc.StatusCode, details: str = "") -> None:
         self._front.end(token, code.value[0], details)

@@ -1,17 +1,16 @@
-"""The native front end of a server: gRPC in C++ (engine/core/frontend), Python where it asks."""
+"""The native front end of a server: C++ (engine/core/frontend), Python where that asks."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
-
-import grpc
+from dataclasses import dataclass
 
 from surplus.engine import _core
 from surplus.engine.serving.address import listening_sockets
 from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
-from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.native_calls import NativeCalls
 from surplus.engine.serving.servable import TensorSpec
@@ -41,10 +40,28 @@ def missing_library(*, needs_tls: bool = False) -> str:
     return ""
 
 
-def listening_front(
-    params: ServerParams, regions: SharedRegions, certificates: Certificates | None = None
-) -> tuple[_core.Frontend, int]:
-    """A front end that listens, and its port.
+def missing_parser() -> str:
+    """Why it cannot speak HTTP/1.1; empty if it can."""
+    return _core.Frontend.rest_missing()
+
+
+@dataclass(frozen=True)
+class Listening:
+    """A front end that listens, and its ports."""
+
+    front: _core.Frontend
+    port: int
+    http_port: int | None
+
+
+def listening(
+    params: ServerParams,
+    regions: SharedRegions,
+    certificates: Certificates | None,
+    *,
+    speaks_rest: bool,
+) -> Listening:
+    """Bind the ports.
 
     Parameters
     ----------
@@ -52,17 +69,32 @@ def listening_front(
         Where clients may have put tensors.
     certificates : Certificates or None
         What everything is encrypted with.
+    speaks_rest : bool
+        Whether it listens for HTTP, too.
 
     Raises
     ------
     ConfigError
-        If the address cannot be bound, or OpenSSL does not take the certificates.
+        If an address cannot be bound, or OpenSSL does not take the certificates.
     """
     tls = None if certificates is None else certificates.native()
     sockets = listening_sockets(params.host, params.grpc_port)
     port: int = sockets[0].getsockname()[1]
+    http_port = port if params.one_port else None
+    http_sockets: list[socket.socket] = []
+    if speaks_rest and params.http_port is not None:
+        try:
+            http_sockets = listening_sockets(params.host, params.http_port)
+        except BaseException:
+            for bound in sockets:
+                bound.close()
+            raise
+        http_port = http_sockets[0].getsockname()[1]
     front = _core.Frontend(
-        [socket.detach() for socket in sockets],
+        [
+            *((bound.detach(), "either" if params.one_port else "grpc") for bound in sockets),
+            *((bound.detach(), "rest") for bound in http_sockets),
+        ],
         regions.table,
         most_connections=params.max_connections,
         most_streams=params.max_streams,
@@ -73,7 +105,7 @@ def listening_front(
     )
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))
-    return front, port
+    return Listening(front, port, http_port)
 
 
 class NativeFront:
@@ -83,25 +115,16 @@ class NativeFront:
     ----------
     front : _core.Frontend
         This object's from now on.
-    handlers : sequence of grpc.GenericRpcHandler
+    calls : NativeCalls
         What answers the calls that the front end does not.
     max_in_flight : int
         Queries of one model.
-    max_message_bytes : int
-        Of a message, once it is decompressed.
     """
 
-    def __init__(
-        self,
-        front: _core.Frontend,
-        face: GrpcFace,
-        handlers: Sequence[grpc.GenericRpcHandler],
-        max_in_flight: int,
-        max_message_bytes: int,
-    ) -> None:
+    def __init__(self, front: _core.Frontend, calls: NativeCalls, max_in_flight: int) -> None:
         self._most_in_flight = max_in_flight
         self._front = front
-        self._calls = NativeCalls(self._front, handlers, face.answer_item, max_message_bytes)
+        self._calls = calls
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._front.event_fd, self._calls.take_events)
         self._models = ModelTable()

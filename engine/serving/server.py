@@ -20,8 +20,16 @@ from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
+from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.limited_memory import LimitedMemory
-from surplus.engine.serving.native_front import NativeFront, listening_front, missing_library
+from surplus.engine.serving.native_calls import NativeCalls
+from surplus.engine.serving.native_front import (
+    NativeFront,
+    listening,
+    missing_library,
+    missing_parser,
+)
+from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -54,6 +62,7 @@ class AsyncServer:
         )
         self._grpc: grpc.aio.Server | None = None
         self._native: NativeFront | None = None
+        self._native_http_port: int | None = None
         self._http: HttpListener | None = None
         self._memory: LimitedMemory | None = None
         self._held_elsewhere: Callable[[], int] = lambda: 0
@@ -75,12 +84,17 @@ class AsyncServer:
             If an address cannot be bound, for example because the port is in use, HTTP is wanted
             and aiohttp is not installed, or a file of TLS does not do.
         """
+        rest = None
+        if self._params.http_port is not None or self._params.one_port:
+            rest = HttpFace(self.plane, self._identity(), self._params.max_message_bytes)
         if (files := self._params.tls) is not None:
             self._certificates = Certificates(files)
         try:
-            if self._params.http_port is not None:
-                self._http = await self._start_http(self._params.http_port)
-            port = await self._start_grpc()
+            is_native = self._is_native()
+            if rest is not None and not (is_native and self._speaks_rest()):
+                self._http = await self._start_http(rest)
+                rest = None
+            port = await self._start_grpc(rest, is_native=is_native)
         except BaseException:
             if self._http is not None:
                 await self._http.stop()
@@ -97,9 +111,11 @@ class AsyncServer:
     @property
     def http_port(self) -> int | None:
         """The port bound for HTTP; None before the start, or if it is not served."""
+        if self._native_http_port is not None:
+            return self._native_http_port
         return None if self._http is None else self._http.port
 
-    async def _start_grpc(self) -> int:
+    async def _start_grpc(self, rest: HttpFace | None, *, is_native: bool) -> int:
         face = GrpcFace(self.plane, self._identity(), self._receipts)
         handlers = (
             face.service_handler(),
@@ -107,16 +123,18 @@ class AsyncServer:
             health_handler(self.plane),
             *reflection_handlers(),
         )
-        if self._is_native():
-            front, native_port = listening_front(
-                self._params, self.plane.regions, self._certificates
+        if is_native:
+            bound = listening(
+                self._params, self.plane.regions, self._certificates, speaks_rest=rest is not None
             )
-            self._native = native = NativeFront(
-                front, face, handlers, self._params.max_in_flight, self._params.max_message_bytes
-            )
+            front, most_bytes = bound.front, self._params.max_message_bytes
+            requests = None if rest is None else NativeRequests(front, rest, self.plane)
+            calls = NativeCalls(front, handlers, face.answer_item, most_bytes, requests)
+            self._native = native = NativeFront(front, calls, self._params.max_in_flight)
+            self._native_http_port = bound.http_port
             self.plane.front = native
             native.watch(self.plane.models)
-            return native_port
+            return bound.port
         host, wanted = self._params.host, self._params.grpc_port
         check_address(host, wanted)
         server = grpc.aio.server(options=_options(self._params))
@@ -145,31 +163,34 @@ class AsyncServer:
         if self._params.front_end is FrontEnd.PYTHON:
             return False
         missing = missing_library(needs_tls=self._certificates is not None)
-        if missing and self._params.front_end is FrontEnd.NATIVE:
+        if missing and (self._params.front_end is FrontEnd.NATIVE or self._params.one_port):
             raise ConfigError(f"the native front end cannot serve: {missing}")
         if missing:
             _LOG.warning("gRPC by Python, which is slower: %s", missing)
         return not missing
 
-    async def _start_http(self, port: int) -> HttpListener:
+    def _speaks_rest(self) -> bool:
+        """Whether our own front end speaks HTTP, too."""
+        missing = missing_parser()
+        if missing and self._params.one_port:
+            raise ConfigError(f"one port cannot be for HTTP, too: {missing}")
+        if missing:
+            _LOG.warning("HTTP by Python, which is slower: %s", missing)
+        return not missing
+
+    async def _start_http(self, face: HttpFace) -> HttpListener:
         try:
-            from surplus.engine.serving.http_body import BodyLimits
             from surplus.engine.serving.http_listener import listen
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
-        params = self._params
-        check_address(params.host, port)
+        host, port = self._params.host, self._params.http_port
+        assert port is not None, "said by who wants it"
+        check_address(host, port)
         try:
-            return await listen(
-                self.plane,
-                self._identity(),
-                (params.host, port),
-                BodyLimits(params.max_message_bytes, params.max_body_s),
-                params.max_connections,
-                None if self._certificates is None else self._certificates.for_http(),
-            )
+            tls = None if self._certificates is None else self._certificates.for_http()
+            return await listen(self.plane, face, self._params, tls)
         except OSError as error:
-            raise cannot_listen(params.host, port, str(error.strerror)) from error
+            raise cannot_listen(host, port, str(error.strerror)) from error
 
     def _identity(self) -> ServerIdentity:
         return ServerIdentity(self._params.name)

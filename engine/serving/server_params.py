@@ -19,7 +19,7 @@ MAX_IN_FLIGHT = 1024
 
 
 class FrontEnd(StrEnum):
-    """Our own, over libnghttp2 (``NATIVE``), gRPC's for Python, or ours where it can be."""
+    """Our own (``NATIVE``), gRPC's for Python and aiohttp's, or ours where it can be."""
 
     AUTO = "auto"
     NATIVE = "native"
@@ -37,7 +37,10 @@ class ServerParams:
     grpc_port : int
         0 lets the system choose.
     http_port : int or None
-        The same for HTTP; None serves gRPC only.
+        The same for HTTP; None: it has no port of its own.
+    one_port : bool
+        Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
+        native front end alone.
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
@@ -52,7 +55,7 @@ class ServerParams:
         Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
         ask nothing.
     front_end : FrontEnd
-        What speaks gRPC.
+        What speaks gRPC and HTTP.
     max_streams : int
         Calls at once on one gRPC connection; a client keeps further ones to itself.
     max_body_s : float
@@ -84,12 +87,17 @@ class ServerParams:
     tls_cert: str = ""
     tls_key: str = ""
     tls_client_ca: str = ""
+    one_port: bool = False
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port"):
             port = getattr(self, name)
             if port is not None and not 0 <= port <= 65535:
                 raise ValueError(f"{name} is {port}, must be in 0..65535")
+        if self.one_port and self.http_port is not None:
+            raise ValueError(f"http_port is {self.http_port}, and one_port leaves HTTP none")
+        if self.one_port and self.front_end is FrontEnd.PYTHON:
+            raise ValueError("one_port is of the native front end, and front_end is python")
         if not self.drain_timeout_s >= 0:  # nan, too
             raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
         if not 0 < self.max_message_bytes <= LARGEST_MESSAGE_BYTES:

@@ -8,6 +8,7 @@ from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.limited_memory import LimitedMemory
+from surplus.engine.serving.native_calls import NativeCalls
 from surplus.engine.serving.native_front import NativeFront
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.served_model import ServedModel
@@ -47,9 +48,9 @@ class WorkerServer:
             body_ns=0,
             server=ends,
         )
-        native = NativeFront(
-            front, face, (face.service_handler(),), max_in_flight, max_message_bytes
-        )
+        handlers = (face.service_handler(),)
+        calls = NativeCalls(front, handlers, face.answer_item, max_message_bytes, None)
+        native = NativeFront(front, calls, max_in_flight)
         self._plane.front = native
         native.watch(self._plane.models)
         self._memory: LimitedMemory | None = None

@@ -9,18 +9,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from surplus.engine.cli import loads
+from surplus.engine.cli import loaded_with_progress as module
 from surplus.engine.cli.main import main
 from tests.compiled_library import hold_lanes
 
-_load = loads._loaded
+_load = module.loaded_with_progress
 
 
 def _then_held(*arguments: Any) -> Any:
-    executor = _load(*arguments)
-    threading.Thread(target=hold_lanes, args=(executor._model.model._machine,), daemon=True).start()
-    return executor
+    model = _load(*arguments)
+    threading.Thread(target=hold_lanes, args=(model._machine,), daemon=True).start()
+    return model
 
 
-loads._loaded = _then_held
+module.loaded_with_progress = _then_held
 sys.exit(main())

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from surplus.engine.cli import loads, policy_load
+from surplus.engine.cli import loaded_with_progress, policy_load
 from surplus.engine.cli.main import main
 
 
@@ -16,6 +16,6 @@ def _stuck(*_: Any) -> NoReturn:
     raise AssertionError
 
 
-loads._loaded = _stuck
+loaded_with_progress.loaded_with_progress = _stuck
 policy_load.prepare = _stuck
 sys.exit(main())

@@ -104,12 +104,14 @@ def test_a_repository_with_a_broken_model(
     assert "not an ONNX model" in err
 
 
-def test_http_beside_grpc(cli_folder: Path, image: np.ndarray) -> None:
-    words = (cli_folder / "lenet.onnx", "--http-port", "0")
+@pytest.mark.parametrize("option", ["--http-port=0", "--one-port"])
+def test_http_beside_grpc(option: str, cli_folder: Path, image: np.ndarray) -> None:
+    words = (cli_folder / "lenet.onnx", option)
     with _served(cli_folder / "cache", *words) as (process, address, _):
         assert process.stdout is not None
         found = re.fullmatch(r"HTTP: http://(127\.0\.0\.1:\d+)/v2\n", process.stdout.readline())
         assert found
+        assert (found[1] == address) == (option == "--one-port")
         with triton_http.InferenceServerClient(found[1]) as client:
             query = triton_http.InferInput("image", image.shape, "FP32")
             query.set_data_from_numpy(image)

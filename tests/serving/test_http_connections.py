@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from surplus.engine.serving.http_connections import HttpConnections
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread
 
 MOST = 16
@@ -23,9 +23,18 @@ PARTS = {
 }
 
 
-@pytest.fixture
-def server():
-    params = ServerParams(grpc_port=0, http_port=0, max_connections=MOST, max_in_flight=99)
+LISTENERS = {
+    "native": {"front_end": FrontEnd.NATIVE, "http_port": 0},
+    "python": {"front_end": FrontEnd.PYTHON, "http_port": 0},
+    "one port": {"one_port": True},
+}
+
+
+@pytest.fixture(params=LISTENERS)
+def server(request):
+    params = ServerParams(
+        grpc_port=0, max_connections=MOST, max_in_flight=99, **LISTENERS[request.param]
+    )
     thread = ServerThread(params)
     yield thread
     thread.stop()
@@ -43,6 +52,8 @@ def flood(server):
                 connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
                 made.append(opened.enter_context(connection))
                 connection.sendall(says)
+                if says == PARTS["kept after an answer"]:
+                    connection.recv(4096)  # until then somebody waits, and it is not closed
             return made
 
         yield flood

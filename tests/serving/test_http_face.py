@@ -457,6 +457,13 @@ def test_dropped_connection_cancels_the_run(served, fresh_name):
     assert gate.cancelled.acquire(timeout=WAIT_S)
 
 
+def _turn_away(plane):
+    """As it drains, without waiting for what is in flight."""
+    plane._draining = True
+    if plane.front is not None:
+        plane.front.drain()
+
+
 def test_full_queue_and_drain(own_server):
     gate = own_server.gate("gate")
     url, path, query = own_server.http_url, "/v2/models/gate/infer", {"inputs": [X]}
@@ -466,7 +473,7 @@ def test_full_queue_and_drain(own_server):
             assert gate.entered.acquire(timeout=WAIT_S)
         status, answer, _ = _ask(url, "POST", path, query)
         assert (status, "2 queries in flight" in answer["error"]) == (429, True)
-        own_server.call(setattr, own_server.server.plane, "_draining", True)
+        own_server.call(_turn_away, own_server.server.plane)
         assert _ask(url, "GET", "/v2/health/live")[0] == 200
         assert _ask(url, "GET", "/v2/health/ready")[0] == 400
         assert _ask(url, "POST", path, query)[0] == 503

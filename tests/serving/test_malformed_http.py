@@ -53,9 +53,9 @@ class Address:
         raise ValueError(f"no {field}")
 
 
-@pytest.fixture(scope="module")
-def server():
-    command = [sys.executable, "-m", "tests.serving.http_process"]
+@pytest.fixture(scope="module", params=["native", "python"])
+def server(request):
+    command = [sys.executable, "-m", "tests.serving.http_process", request.param]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

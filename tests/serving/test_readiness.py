@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import threading
 from collections.abc import Callable, Iterator
 
@@ -95,9 +97,15 @@ def test_a_server_that_drains_is_not_ready(own_server, client) -> None:
     assert health_of(own_server.url) == Status.NOT_SERVING
 
 
+def _got(connection: http.client.HTTPConnection, path: str) -> tuple[int, object]:
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
 def test_the_native_front_end_waits_for_nobody() -> None:
     """Whatever Python does: here it waits."""
-    server = ServerThread(ServerParams(grpc_port=0, front_end=FrontEnd.NATIVE))
+    server = ServerThread(ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.NATIVE))
     done = threading.Event()
     try:
         server.serve("m", identity())
@@ -108,6 +116,11 @@ def test_the_native_front_end_waits_for_nobody() -> None:
             assert client.is_server_ready(client_timeout=WAIT_S)
             assert client.is_model_ready("m", client_timeout=WAIT_S)
         assert health_of(server.url) == Status.SERVING
+        rest = http.client.HTTPConnection("127.0.0.1", server.server.http_port, timeout=WAIT_S)
+        assert _got(rest, "/v2/health/ready") == (200, {"ready": True})
+        assert _got(rest, "/v2/models/m/ready") == (200, {"name": "m", "ready": True})
+        assert _got(rest, "/v2/models/m/versions/1/ready")[0] == 200
+        rest.close()
         assert blocked.is_alive()
         done.set()
         blocked.join()

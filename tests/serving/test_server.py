@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 import surplus.engine.serving.server as server_module
 from surplus.engine.errors import ConfigError
 from surplus.engine.serving.server import AsyncServer
-from surplus.engine.serving.server_params import ServerParams
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread, ask_async, identity, tensor
 
 
@@ -86,10 +86,30 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
 
     async def start():
-        await AsyncServer(ServerParams(grpc_port=0, http_port=0)).start()
+        params = ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.PYTHON)
+        await AsyncServer(params).start()
 
     with pytest.raises(ConfigError, match="pip install aiohttp"):
         asyncio.run(start())
+
+
+def test_http_needs_no_aiohttp_where_the_front_end_speaks_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.setitem(sys.modules, "surplus.engine.serving.http_listener", None)
+    asyncio.run(_started(ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.NATIVE)))
+
+
+def test_http_is_aiohttps_where_there_is_no_parser(monkeypatch, caplog):
+    monkeypatch.setattr(server_module, "missing_parser", lambda: "built without llhttp")
+    asyncio.run(_started(ServerParams(grpc_port=0, http_port=0)))
+    assert "HTTP by Python, which is slower: built without llhttp" in caplog.text
+
+
+@pytest.mark.parametrize("missing", ["missing_parser", "missing_library"])
+def test_one_port_needs_both_libraries(monkeypatch, missing):
+    monkeypatch.setattr(server_module, missing, lambda **_: "it is not there")
+    with pytest.raises(ConfigError, match="it is not there"):
+        asyncio.run(_started(ServerParams(grpc_port=0, one_port=True)))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +120,8 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
         ({"drain_timeout_s": -1}, "drain_timeout_s is -1"),
         ({"drain_timeout_s": float("nan")}, "drain_timeout_s is nan"),
         ({"max_message_bytes": 2**31}, "max_message_bytes is"),
+        ({"one_port": True, "http_port": 8000}, "http_port is 8000, and one_port"),
+        ({"one_port": True, "front_end": FrontEnd.PYTHON}, "front_end is python"),
     ],
 )
 def test_params_are_checked(options, message):

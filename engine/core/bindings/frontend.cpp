@@ -4,15 +4,15 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "bindings/plan.hpp"
+#include "bindings/front.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/worker_link.hpp"
-#include "frontend/route.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -22,23 +22,11 @@ namespace engine {
 namespace {
 
 using frontend::Event;
-using frontend::FrontCounts;
 using frontend::Frontend;
 using frontend::FrontModel;
-using frontend::FrontModelPtr;
 using frontend::Port;
 using frontend::Reply;
-using frontend::Route;
 
-struct PyRoute {
-  std::shared_ptr<Route> route = std::make_shared<Route>();
-};
-struct PyFrontModel {
-  FrontModelPtr model;
-};
-struct PyTlsContext {
-  std::shared_ptr<const tls::Context> context;
-};
 struct PyFrontend {
   std::unique_ptr<Frontend> frontend;
 };
@@ -53,31 +41,32 @@ std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
   return ports;
 }
 
-void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
-          bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
-  self.route->lead(plan.plan, busy == nullptr ? nullptr : busy->plan,
-                   {.found = found,
-                    .always = always,
-                    .by_neighbours = by_neighbours,
-                    .who = who,
-                    .is_bounded = is_bounded});
-}
-
 /// Whatever bytes a client sent.
 nb::object text(const std::string& bytes) {
   return nb::steal(
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
+/// Method, and fields of the head.
+nb::object request_of(const Event& event) {
+  if (event.kind != Event::request) return nb::none();
+  nb::list fields;
+  for (const auto& [name, value] : event.fields)
+    fields.append(nb::make_tuple(text(name), text(value)));
+  return nb::make_tuple(text(event.method), fields);
+}
+
 nb::tuple row_of(const Event& event) {
   const frontend::Bytes content = event.content.content();
+  const bool has_content =
+      event.kind == Event::message || event.kind == Event::item || event.kind == Event::request;
   const nb::object bytes =
-      event.kind == Event::message || event.kind == Event::item
+      has_content
           ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed,
-                        event.deadline_ns);
+                        text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
+                        request_of(event));
 }
 
 nb::list take_events(const PyFrontend& self) {
@@ -112,20 +101,20 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
   return {model};
 }
 
-nb::list take_counts(const PyFrontModel& self) {
-  const FrontCounts::Totals totals = self.model->counts.take();
-  nb::list rows;
-  for (std::size_t kind = 0; kind < FrontCounts::kinds; ++kind)
-    rows.append(nb::make_tuple(totals.counts[kind], totals.nanoseconds[kind]));
-  return rows;
+frontend::Speaks speaks_of(const std::string& name) {
+  if (name == "grpc") return frontend::Speaks::grpc;
+  if (name == "rest") return frontend::Speaks::rest;
+  if (name == "either") return frontend::Speaks::either;
+  throw std::invalid_argument("a socket speaks grpc, rest or either, got " + name);
 }
 
-void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& regions,
-           std::size_t most_connections, std::uint32_t most_streams, std::size_t most_message_bytes,
-           std::int64_t idle_ns, std::int64_t body_ns, const PyTlsContext* tls,
-           std::optional<std::tuple<int, int, int>> server) {
+void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& listeners,
+           const PyRegions& regions, std::size_t most_connections, std::uint32_t most_streams,
+           std::size_t most_message_bytes, std::int64_t idle_ns, std::int64_t body_ns,
+           const PyTlsContext* tls, std::optional<std::tuple<int, int, int>> server) {
   frontend::FrontendParams params;
-  params.listeners = std::move(listeners);
+  for (const auto& [socket, speaks] : listeners)
+    params.listeners.push_back({socket, speaks_of(speaks)});
   params.regions = regions.table;
   params.most_connections = most_connections;
   params.idle_ns = idle_ns;
@@ -143,65 +132,15 @@ void begin(PyFrontend* self, std::vector<int> listeners, const PyRegions& region
 }  // namespace
 
 void bind_frontend(nb::module_& m) {
-  nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
-      .def(nb::init<>())
-      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,
-           "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
-           R"(Lead queries so from now on.
-
-Parameters
-----------
-busy
-    The plan for while queries overlap; where it is None and wanted, Python is asked.
-found
-    It is wanted where a query finds so many in flight; 0: not for that.
-always
-    It is wanted for all.
-by_neighbours
-    It is wanted while queries of other models come.
-who
-    For which queries count, for other models; 0: for none.
-is_bounded
-    The sizes of the inputs alone decide how long a query runs.)")
-      .def(
-          "close", [](const PyRoute& self) { self.route->close(); },
-          "Lead none from now on: Python answers.");
-  nb::class_<PyFrontModel>(m, "FrontModel", "A model that was offered to a front end.")
-      .def_prop_ro("in_flight",
-                   [](const PyFrontModel& self) {
-                     // relaxed: a number to look at
-                     return self.model->in_flight.load(std::memory_order_relaxed);
-                   })
-      .def_prop_ro(
-          "last_ns",
-          [](const PyFrontModel& self) {
-            // relaxed: a number to look at
-            return self.model->last_ns.load(std::memory_order_relaxed);
-          },
-          "When the last query was answered well, monotonic; 0: none was.")
-      .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
-           R"(Counts and nanoseconds since the last call, by kind.
-
-Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
-  nb::class_<PyTlsContext>(m, "TlsContext", "A server's certificates, as their files were.")
-      .def(
-          "__init__",
-          [](PyTlsContext* self, std::string certificate, std::string key, std::string client_ca) {
-            new (self) PyTlsContext{std::make_shared<const tls::Context>(
-                tls::Files{std::move(certificate), std::move(key), std::move(client_ca)})};
-          },
-          "certificate"_a, "key"_a, "client_ca"_a = "",
-          R"(Read PEM files; with `client_ca` who connects needs a certificate of its authorities.
-
-Raises RuntimeError without OpenSSL, and naming a file that does not do.)")
-      .def_static(
-          "check", [] { return tls::Api::open().name; },
-          "The library's name; raises RuntimeError saying why it cannot be opened.");
-  nb::class_<PyFrontend>(m, "Frontend", "A thread that speaks gRPC and answers without Python.")
+  bind_front_parts(m);
+  nb::class_<PyFrontend>(m, "Frontend",
+                         "A thread that speaks gRPC and REST, and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
            "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a, "tls"_a.none() = nb::none(),
            "server"_a.none() = nb::none(),
            R"(Serve sockets that listen, which are the front end's from now on.
+
+Each with what is spoken over its connections: grpc, rest, or either.
 
 Parameters
 ----------
@@ -248,15 +187,18 @@ While its route's devices are lost or held, Python is asked instead.)")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
+      .def_static("rest_missing", &http1::RequestParser::missing,
+                  "Why REST cannot be spoken here; empty if it can.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events,
            nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
-                   "bool, int]]"),
+                   "bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
            R"(What came for Python since the last call, in its order.
 
-Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone), token of the
-call, number of the item, path (or why it failed), encoding (or the query's id), content,
-whether that is compressed, by when it is due (0: no limit).)")
+Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
+REST), token of the call, number of the item, path (or why it failed), encoding (or the
+query's id), content, whether that is compressed, by when it is due (0: no limit), of a
+request its method and fields.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
@@ -276,6 +218,18 @@ whether that is compressed, by when it is due (0: no limit).)")
             reply(self, Reply::item, token, number, content_of(message));
           },
           "token"_a, "number"_a, "message"_a)
+      .def(
+          "answer",
+          [](const PyFrontend& self, std::uint64_t token, int status, std::string fields,
+             const nb::bytes& body) {
+            self.frontend->reply({.kind = Reply::answer,
+                                  .token = token,
+                                  .content = content_of(body),
+                                  .http_status = status,
+                                  .fields = std::move(fields)});
+          },
+          "token"_a, "status"_a, "fields"_a, "body"_a,
+          "Answer a request of REST; fields of the head are lines with their ends.")
       .def(
           "drain", [](const PyFrontend& self) { self.frontend->drain(); },
           "Answer no further query: Python is asked.")

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -243,6 +242,14 @@ JsonParts take_numbers(std::string_view document, std::string_view mark, std::si
   }
   parts.rest += document.substr(kept);
   return parts;
+}
+
+std::optional<JsonNumbers> numbers_at(std::string_view document, std::size_t& at) {
+  const Found found = look(document, at);
+  if (!found.is_taken) return std::nullopt;
+  std::optional<JsonNumbers> numbers = numbers_of(document.substr(at, found.end - at), found);
+  at = found.end;
+  return numbers;
 }
 
 std::string json_of(std::span<const double> numbers) { return joined(numbers); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ struct JsonParts {
 /// `mark`: what no document can hold by accident, without what JSON escapes.
 [[nodiscard]] JsonParts take_numbers(std::string_view document, std::string_view mark,
                                      std::size_t least);
+
+/// The array of numbers alone that begins at `at`, as those are, and goes behind it; nothing where
+/// what stands there is none.
+[[nodiscard]] std::optional<JsonNumbers> numbers_at(std::string_view document, std::size_t& at);
 
 /// The numbers as a JSON array: the shortest decimals that read as the same doubles, and with a
 /// point or an exponent. They must be finite.

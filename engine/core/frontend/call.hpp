@@ -1,8 +1,9 @@
-// One call of gRPC: what came, what is to be sent.
+// One call, of gRPC or REST: what came, what is to be sent.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,24 +11,13 @@
 
 #include "frontend/grpc.hpp"
 #include "frontend/message.hpp"
+#include "frontend/method.hpp"
 #include "frontend/out_queue.hpp"
+#include "frontend/rest.hpp"
 
 namespace engine::frontend {
 
-/// What is answered here; of `other` Python knows.
-enum class Method : std::uint8_t {
-  infer,
-  stream_infer,
-  live,
-  server_ready,
-  model_ready,
-  health,
-  other
-};
-
 constexpr std::string_view infer_path = "/inference.GRPCInferenceService/ModelInfer";
-
-[[nodiscard]] Method method_of(std::string_view path) noexcept;
 
 /// The place of an answer in its stream.
 struct Item {
@@ -57,6 +47,7 @@ struct Call {
   const std::uint64_t token;  ///< its number in the front end
   std::uint64_t tag = 0;      ///< of a query for another process: its number there
   std::string path, content_type, encoding;
+  std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;
   bool is_post = false;
   std::int64_t received_ns = 0;

@@ -8,7 +8,9 @@
 namespace engine::frontend {
 
 void Frontend::on_call(Connection& connection, Call& call) {
+  connection.last_used = ++last_use_;
   places_.emplace(call.token, Place{&connection, &call});
+  if (call.rest != nullptr) return;  // it is looked at when it is whole
   if (call.method == Method::other) hand_over(call);
 }
 
@@ -27,6 +29,7 @@ void Frontend::on_message(Connection& connection, Call& call, Message message) {
 }
 
 void Frontend::on_complete(Connection& connection, Call& call) {
+  if (call.rest != nullptr) return on_request(connection, call);
   switch (call.method) {
     case Method::infer:
       if (!call.messages.empty() && try_answer(call, call.messages.front(), 0))
@@ -51,6 +54,7 @@ void Frontend::on_complete(Connection& connection, Call& call) {
 
 void Frontend::on_gone(Call& call) {
   places_.erase(call.token);
+  if (call.rest != nullptr && call.method == Method::infer && call.is_complete) --rest_queries_;
   for (const std::int64_t tag : call.flights) {
     const auto found = flights_.find(tag);
     if (found == flights_.end()) continue;
@@ -109,6 +113,10 @@ void Frontend::take_replies() {
   for (Reply& reply : replies_.take()) {
     const Place place = find(reply.token);
     if (place.call == nullptr) continue;
+    if (reply.kind == Reply::answer) {
+      take_answer(place, reply);
+      continue;
+    }
     std::vector<OutPart> parts(1);
     if (reply.kind != Reply::end) put_prefix(parts[0].own, reply.content.size());
     if (reply.kind == Reply::item) {

@@ -7,11 +7,15 @@
 #include <span>
 
 #include "frontend/call.hpp"
+#include "frontend/proto.hpp"
 #include "frontend/transport.hpp"
 
 namespace engine::frontend {
 
 class Connection;
+
+/// What is spoken over connections; `either`: their first bytes tell.
+enum class Speaks : std::uint8_t { grpc, rest, either };
 
 /// What a connection tells the front end.
 class CallHandler {
@@ -43,9 +47,15 @@ class Connection {
   virtual ~Connection() = default;
 
   /// Takes what the socket has; false: the connection is over. `buffer` is anybody's.
-  [[nodiscard]] virtual bool read(std::span<std::byte> buffer) = 0;
+  [[nodiscard]] bool read(std::span<std::byte> buffer);
+  /// As if that had come from the socket.
+  [[nodiscard]] bool hear(Bytes data);
+  /// What came; false: the connection is over.
+  [[nodiscard]] virtual bool take(Bytes data) = 0;
   /// Sends what is to be sent; false: the connection is over.
   [[nodiscard]] virtual bool flush() = 0;
+  /// Whether more is taken now; else the socket keeps what comes.
+  [[nodiscard]] virtual bool wants_more() const noexcept { return true; }
 
   /// Something was added to what the call sends, or it has ended.
   virtual void go_on(Call& call) = 0;
@@ -59,6 +69,8 @@ class Connection {
   virtual void say_goodbye() = 0;
   /// Calls that have not ended.
   [[nodiscard]] virtual std::size_t call_count() const noexcept = 0;
+  /// Whether somebody waits for an answer: not to be closed for others.
+  [[nodiscard]] virtual bool is_answering() const noexcept { return call_count() > 0; }
 
   /// Whether it stays open although nothing comes.
   [[nodiscard]] virtual bool may_be_silent() const noexcept { return false; }
@@ -75,19 +87,23 @@ class Connection {
   [[nodiscard]] std::int64_t quiet_since_ns() const noexcept { return quiet_since_ns_; }
   /// Whether anything ever came, behind what TLS says for itself.
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
-  bool is_dirty = false;     ///< listed to be flushed
-  bool wants_write = false;  ///< the front end waits until its socket takes more
-  int watched_by = -1;       ///< the front end's epoll that its socket is in
+  bool is_dirty = false;        ///< listed to be flushed
+  std::uint32_t events = 0;     ///< of its socket that the front end waits for
+  int watched_by = -1;          ///< the front end's epoll that its socket is in
+  Speaks group = Speaks::grpc;  ///< of listeners that it came through
+  std::uint64_t last_used = 0;  ///< higher: opened, or asked, later
 
  protected:
   [[nodiscard]] Transport& transport() noexcept { return *transport_; }
-  /// The socket is asked for more.
-  void on_ready() noexcept;
-  /// It had some.
-  void on_bytes() noexcept { has_spoken_ = true; }
+  /// For who goes on with it; nothing but the destructor may be called then.
+  [[nodiscard]] std::unique_ptr<Transport> release_transport() noexcept {
+    return std::move(transport_);
+  }
+  /// Sends nothing more; the client may still.
+  void stop_sending() noexcept;
 
  private:
-  const std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> transport_;
   const std::uint64_t number_;
   const std::int64_t opened_ns_;
   std::int64_t quiet_since_ns_;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "frontend/frontend.hpp"
+#include "frontend/rest_answer.hpp"
 #include "memory/refused.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
@@ -43,6 +44,13 @@ std::int64_t waited_ns(const Run& run) noexcept {
   return first_ns == 0 ? 0 : std::max<std::int64_t>(0, first_ns - run.submitted_ns());
 }
 
+/// Whether those that are wanted in a document can be written into one.
+bool are_written(const std::vector<Delivery>& wanted, const FrontModel& model) noexcept {
+  return std::ranges::all_of(wanted, [&](const Delivery& one) {
+    return one.as_bytes || !one.region.empty() || is_written(model.outputs[one.place]);
+  });
+}
+
 /// A ModelStreamInferResponse that says what is wrong with one query of a stream.
 std::vector<OutPart> stream_failure(const std::string& text, const std::string& id) {
   std::string failed, message;
@@ -62,15 +70,17 @@ std::vector<OutPart> stream_failure(const std::string& text, const std::string& 
 bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item) {
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
-  if (!request_.read(message.content())) return false;
+  if (!read_request(call, message)) return false;
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr) return false;
+  if (model->worker != nullptr && call.rest != nullptr) return false;  // its request is no message
   if (model->worker != nullptr) return forward(call, std::move(model), message, item);
   if (model->route == nullptr) return false;
   bool done = false;
   try {
     const Regions& regions = *params_.regions;
     std::optional<std::vector<Delivery>> wanted = wanted_outputs(request_, *model, regions);
+    if (wanted && call.rest != nullptr && !are_written(*wanted, *model)) wanted.reset();
     if (wanted && collect(request_, message, *model, regions, values_)) {
       const Route::Way way = model->route->take(call.received_ns);
       done = way.plan != nullptr && submit(call, std::move(model), way, std::move(*wanted), item);
@@ -199,20 +209,9 @@ void Frontend::finish(Flight flight) {
       }
       return;
   }
-  const Place place = find(flight.token);
-  if (place.call != nullptr) {
+  if (const Place place = find(flight.token); place.call != nullptr) {
     try {
-      std::vector<OutPart> parts = answer_parts(*flight.model, flight.id, flight.wanted,
-                                                run.outputs(), *params_.regions, flight.in_stream);
-      if (flight.in_stream) {
-        finish_item(place, flight.item, std::move(parts));
-      } else {
-        if (run.traced()) place.call->waited_ns = waited_ns(run);
-        place.call->send(std::move(parts));
-        place.call->end(Status::ok);
-        place.connection->go_on(*place.call);
-        touch(*place.connection);
-      }
+      deliver(place, flight);
     } catch (const DeliveryError& error) {
       return fail(flight, error.status(), error.what());
     } catch (const std::runtime_error& error) {
@@ -233,6 +232,28 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
   counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
+}
+
+/// Sends what the run has computed. Throws DeliveryError.
+void Frontend::deliver(Place place, const Flight& flight) {
+  const std::vector<ValuePtr>& outputs = flight.run->outputs();
+  const Regions& regions = *params_.regions;
+  Call& call = *place.call;
+  if (call.rest != nullptr) {
+    RestAnswer answer = rest_answer(*flight.model, flight.id, flight.wanted, outputs, regions);
+    call.rest->status = http_status(Status::ok);
+    call.rest->fields = std::move(answer.fields);
+    call.send(std::move(answer.parts));
+  } else {
+    std::vector<OutPart> parts =
+        answer_parts(*flight.model, flight.id, flight.wanted, outputs, regions, flight.in_stream);
+    if (flight.in_stream) return finish_item(place, flight.item, std::move(parts));
+    if (flight.run->traced()) call.waited_ns = waited_ns(*flight.run);
+    call.send(std::move(parts));
+  }
+  call.end(Status::ok);
+  place.connection->go_on(call);
+  touch(*place.connection);
 }
 
 void Frontend::fail(const Flight& flight, Status status, const std::string& text) {

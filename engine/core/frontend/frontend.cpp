@@ -1,19 +1,11 @@
 #include "frontend/frontend.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <system_error>
-
-#include "frontend/http2_connection.hpp"
-#include "frontend/tls_transport.hpp"
+#include "frontend/epoll.hpp"
 #include "frontend/worker_connection.hpp"
 #include "scheduler/clock.hpp"
 #include "scheduler/machine.hpp"
@@ -35,17 +27,6 @@ constexpr std::uint64_t of_replies = ~std::uint64_t{0}, of_finished = of_replies
                         first_listener = std::uint64_t{1} << 62,
                         first_worker = std::uint64_t{1} << 61;
 
-[[noreturn]] void throw_errno(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-void watch(int epoll, int fd, std::uint64_t who, std::uint32_t events, int operation) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = who;
-  if (epoll_ctl(epoll, operation, fd, &event) != 0) throw_errno("epoll_ctl");
-}
-
 }  // namespace
 
 Frontend::Frontend(const FrontendParams& params)
@@ -59,7 +40,7 @@ Frontend::Frontend(const FrontendParams& params)
   if (epoll_ < 0 || handshakes_ < 0) throw_errno("epoll_create1");
   watch(epoll_, handshakes_, of_handshakes, EPOLLIN, EPOLL_CTL_ADD);
   for (std::size_t i = 0; i < params_.listeners.size(); ++i)
-    watch(epoll_, params_.listeners[i], first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
+    watch(epoll_, params_.listeners[i].socket, first_listener + i, EPOLLIN, EPOLL_CTL_ADD);
   watch(epoll_, replies_.fd(), of_replies, EPOLLIN, EPOLL_CTL_ADD);
   watch(epoll_, finished_->fd(), of_finished, EPOLLIN, EPOLL_CTL_ADD);
   watch(epoll_, new_workers_.fd(), of_workers, EPOLLIN, EPOLL_CTL_ADD);
@@ -69,12 +50,9 @@ Frontend::Frontend(const FrontendParams& params)
 
 /// The only one that asks, where this process runs models for another one.
 void Frontend::connect_to_server() {
-  const std::uint64_t number = ++last_connection_;
-  auto made =
-      std::make_unique<WorkerConnection>(params_.server, number, static_cast<CallHandler&>(*this));
-  made->watched_by = epoll_;
-  watch(epoll_, made->socket(), number, EPOLLIN, EPOLL_CTL_ADD);
-  connections_.emplace(number, std::move(made));
+  enter(std::make_unique<WorkerConnection>(params_.server, ++last_connection_,
+                                           static_cast<CallHandler&>(*this)),
+        Speaks::grpc);
 }
 
 void Frontend::watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const {
@@ -184,117 +162,20 @@ void Frontend::on_socket(std::uint64_t number, std::uint32_t events) {
   if (found == connections_.end()) return;
   Connection& connection = *found->second;
   touch(connection);
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 &&
-      !connection.read({buffer_.get(), buffer_bytes})) {
-    static_cast<void>(connection.flush());  // it may be told why
-    close_connection(connection);
-  } else if (connection.watched_by == handshakes_ && connection.is_agreed()) {
+  if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
+    const bool has_gone = !connection.wants_more();  // else what came is read first
+    if (has_gone || !connection.read({buffer_.get(), buffer_bytes})) {
+      static_cast<void>(connection.flush());  // it may be told why
+      return close_connection(connection);
+    }
+  }
+  if (connection.watched_by == handshakes_ && connection.is_agreed()) {
     watch(handshakes_, connection.socket(), number, 0, EPOLL_CTL_DEL);
     connection.watched_by = epoll_;
-    const std::uint32_t wanted = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
-    watch(epoll_, connection.socket(), number, wanted, EPOLL_CTL_ADD);
+    watch(epoll_, connection.socket(), number, connection.events, EPOLL_CTL_ADD);
   }
-}
-
-void Frontend::close_listeners() noexcept {
-  listens_ = false;
-  for (const int listener : params_.listeners) close(listener);
-}
-
-void Frontend::accept_all(int listener) {
-  while (listens_) {
-    const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EMFILE || errno == ENFILE) {
-        // Else the listener would wake us for ever.
-        close(std::exchange(spare_, -1));
-        const int unwanted = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-        if (unwanted >= 0) close(unwanted);
-        spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
-      }
-      return;
-    }
-    if (connections_.size() >= params_.most_connections) {
-      close(socket);
-      continue;
-    }
-    const int yes = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const std::uint64_t number = ++last_connection_;
-    auto made = std::make_unique<Http2Connection>(
-        *api_, transport_of(socket), number, params_.connection, static_cast<CallHandler&>(*this));
-    made->watched_by = made->is_agreed() ? epoll_ : handshakes_;
-    watch(made->watched_by, socket, number, EPOLLIN, EPOLL_CTL_ADD);
-    touch(*made);
-    connections_.emplace(number, std::move(made));
-  }
-}
-
-std::unique_ptr<Transport> Frontend::transport_of(int socket) {
-  static constexpr std::string_view http2("\x02h2");
-  const std::lock_guard lock(tls_mutex_);
-  if (tls_ != nullptr) return std::make_unique<TlsTransport>(tls_, socket, http2);
-  return std::make_unique<PlainTransport>(socket);
-}
-
-void Frontend::renew(std::shared_ptr<const tls::Context> tls) {
-  const std::lock_guard lock(tls_mutex_);
-  if (tls_ != nullptr) tls_ = std::move(tls);
-}
-
-/// Ends connections on which nothing happens.
-void Frontend::sweep(std::int64_t now_ns) {
-  swept_ns_ = now_ns;
-  end_late(now_ns);
-  std::vector<Connection*> over;
-  for (const auto& [number, connection] : connections_) {
-    if (connection->call_count() > 0) {
-      touch(*connection);
-      if (!connection->end_slow(now_ns)) over.push_back(connection.get());
-      continue;
-    }
-    if (connection->may_be_silent()) {
-      touch(*connection);  // it may have let go of memory meanwhile
-      continue;
-    }
-    const std::int64_t quiet_ns = now_ns - connection->quiet_since_ns();
-    // Whatever trickles in of a handshake.
-    const bool is_mute =
-        !connection->has_spoken() && now_ns - connection->opened_ns() > params_.handshake_ns;
-    const bool is_idle = params_.idle_ns > 0 && quiet_ns > params_.idle_ns;
-    if (is_mute || is_idle) over.push_back(connection.get());
-  }
-  for (Connection* const connection : over) {
-    connection->say_goodbye();
-    static_cast<void>(connection->flush());
-    close_connection(*connection);
-  }
-}
-
-void Frontend::touch(Connection& connection) {
-  if (std::exchange(connection.is_dirty, true)) return;
-  dirty_.push_back(&connection);
-}
-
-void Frontend::flush_dirty() {
-  while (!dirty_.empty()) {
-    Connection& connection = *dirty_.back();
-    dirty_.pop_back();
-    connection.is_dirty = false;
-    if (!connection.flush()) {
-      close_connection(connection);
-    } else if (connection.is_blocked() != connection.wants_write) {
-      connection.wants_write = connection.is_blocked();
-      const std::uint32_t events = EPOLLIN | (connection.wants_write ? EPOLLOUT : 0U);
-      watch(connection.watched_by, connection.socket(), connection.number(), events, EPOLL_CTL_MOD);
-    }
-  }
-}
-
-void Frontend::close_connection(Connection& connection) {
-  std::erase(dirty_, &connection);
-  connections_.erase(connection.number());
+  if (auto* const opening = dynamic_cast<OpeningConnection*>(&connection))
+    if (const auto speaks = opening->speaks()) go_on_as(*opening, *speaks);
 }
 
 Frontend::Place Frontend::find(std::uint64_t token) noexcept {

@@ -1,6 +1,7 @@
-// The front end: a thread that listens, speaks gRPC, and answers queries without Python.
+// The front end: a thread that listens, speaks gRPC and REST, and answers queries without Python.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
+#include "frontend/opening_connection.hpp"
 #include "frontend/python_side.hpp"
 #include "frontend/readiness.hpp"
 #include "http2/api.hpp"
@@ -24,9 +26,15 @@
 
 namespace engine::frontend {
 
+/// A socket that listens.
+struct Listener {
+  int socket = -1;
+  Speaks speaks = Speaks::grpc;
+};
+
 struct FrontendParams {
-  std::vector<int> listeners;  ///< sockets that listen; they are the front end's from now on
-  std::size_t most_connections = 4096;
+  std::vector<Listener> listeners;            ///< they are the front end's from now on
+  std::size_t most_connections = 4096;        ///< of those that speak the same
   std::int64_t handshake_ns = 5'000'000'000;  ///< for who connects and says nothing
   std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
   std::shared_ptr<const Regions> regions;     ///< where clients may have put tensors
@@ -35,10 +43,15 @@ struct FrontendParams {
   ConnectionParams connection;
 };
 
-/// One epoll thread. ModelInfer and ModelStreamInfer of plain tensors are parsed into the core's
-/// values, submitted, and answered as the run ends. All the rest is handed to Python as bytes: what
-/// is not plain, other RPCs, models that need more than a Route. So there is one place that knows
-/// the whole protocol and says what is wrong.
+/// Of connections: so many are closed at once for new ones, and stay free of queries.
+[[nodiscard]] constexpr std::size_t part_of(std::size_t connections) noexcept {
+  return connections < 16 ? 1 : connections / 8;
+}
+
+/// One epoll thread. ModelInfer, ModelStreamInfer and REST's infer of plain tensors are parsed into
+/// the core's values, submitted, and answered as the run ends. All the rest is handed to Python as
+/// bytes: what is not plain, other RPCs and paths, models that need more than a Route. So there is
+/// one place that knows the whole protocol and says what is wrong.
 ///
 /// A small query that is expected to take less than a hand-over costs is computed by this thread,
 /// on a lane that is free (Machine::submit_here), unless its values may decide otherwise; where one
@@ -118,8 +131,17 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void forget_worker(const isolation::WorkerLink& worker) const noexcept;
   void wait_for_handshakes();
   void on_socket(std::uint64_t number, std::uint32_t events);
-  void accept_all(int listener);
-  [[nodiscard]] std::unique_ptr<Transport> transport_of(int socket);
+  void accept_all(const Listener& listener);
+  void open_connection(int socket, Speaks speaks);
+  void enter(std::unique_ptr<Connection> connection, Speaks group);
+  [[nodiscard]] std::unique_ptr<Transport> transport_of(int socket, Speaks speaks);
+  [[nodiscard]] std::unique_ptr<Connection> made(std::unique_ptr<Transport> transport,
+                                                 std::uint64_t number, Speaks speaks);
+  void go_on_as(OpeningConnection& opening, Speaks speaks);
+  [[nodiscard]] std::size_t& open_of(Speaks group) noexcept {
+    return open_[static_cast<std::size_t>(group)];
+  }
+  [[nodiscard]] bool make_room(Speaks group);
   void close_listeners() noexcept;
   void sweep(std::int64_t now_ns);
   void take_replies();
@@ -152,6 +174,13 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void hand_over_item(Call& call, std::uint64_t number, Message message);
   [[nodiscard]] std::optional<std::string> readiness_answer(const Call& call) const;
   void answer_shortly(Connection& connection, Call& call, std::string_view message);
+  void on_request(Connection& connection, Call& call);
+  void answer_document(Connection& connection, Call& call, int status, std::string document);
+  [[nodiscard]] bool leaves_room(Connection& connection, Call& call);
+  void hand_over_request(Call& call);
+  void take_answer(Place place, Reply& reply);
+  void deliver(Place place, const Flight& flight);
+  [[nodiscard]] bool read_request(const Call& call, const Message& message);
 
   const FrontendParams params_;
   const http2::Api* const api_;  ///< null: nobody connects
@@ -171,7 +200,9 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   int epoll_ = -1;
   int handshakes_ = -1;  ///< another epoll, within the first, of connections that have not agreed
   int spare_ = -1;       ///< a descriptor to turn away clients with when there is none left
-  std::uint64_t last_token_ = 0, last_connection_ = 0, last_worker_ = 0;
+  std::uint64_t last_token_ = 0, last_connection_ = 0, last_worker_ = 0, last_use_ = 0;
+  std::array<std::size_t, 3> open_{};  ///< connections, by what their listeners speak
+  std::size_t rest_queries_ = 0;       ///< connections whose query is being answered
   std::int64_t last_tag_ = 0, swept_ns_ = 0;
   bool listens_ = true;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;

@@ -56,18 +56,9 @@ Http2Connection::~Http2Connection() {
   api_.session_del(session_);
 }
 
-bool Http2Connection::read(std::span<std::byte> buffer) {
-  on_ready();
-  for (;;) {
-    const std::optional<std::size_t> count = transport().receive(buffer);
-    if (!count) return false;
-    if (*count == 0) return true;
-    on_bytes();
-    const auto* const data = reinterpret_cast<const std::uint8_t*>(buffer.data());
-    if (api_.mem_recv(session_, data, *count) < 0) return false;
-    // Others are waiting, too; what is left wakes us again.
-    if (*count < buffer.size()) return true;
-  }
+bool Http2Connection::take(Bytes data) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  return api_.mem_recv(session_, bytes, data.size()) >= 0;
 }
 
 bool Http2Connection::flush() {

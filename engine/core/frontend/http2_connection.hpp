@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -23,7 +22,7 @@ class Http2Connection final : public Connection {
   Http2Connection& operator=(const Http2Connection&) = delete;
   ~Http2Connection() override;
 
-  [[nodiscard]] bool read(std::span<std::byte> buffer) override;
+  [[nodiscard]] bool take(Bytes data) override;
   [[nodiscard]] bool flush() override;
   void go_on(Call& call) override;
   void consume(Call& call) override;

@@ -45,7 +45,14 @@ Status status_of(RegionFault fault) noexcept {
   }
 }
 
-/// Writes an output into shared memory. Throws DeliveryError.
+void check_size(std::size_t bytes) {
+  if (bytes <= largest_message) return;
+  throw DeliveryError(Status::internal,
+                      "the answer of " + std::to_string(bytes) + " bytes is more than gRPC sends");
+}
+
+}  // namespace
+
 void put_away(const Delivery& delivery, const Port& port, Bytes content, const Regions& regions) {
   if (content.size() > delivery.bytes)
     throw DeliveryError(Status::internal,
@@ -60,7 +67,6 @@ void put_away(const Delivery& delivery, const Port& port, Bytes content, const R
   }
 }
 
-/// Bytes of a tensor as they are sent.
 OutPart raw_part(const ValuePtr& value) {
   const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
   OutPart part;
@@ -76,14 +82,6 @@ OutPart raw_part(const ValuePtr& value) {
   part.owner = value;
   return part;
 }
-
-void check_size(std::size_t bytes) {
-  if (bytes <= largest_message) return;
-  throw DeliveryError(Status::internal,
-                      "the answer of " + std::to_string(bytes) + " bytes is more than gRPC sends");
-}
-
-}  // namespace
 
 std::vector<OutPart> forwarded_parts(Bytes response, const std::shared_ptr<const void>& owner,
                                      bool in_stream) {

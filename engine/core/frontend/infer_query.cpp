@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "ort/types.hpp"
 #include "ort/value.hpp"
@@ -29,7 +32,7 @@ enum Contents : std::uint32_t {
 
 /// What takes longer to read or to copy is left to Python: others wait for this thread, health
 /// checks among them. Each is some 10 ms.
-constexpr std::size_t most_strings = 1U << 16, most_numbers = 1U << 21, most_copied = 16U << 20;
+constexpr std::size_t most_strings = 1U << 16, most_numbers = 1U << 21;
 
 /// Frees a tensor's hold on the memory of its message.
 void let_go(void* held) { delete static_cast<std::shared_ptr<std::byte>*>(held); }
@@ -132,6 +135,58 @@ ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
   return over_memory(elements, count * sizeof(Element), port, shape, std::move(memory));
 }
 
+/// Numbers of a JSON document as elements; null where one is out of range. As numpy converts them.
+template <typename Element>
+ValuePtr converted(const JsonNumbers& found, const Port& port,
+                   const std::vector<std::int64_t>& shape) {
+  std::shared_ptr<std::byte> memory = fresh_memory(found.count() * sizeof(Element));
+  auto* const elements = reinterpret_cast<Element*>(memory.get());
+  std::size_t count = 0;
+  for (const std::int64_t number : found.integers) {
+    if constexpr (std::is_integral_v<Element>)
+      if (!std::in_range<Element>(number)) return nullptr;
+    elements[count++] = static_cast<Element>(number);
+  }
+  for (const double number : found.reals) {
+    if constexpr (std::is_integral_v<Element>) return nullptr;
+    const auto element = static_cast<Element>(number);
+    if (std::abs(number) > std::numeric_limits<Element>::max() && std::isinf(element))
+      return nullptr;
+    elements[count++] = element;
+  }
+  return over_memory(elements, count * sizeof(Element), port, shape, std::move(memory));
+}
+
+ValuePtr json_value(const JsonNumbers& found, const Port& port,
+                    const std::vector<std::int64_t>& shape) {
+  const auto count = count_of(shape);
+  if (!count || *count != found.count()) return nullptr;
+  switch (port.elem_type) {
+    case ort::kFloat:
+      return converted<float>(found, port, shape);
+    case ort::kDouble:
+      return converted<double>(found, port, shape);
+    case ort::kInt8:
+      return converted<std::int8_t>(found, port, shape);
+    case ort::kInt16:
+      return converted<std::int16_t>(found, port, shape);
+    case ort::kInt32:
+      return converted<std::int32_t>(found, port, shape);
+    case ort::kInt64:
+      return converted<std::int64_t>(found, port, shape);
+    case ort::kUint8:
+      return converted<std::uint8_t>(found, port, shape);
+    case ort::kUint16:
+      return converted<std::uint16_t>(found, port, shape);
+    case ort::kUint32:
+      return converted<std::uint32_t>(found, port, shape);
+    case ort::kUint64:
+      return converted<std::uint64_t>(found, port, shape);
+    default:
+      return nullptr;
+  }
+}
+
 /// The one field that a message of contents has; nothing where it has several, or pieces of one.
 std::optional<std::pair<std::uint32_t, Bytes>> only_field(Bytes contents) noexcept {
   FieldReader fields(contents);
@@ -202,6 +257,8 @@ bool collect(const InferRequest& request, const Message& message, const FrontMod
     if (given.datatype != port.datatype || !port.fits(given.shape)) return false;
     if (!given.part.region.empty()) {
       values[*place] = shared_value(given, port, regions);
+    } else if (given.numbers) {
+      values[*place] = json_value(*given.numbers, port, given.shape);
     } else {
       if (given.is_typed == !request.raw.empty()) return false;
       values[*place] = given.is_typed
@@ -211,41 +268,6 @@ bool collect(const InferRequest& request, const Message& message, const FrontMod
     if (values[*place] == nullptr) return false;
   }
   return true;
-}
-
-std::optional<std::vector<Delivery>> wanted_outputs(const InferRequest& request,
-                                                    const FrontModel& model,
-                                                    const Regions& regions) {
-  std::vector<Delivery> wanted;
-  if (request.outputs.empty()) {
-    for (std::size_t i = 0; i < model.outputs.size(); ++i) wanted.push_back({.place = i});
-    return wanted;
-  }
-  for (const auto& [name, part] : request.outputs) {
-    const auto place = FrontModel::find(model.outputs, name);
-    if (!place || std::ranges::find(wanted, *place, &Delivery::place) != wanted.end())
-      return std::nullopt;
-    if (part.bytes > most_copied) return std::nullopt;
-    if (!part.region.empty()) {
-      regions.check(part.region, part.offset, part.bytes);
-      if (regions.find(part.region).gpu != Region::no_gpu) return std::nullopt;
-    }
-    wanted.push_back({*place, std::string(part.region), part.offset, part.bytes});
-  }
-  return wanted;
-}
-
-std::int64_t due_ns_of(const Call& call, const InferRequest& request) noexcept {
-  if (request.timeout_us == 0) return call.deadline_ns;
-  const std::int64_t own_ns =
-      call.received_ns + std::min(request.timeout_us, longest_timeout_ns / 1000) * 1000;
-  return call.deadline_ns == 0 ? own_ns : std::min(own_ns, call.deadline_ns);
-}
-
-std::optional<int> priority_of(std::int64_t level) noexcept {
-  constexpr std::int64_t levels = 9, usual = 5;
-  if (level == 0) return std::nullopt;
-  return static_cast<int>(usual - std::min(level, levels));
 }
 
 }  // namespace engine::frontend

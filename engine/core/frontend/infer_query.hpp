@@ -19,11 +19,15 @@
 
 namespace engine::frontend {
 
+/// What the front end's thread copies of one tensor, at most: others wait for it. Python does more.
+constexpr std::size_t most_copied = 16U << 20;
+
 /// An output that a request wants, by its place among the model's; where, if in shared memory.
 struct Delivery {
   std::size_t place = 0;
   std::string region = {};
   std::uint64_t offset = 0, bytes = 0;
+  bool as_bytes = true;  ///< else within REST's document
 };
 
 /// An output that cannot be delivered as it is wanted.
@@ -68,6 +72,12 @@ class DeliveryError : public std::runtime_error {
 [[nodiscard]] std::vector<OutPart> forwarded_parts(Bytes response,
                                                    const std::shared_ptr<const void>& owner,
                                                    bool in_stream);
+
+/// Writes an output into shared memory. Throws DeliveryError.
+void put_away(const Delivery& delivery, const Port& port, Bytes content, const Regions& regions);
+
+/// Bytes of a tensor as they are sent.
+[[nodiscard]] OutPart raw_part(const ValuePtr& value);
 
 /// gRPC's prefix of a message of that length.
 void put_prefix(std::string& to, std::size_t bytes);

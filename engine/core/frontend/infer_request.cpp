@@ -10,10 +10,6 @@ namespace {
 // Of ModelInferRequest.
 constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, parameters_field = 4,
                         inputs_field = 5, outputs_field = 6, raw_field = 7;
-// As engine/shapes.py, whose error others give.
-constexpr std::size_t most_dimensions = 32;
-constexpr std::size_t most_tensors = 4096;
-
 bool read_shape(const FieldReader& field, std::vector<std::int64_t>& shape) {
   if (field.type() == WireType::varint) {
     shape.push_back(static_cast<std::int64_t>(field.number()));
@@ -82,11 +78,6 @@ bool read_part(Bytes entry, TensorPart& part) {
   return true;
 }
 
-/// Whether it is nowhere, or somewhere where there is room.
-bool is_whole(const TensorPart& part) noexcept {
-  return part.region.empty() ? part.offset == 0 && part.bytes == 0 : part.bytes > 0;
-}
-
 bool read_input(Bytes message, GivenInput& input) {
   FieldReader fields(message);
   while (fields.next()) {
@@ -135,12 +126,17 @@ bool read_parameter(Bytes message, InferRequest& request) {
 
 }  // namespace
 
-bool InferRequest::read(Bytes message) {
+void InferRequest::clear() noexcept {
   model = version = id = {};
   inputs.clear();
   outputs.clear();
   raw.clear();
   timeout_us = priority = 0;
+  as_bytes = true;
+}
+
+bool InferRequest::read(Bytes message) {
+  clear();
   FieldReader fields(message);
   while (fields.next()) {
     if (fields.type() != WireType::bytes) return false;
@@ -177,6 +173,10 @@ bool InferRequest::read(Bytes message) {
   const auto sent = static_cast<std::size_t>(std::ranges::count_if(
       inputs, [](const GivenInput& input) { return input.part.region.empty(); }));
   return !fields.failed() && (raw.empty() || raw.size() == sent);
+}
+
+bool is_whole(const TensorPart& part) noexcept {
+  return part.region.empty() ? part.offset == 0 && part.bytes == 0 : part.bytes > 0;
 }
 
 std::size_t raw_offset(Bytes beginning) noexcept {

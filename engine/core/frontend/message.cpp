@@ -1,19 +1,10 @@
 #include "frontend/message.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include "frontend/infer_request.hpp"
 
 namespace engine::frontend {
-
-namespace {
-
-constexpr std::size_t alignment = 64;
-constexpr std::size_t small_bytes = 16 * 1024, grain_bytes = 256 * 1024;
-
-}  // namespace
 
 MessageReader::State MessageReader::feed(Bytes& data, std::size_t most_bytes) {
   if (prefix_taken_ < prefix_bytes) {
@@ -25,41 +16,25 @@ MessageReader::State MessageReader::feed(Bytes& data, std::size_t most_bytes) {
     expected_ = 0;
     for (std::size_t i = 1; i < prefix_bytes; ++i)
       expected_ = expected_ << 8 | static_cast<std::size_t>(prefix_[i]);
-    taken_ = 0;
+    content_.begin(expected_, 0);
     if (expected_ > most_bytes) return State::too_large;
   }
-  if (expected_ > 0) {
+  if (content_.bytes() < expected_) {
     if (data.empty()) return State::more;
-    if (message_.memory == nullptr) allocate(data);
-    const std::size_t count = std::min(expected_ - taken_, data.size());
-    if (!has_room_for(taken_ + count)) return State::no_room;
-    std::memcpy(message_.data + taken_, data.data(), count);
-    taken_ += count;
+    if (content_.bytes() == 0) content_.begin(expected_, raw_offset(data));
+    const std::size_t count = std::min(expected_ - content_.bytes(), data.size());
+    if (!content_.add(data.first(count))) return State::no_room;
     data = data.subspan(count);
-    if (taken_ < expected_) return State::more;
+    if (content_.bytes() < expected_) return State::more;
   }
-  message_.bytes = expected_;
-  message_.is_compressed = prefix_[0] != std::byte{0};
   prefix_taken_ = 0;
   return State::message;
 }
 
-/// Small messages are not counted, and others by the grain.
-bool MessageReader::has_room_for(std::size_t bytes) {
-  if (bytes <= std::max(small_bytes, share_->bytes())) return true;
-  const std::size_t most = expected_ + alignment;
-  return share_->try_take(std::min(std::max(grain_bytes, bytes - share_->bytes()), most));
-}
-
-/// All of it at once: the system gives pages as they are written.
-void MessageReader::allocate(Bytes beginning) {
-  const std::size_t shift = (alignment - raw_offset(beginning) % alignment) % alignment;
-  const std::size_t bytes = (expected_ + shift + alignment) / alignment * alignment;
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
-  if (memory == nullptr) throw std::bad_alloc();
-  share_ = std::make_shared<MemoryShare>();
-  message_.memory = {memory, [share = share_](std::byte* freed) { std::free(freed); }};
-  message_.data = memory + shift;
+Message MessageReader::take() noexcept {
+  Message message = content_.take();
+  message.is_compressed = prefix_[0] != std::byte{0};
+  return message;
 }
 
 }  // namespace engine::frontend

@@ -23,6 +23,7 @@ struct Event {
     failed,       ///< the run of a call failed: `path` says why
     item_failed,  ///< the run of an item did; `encoding` is its query's id
     gone,         ///< who called does not wait any more
+    request,      ///< of REST, whole: `path` is its target, `method` its own
   };
 
   Kind kind = call;
@@ -31,6 +32,8 @@ struct Event {
   std::string path = {}, encoding = {};
   Message content = {};
   std::int64_t deadline_ns = 0;
+  std::string method = {};
+  std::vector<std::pair<std::string, std::string>> fields = {};  ///< of a request's head
 };
 
 /// What Python has for a call.
@@ -39,13 +42,16 @@ struct Reply {
     message,  ///< to be sent
     end,      ///< with a status
     item,     ///< the answer to an item
+    answer,   ///< to a request of REST
   };
 
   Kind kind = message;
   std::uint64_t token = 0;
   std::uint64_t number = 0;
-  std::string content = {};  ///< a message, or the status's text
+  std::string content = {};  ///< a message, a body, or the status's text
   Status status = Status::ok;
+  int http_status = 0;      ///< of an answer
+  std::string fields = {};  ///< of its head, each line with its end
 };
 
 /// A queue between two threads, one at each end. Rings when it is not empty any more.

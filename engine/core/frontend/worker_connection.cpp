@@ -61,21 +61,21 @@ WorkerConnection::~WorkerConnection() {
   for (const auto& [tag, call] : calls_) handler_.on_gone(*call);
 }
 
-bool WorkerConnection::read(std::span<std::byte> buffer) {
-  on_ready();
-  for (;;) {
-    const auto count = transport().receive(buffer);
-    if (!count) return false;
-    if (*count == 0) return true;
-    if (*count < sizeof(Packet)) return false;
-    on_bytes();
+bool WorkerConnection::take(Bytes data) {
+  while (!data.empty()) {
     Packet packet;
-    std::memcpy(&packet, buffer.data(), sizeof packet);
-    take(packet, Bytes(buffer).subspan(sizeof packet, *count - sizeof packet));
+    if (data.size() < sizeof packet) return false;
+    std::memcpy(&packet, data.data(), sizeof packet);
+    data = data.subspan(sizeof packet);
+    const std::uint64_t bytes = packet.inline_bytes();
+    if (bytes > data.size()) return false;
+    take_packet(packet, data.first(bytes));
+    data = data.subspan(bytes);
   }
+  return true;
 }
 
-void WorkerConnection::take(const Packet& packet, Bytes content) {
+void WorkerConnection::take_packet(const Packet& packet, Bytes content) {
   switch (packet.kind) {
     case PacketKind::query:
       return begin_call(packet, content);
@@ -191,6 +191,17 @@ bool WorkerConnection::flush() {
     waiting_.pop_front();
   }
   return true;
+}
+
+std::optional<std::size_t> PacketTransport::receive(std::span<std::byte> buffer) {
+  std::size_t total = 0;
+  while (buffer.size() - total >= isolation::most_packet_bytes) {
+    const std::optional<std::size_t> count = Transport::take(buffer.subspan(total));
+    if (!count && total == 0) return std::nullopt;
+    if (!count || *count == 0) break;
+    total += *count;
+  }
+  return total;
 }
 
 std::optional<bool> PacketTransport::send_packet(std::string_view packet) noexcept {

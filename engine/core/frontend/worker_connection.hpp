@@ -18,14 +18,12 @@
 
 namespace engine::frontend {
 
-/// Packets of a SOCK_SEQPACKET socket, sent whole or not at all.
+/// Packets of a SOCK_SEQPACKET socket, sent whole or not at all; several are received at once.
 class PacketTransport final : public Transport {
  public:
   using Transport::Transport;
 
-  [[nodiscard]] std::optional<std::size_t> receive(std::span<std::byte> buffer) override {
-    return take(buffer);
-  }
+  [[nodiscard]] std::optional<std::size_t> receive(std::span<std::byte> buffer) override;
   /// Nothing is put into that queue.
   [[nodiscard]] bool send(OutQueue&) override { return true; }
   [[nodiscard]] bool is_blocked() const noexcept override { return is_blocked_; }
@@ -45,7 +43,7 @@ class WorkerConnection final : public Connection {
   WorkerConnection& operator=(const WorkerConnection&) = delete;
   ~WorkerConnection() override;
 
-  [[nodiscard]] bool read(std::span<std::byte> buffer) override;
+  [[nodiscard]] bool take(Bytes data) override;
   [[nodiscard]] bool flush() override;
   void go_on(Call& call) override;
   void consume(Call&) override {}
@@ -65,7 +63,7 @@ class WorkerConnection final : public Connection {
   [[nodiscard]] PacketTransport& packets() noexcept {
     return static_cast<PacketTransport&>(transport());
   }
-  void take(const isolation::Packet& packet, Bytes content);
+  void take_packet(const isolation::Packet& packet, Bytes content);
   void begin_call(const isolation::Packet& packet, Bytes content);
   void end_call(std::uint64_t tag);
   void answer(std::uint64_t tag, Call& call);

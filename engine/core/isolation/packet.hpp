@@ -24,6 +24,12 @@ struct Packet {
   std::int64_t time_ns = 0;  ///< of a query: when it is due, 0: never; of an answer: what it waited
   std::uint64_t offset = 0;  ///< of the content, in the sender's blocks
   std::uint64_t bytes = 0;   ///< of the content
+
+  /// Of what follows this head on the socket.
+  [[nodiscard]] std::uint64_t inline_bytes() const noexcept {
+    const bool has_content = kind == PacketKind::query || kind == PacketKind::answer;
+    return has_content && !in_block ? bytes : 0;
+  }
 };
 
 /// Content of up to so many bytes travels on the socket: a block costs a further message.

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import surplus
+from surplus.engine.serving.server_params import FrontEnd
 from tests.serving.conformance.clients import Addresses
 from tests.serving.conformance.models import models
 
@@ -29,14 +30,23 @@ def in_process(folder: Path) -> Iterator[Addresses]:
 
 
 @contextmanager
-def engine_serve(folder: Path, options: Sequence[str] = ()) -> Iterator[Addresses]:
-    """By the command, from a repository."""
+def python_front_end(folder: Path) -> Iterator[Addresses]:
+    """The same, with gRPC's own server and aiohttp's."""
+    files = {model.name: model.write_onnx(folder) for model in models()}
+    with surplus.Server(files, port=0, http_port=0, front_end=FrontEnd.PYTHON) as server:
+        assert server.http_address is not None
+        yield Addresses(server.address, server.http_address)
+
+
+@contextmanager
+def engine_serve(folder: Path, options: Sequence[str] = ("--one-port",)) -> Iterator[Addresses]:
+    """By the command, from a repository; one port for all."""
     for model in models():
         version = folder / model.name / "1"
         version.mkdir(parents=True)
         model.write_onnx(version).rename(version / "model.onnx")
     command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder)]
-    command += ["--port", "0", "--http-port", "0", *options]
+    command += ["--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield _announced(process)
@@ -59,6 +69,7 @@ def _announced(process: subprocess.Popen[str]) -> Addresses:
 
 SERVERS: dict[str, Callable[[Path], AbstractContextManager[Addresses]]] = {
     "in_process": in_process,
+    "python_front_end": python_front_end,
     "engine_serve": engine_serve,
-    "isolated": partial(engine_serve, options=["--isolate"]),
+    "isolated": partial(engine_serve, options=["--isolate", "--http-port", "0"]),
 }

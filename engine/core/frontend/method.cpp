@@ -1,4 +1,4 @@
-#include "frontend/call.hpp"
+#include "frontend/method.hpp"
 
 namespace engine::frontend {
 

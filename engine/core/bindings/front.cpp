@@ -1,0 +1,100 @@
+#include "bindings/front.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "bindings/plan.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace engine {
+
+namespace {
+
+using frontend::FrontCounts;
+
+void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
+          bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
+  self.route->lead(plan.plan, busy == nullptr ? nullptr : busy->plan,
+                   {.found = found,
+                    .always = always,
+                    .by_neighbours = by_neighbours,
+                    .who = who,
+                    .is_bounded = is_bounded});
+}
+
+nb::list take_counts(const PyFrontModel& self) {
+  const FrontCounts::Totals totals = self.model->counts.take();
+  nb::list rows;
+  for (std::size_t kind = 0; kind < FrontCounts::kinds; ++kind)
+    rows.append(nb::make_tuple(totals.counts[kind], totals.nanoseconds[kind]));
+  return rows;
+}
+
+}  // namespace
+
+void bind_front_parts(nb::module_& m) {
+  nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
+      .def(nb::init<>())
+      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,
+           "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
+           R"(Lead queries so from now on.
+
+Parameters
+----------
+busy
+    The plan for while queries overlap; where it is None and wanted, Python is asked.
+found
+    It is wanted where a query finds so many in flight; 0: not for that.
+always
+    It is wanted for all.
+by_neighbours
+    It is wanted while queries of other models come.
+who
+    For which queries count, for other models; 0: for none.
+is_bounded
+    The sizes of the inputs alone decide how long a query runs.)")
+      .def(
+          "close", [](const PyRoute& self) { self.route->close(); },
+          "Lead none from now on: Python answers.");
+  nb::class_<PyFrontModel>(m, "FrontModel", "A model that was offered to a front end.")
+      .def_prop_ro("in_flight",
+                   [](const PyFrontModel& self) {
+                     // relaxed: a number to look at
+                     return self.model->in_flight.load(std::memory_order_relaxed);
+                   })
+      .def_prop_ro(
+          "last_ns",
+          [](const PyFrontModel& self) {
+            // relaxed: a number to look at
+            return self.model->last_ns.load(std::memory_order_relaxed);
+          },
+          "When the last query was answered well, monotonic; 0: none was.")
+      .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
+           R"(Counts and nanoseconds since the last call, by kind.
+
+Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
+  nb::class_<PyTlsContext>(m, "TlsContext", "A server's certificates, as their files were.")
+      .def(
+          "__init__",
+          [](PyTlsContext* self, std::string certificate, std::string key, std::string client_ca) {
+            new (self) PyTlsContext{std::make_shared<const tls::Context>(
+                tls::Files{std::move(certificate), std::move(key), std::move(client_ca)})};
+          },
+          "certificate"_a, "key"_a, "client_ca"_a = "",
+          R"(Read PEM files; with `client_ca` who connects needs a certificate of its authorities.
+
+Raises RuntimeError without OpenSSL, and naming a file that does not do.)")
+      .def_static(
+          "check", [] { return tls::Api::open().name; },
+          "The library's name; raises RuntimeError saying why it cannot be opened.");
+}
+
+}  // namespace engine

@@ -1,0 +1,26 @@
+// What a front end is made of, for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "frontend/front_model.hpp"
+#include "frontend/route.hpp"
+#include "tls/context.hpp"
+
+namespace engine {
+
+struct PyRoute {
+  std::shared_ptr<frontend::Route> route = std::make_shared<frontend::Route>();
+};
+struct PyFrontModel {
+  frontend::FrontModelPtr model;
+};
+struct PyTlsContext {
+  std::shared_ptr<const tls::Context> context;
+};
+
+void bind_front_parts(nanobind::module_& m);
+
+}  // namespace engine

@@ -1,0 +1,19 @@
+// A query of REST, read in place as a ModelInferRequest is.
+#pragma once
+
+#include <string_view>
+
+#include "frontend/infer_request.hpp"
+#include "frontend/rest.hpp"
+
+namespace engine::frontend {
+
+/// A document of more is parsed by Python, beside its event loop: meanwhile nobody would be
+/// answered here.
+inline constexpr std::size_t most_document_bytes = 64 * 1024;
+
+/// Reads the query of a request's head and body; false where it is not plain. `request` holds views
+/// into both, and is used anew.
+[[nodiscard]] bool read_rest_request(const Rest& rest, Bytes body, InferRequest& request);
+
+}  // namespace engine::frontend
