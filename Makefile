@@ -44,7 +44,7 @@ endef
 
 define SANITIZED
 	$(BIN)/cmake -S engine/core -B build/$(1) -G Ninja -DSURPLUS_SANITIZE=$(1) \
-	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/$(1)
 	build/$(1)/tests/core_tests
 endef

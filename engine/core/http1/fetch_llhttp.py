@@ -34,25 +34,17 @@ def main() -> None:
 
 
 def _fetched(folder: Path) -> Path:
-    """By pip, from wherever it is told to look; it asks the package what it is called."""
-    # With what is installed; else pip fetches what the package is built with, too.
-    for isolation in (["--no-build-isolation"], []):
-        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
-        command += ["--quiet", "--retries", "1", "--timeout", "10", "--no-deps"]
-        command += ["--no-binary", ":all:" if isolation else "httptools", *isolation]
-        try:
-            done = subprocess.run(
-                [*command, "--dest", folder, _PACKAGE],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                timeout=_WAIT_S,
-            )
-        except subprocess.TimeoutExpired:
-            sys.exit(f"pip took longer than {_WAIT_S} s")
-        if found := list(folder.glob("httptools-*.tar.gz")):
-            return found[0]
-    sys.exit(done.stderr.strip()[-500:])
+    """By pip, from wherever it is told to look; setuptools asks what it is called."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    command += ["--retries", "1", "--timeout", "10", "--no-deps", "--no-build-isolation"]
+    command += ["--no-binary", ":all:", "--dest", str(folder), _PACKAGE]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_WAIT_S)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"pip took longer than {_WAIT_S} s")
+    if done.returncode:
+        sys.exit(done.stderr.strip()[-500:])
+    return next(folder.glob("httptools-*.tar.gz"))
 
 
 def _member(tar: tarfile.TarFile, name: str) -> bytes:
