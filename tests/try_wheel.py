@@ -15,6 +15,7 @@ _USES = """
 import numpy as np
 import surplus
 from surplus import models
+from surplus.engine.serving.native_front import missing_parser
 from surplus.loadgen.native import module_missing
 
 path = models.save(models.build("fork_join", branches=2, depth=1, size=4), "model.onnx")
@@ -23,6 +24,7 @@ answer = model.run({spec.name: np.ones(spec.shape, np.float32) for spec in model
 assert all(np.isfinite(array).all() for array in answer.values()) and answer
 assert surplus.__version__[0].isdigit()
 assert module_missing() is None
+assert not missing_parser()
 print(surplus.__file__)
 """
 

@@ -17,8 +17,6 @@ namespace {
 /// lane and back takes as long.
 constexpr std::int64_t worth_handing_over_ns = 50'000;
 constexpr std::size_t largest_here_bytes = 64 * 1024;
-/// One that took longer for whatever reason: others waited for it.
-constexpr std::int64_t too_long_here_ns = 1'000'000, handed_over_ns = 1'000'000'000;
 /// Runs that take longer are traced, to see how long they wait for a lane, and one of so many that
 /// do not: by half a percent at most.
 constexpr std::int64_t long_ns = 1'000'000, sampled = 64;
@@ -152,13 +150,14 @@ Frontend::Flight Frontend::leave(std::int64_t tag) {
 RunPtr Frontend::begin(FrontModel& model, const Route::Way& way, const RunOptions& options) {
   const Plan& plan = *way.plan;
   const std::int64_t since_ns = now_ns();
-  if (!way.is_bounded || !is_short(plan) || since_ns < model.handed_over_until_ns ||
+  if (!way.is_bounded || !is_short(plan) || model.hand_over.is_on(since_ns) ||
       bytes_of(values_) > largest_here_bytes)
     return plan.machine().submit(plan, values_, options);
+  const bool is_watched = model.hand_over.is_watching(since_ns);
+  const std::int64_t had_ns = is_watched ? thread_cpu_ns() : 0;
   RunPtr run = plan.machine().submit_here(plan, values_, options);
   const std::int64_t until_ns = now_ns();
-  if (until_ns - since_ns > too_long_here_ns)
-    model.handed_over_until_ns = until_ns + handed_over_ns;
+  model.hand_over.note(until_ns, until_ns - since_ns, is_watched ? thread_cpu_ns() - had_ns : 0);
   return run;
 }
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/hand_over.hpp"
 #include "frontend/route.hpp"
 #include "isolation/worker_link.hpp"
 
@@ -70,7 +71,7 @@ struct FrontModel {
   std::shared_ptr<isolation::WorkerLink> worker;  ///< runs it in another process
   std::size_t most_in_flight = 0;
   std::atomic<std::size_t> in_flight{0};
-  std::int64_t handed_over_until_ns = 0;  ///< the front end's thread alone knows it
+  HandOver hand_over;  ///< the front end's thread alone knows it
   FrontCounts counts;
   std::atomic<std::int64_t> last_ns{0};  ///< when the last query was answered well
 
