@@ -25,11 +25,11 @@ bool read_shape(const FieldReader& field, std::vector<std::int64_t>& shape) {
   return numbers.at_end();
 }
 
-/// An InferParameter: its one field, a number that is not negative or a text.
+/// An InferParameter: its one field, a number that is not negative, a text, or a flag.
 struct Parameter {
   std::string_view name, text;
   std::uint64_t number = 0;
-  bool is_text = false;
+  bool is_text = false, is_flag = false;
 
   /// Reads an entry of a map of parameters; false where it is another.
   [[nodiscard]] bool read(Bytes entry) {
@@ -51,9 +51,10 @@ struct Parameter {
     FieldReader fields(value);
     if (!fields.next()) return false;
     is_text = fields.is(3, WireType::bytes);
+    is_flag = fields.is(1, WireType::varint);
     if (is_text)
       text = text_of(fields.content());
-    else if (fields.is(2, WireType::varint) || fields.is(5, WireType::varint))
+    else if (is_flag || fields.is(2, WireType::varint) || fields.is(5, WireType::varint))
       number = fields.number();
     else
       return false;
@@ -66,7 +67,7 @@ struct Parameter {
 /// One of the parameters that place a tensor in shared memory.
 bool read_part(Bytes entry, TensorPart& part) {
   Parameter parameter;
-  if (!parameter.read(entry)) return false;
+  if (!parameter.read(entry) || parameter.is_flag) return false;
   if (parameter.name == "shared_memory_region" && parameter.is_text)
     part.region = parameter.text;
   else if (parameter.name == "shared_memory_offset" && !parameter.is_text)
@@ -115,6 +116,8 @@ bool read_output(Bytes message, WantedOutput& output) {
 bool read_parameter(Bytes message, InferRequest& request) {
   Parameter parameter;
   if (!parameter.read(message) || parameter.is_text) return false;
+  // Triton's C++ client says so of each query; the last answer of one is marked as such anyway.
+  if (parameter.is_flag) return parameter.name == "triton_enable_empty_final_response";
   if (parameter.name == "timeout")
     request.timeout_us = static_cast<std::int64_t>(parameter.number);
   else if (parameter.name == "priority")

@@ -56,7 +56,8 @@ bool reads(const std::string& message) {
 }  // namespace
 
 TEST(a_plain_request_is_read_in_place) {
-  const std::string message = plain() + entry("timeout", 2, 250) + entry("priority", 5, 2);
+  const std::string message = plain() + entry("timeout", 2, 250) + entry("priority", 5, 2) +
+                              entry("triton_enable_empty_final_response", 1, 1);
   InferRequest request;
   CHECK(request.read(bytes_of(message)));
   CHECK(request.model == "detector" && request.version == "3" && request.id == "seventh");
@@ -85,6 +86,7 @@ TEST(a_request_that_is_cut_off_is_never_read_as_another) {
 
 TEST(what_is_not_plain_is_left_to_python) {
   CHECK(reads(plain()));
+  CHECK(!reads(plain() + entry("timeout", 1, 1)));                  // of another type
   CHECK(!reads(plain() + entry("sequence_id", 2, 1)));              // a parameter that means more
   CHECK(!reads(plain() + entry("priority", 3, 1)));                 // a text
   CHECK(!reads(plain() + entry("timeout", 2, ~std::uint64_t{0})));  // below zero
