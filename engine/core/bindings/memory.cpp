@@ -4,6 +4,7 @@
 #include "bindings/released_gil.hpp"
 #include "bindings/value.hpp"
 #include "memory/account.hpp"
+#include "memory/recent_blocks.hpp"
 #include "memory/refused.hpp"
 #include "ort/arena.hpp"
 #include "ort/runtime.hpp"
@@ -41,9 +42,13 @@ void bind_memory(nb::module_& m) {
 
 A query that would exceed it fails, and ``Run.error_code`` is ``MEMORY_REFUSED``.)");
   m.def(
-      "give_back_free_memory", [] { ort::give_back_free_memory(ort::Runtime::get().api()); },
+      "give_back_free_memory",
+      [] {
+        RecentBlocks::process().give_back();
+        ort::give_back_free_memory(ort::Runtime::get().api());
+      },
       nb::call_guard<ReleasedGil>(),
-      R"(Give what no query uses of ONNX Runtime's memory back to the system.
+      R"(Give what no query uses of our own and of ONNX Runtime's memory back to the system.
 
 Raises
 ------

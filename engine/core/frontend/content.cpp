@@ -1,10 +1,10 @@
 #include "frontend/content.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
+
+#include "memory/recent_blocks.hpp"
 
 namespace engine::frontend {
 
@@ -27,7 +27,8 @@ bool Content::add(Bytes bytes) {
   if (bytes.empty()) return true;
   const std::size_t all = message_.bytes + bytes.size();
   if (all > room_) {
-    // Of what is expected all of it at once: the system gives pages as they are written.
+    // Of what is expected all of it at once: the system gives pages as they are written, but for
+    // a block that was kept.
     const std::size_t room = expected_ ? *expected_ : std::max({all, 2 * room_, small_bytes});
     if (!has_room_for(all)) return false;
     allocate(room);
@@ -51,15 +52,18 @@ bool Content::has_room_for(std::size_t bytes) {
   if (bytes <= std::max(small_bytes, share_->bytes())) return true;
   std::size_t more = std::max(grain_bytes, bytes - share_->bytes());
   if (expected_) more = std::min(more, *expected_ + alignment);
-  return share_->try_take(more);
+  return RecentBlocks::process().try_take(*share_, more);
 }
 
 void Content::allocate(std::size_t room) {
   const std::size_t bytes = (room + shift_ + alignment) / alignment * alignment;
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
-  if (memory == nullptr) throw std::bad_alloc();
+  RecentBlocks& blocks = RecentBlocks::process();
+  std::byte* const memory = blocks.allocate(bytes);
   const Message before = std::exchange(message_, {});
-  message_.memory = {memory, [share = share_](std::byte* freed) { std::free(freed); }};
+  message_.memory = {memory, [share = share_, &blocks, bytes](std::byte* freed) {
+                       if (share.use_count() == 1) share->give_all();  // no longer one has it
+                       blocks.release(freed, bytes);
+                     }};
   message_.data = memory + shift_;
   message_.bytes = before.bytes;
   if (before.bytes > 0) std::memcpy(message_.data, before.data, before.bytes);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "memory/recent_blocks.hpp"
 #include "ort/types.hpp"
 #include "ort/value.hpp"
 
@@ -50,14 +49,8 @@ ValuePtr over_memory(void* data, std::size_t bytes, const Port& port,
   return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
 }
 
-std::shared_ptr<std::byte> fresh_memory(std::size_t bytes) {
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
-  if (memory == nullptr) throw std::bad_alloc();
-  return {memory, std::free};
-}
-
 ValuePtr copied(Bytes content, const Port& port, const std::vector<std::int64_t>& shape) {
-  std::shared_ptr<std::byte> memory = fresh_memory(content.size());
+  std::shared_ptr<std::byte> memory = RecentBlocks::process().counted(content.size());
   std::memcpy(memory.get(), content.data(), content.size());
   void* const data = memory.get();
   return over_memory(data, content.size(), port, shape, std::move(memory));
@@ -108,7 +101,7 @@ ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& 
                     given.part.bytes == *count * each && given.part.bytes <= most_copied;
   // Whoever reads a GPU's waits for it: Python does.
   if (!fits || regions.find(given.part.region).gpu != Region::no_gpu) return nullptr;
-  std::shared_ptr<std::byte> memory = fresh_memory(given.part.bytes);
+  std::shared_ptr<std::byte> memory = RecentBlocks::process().counted(given.part.bytes);
   regions.read(given.part.region, given.part.offset, memory.get(), given.part.bytes);
   void* const data = memory.get();
   if (port.elem_type == ort::kBool && !are_bools({memory.get(), given.part.bytes})) return nullptr;
@@ -121,7 +114,7 @@ template <typename Element, typename Wide>
 ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
                  const std::vector<std::int64_t>& shape) {
   if (count > content.size() || count > most_numbers) return nullptr;
-  std::shared_ptr<std::byte> memory = fresh_memory(count * sizeof(Element));
+  std::shared_ptr<std::byte> memory = RecentBlocks::process().counted(count * sizeof(Element));
   auto* const elements = reinterpret_cast<Element*>(memory.get());
   PackedReader packed(content);
   std::uint64_t number = 0;
@@ -139,7 +132,8 @@ ValuePtr numbers(Bytes content, std::size_t count, const Port& port,
 template <typename Element>
 ValuePtr converted(const JsonNumbers& found, const Port& port,
                    const std::vector<std::int64_t>& shape) {
-  std::shared_ptr<std::byte> memory = fresh_memory(found.count() * sizeof(Element));
+  std::shared_ptr<std::byte> memory =
+      RecentBlocks::process().counted(found.count() * sizeof(Element));
   auto* const elements = reinterpret_cast<Element*>(memory.get());
   std::size_t count = 0;
   for (const std::int64_t number : found.integers) {

@@ -9,6 +9,7 @@
 
 #include "memory/account.hpp"
 #include "memory/large_blocks.hpp"
+#include "memory/recent_blocks.hpp"
 #include "memory/refused.hpp"
 #include "ort/runtime.hpp"
 
@@ -120,7 +121,7 @@ void* allocate_counted(std::size_t bytes) {
   if (bytes >= LargeBlocks::kLeastBytes)
     return user_bytes(large_blocks().allocate(bytes), kClasses, bytes);
   MemoryShare share;
-  if (!share.try_take(bytes)) {
+  if (!RecentBlocks::process().try_take(share, bytes)) {
     static_cast<void>(large_blocks().give_back());
     if (!share.try_take(bytes)) throw MemoryRefused(bytes);
   }
