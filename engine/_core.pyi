@@ -1309,7 +1309,7 @@ def process_memory() -> MemoryAccount:
 
 def give_back_free_memory() -> None:
     """
-    Give what no query uses of ONNX Runtime's memory back to the system.
+    Give what no query uses of our own and of ONNX Runtime's memory back to the system.
 
     Raises
     ------

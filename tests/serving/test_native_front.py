@@ -266,6 +266,33 @@ def test_tensors_lie_in_shared_memory(client, region, python_queries) -> None:
     assert python_queries == []
 
 
+def test_who_truncates_its_shared_memory_fails_alone(client, identities, python_queries) -> None:
+    """Large enough to be mapped by the server, which SIGBUS would end."""
+    key, count = f"/native-large-{os.getpid()}", 50_000
+    handle = shared_memory.create_shared_memory_region("large", key, 8 * count)
+    try:
+        client.register_system_shared_memory("large", key, 8 * count)
+        x = np.arange(count, dtype=np.float32)
+        shared_memory.set_shared_memory_region(handle, [x])
+        given = triton.InferInput("x", [1, count], "FP32")
+        given.set_shared_memory("large", 4 * count)
+        output = triton.InferRequestedOutput("y")
+        output.set_shared_memory("large", 4 * count, 4 * count)
+        for _ in range(3):
+            client.infer("FP32", [given], outputs=[output])
+        written = shared_memory.get_contents_as_numpy(handle, np.float32, (count,), 4 * count)
+        np.testing.assert_array_equal(written, x)
+        assert python_queries == []
+        os.truncate(f"/dev/shm{key}", 4096)
+        code, said = status_of(client.infer, "FP32", [given], outputs=[output])
+        assert code == "INVALID_ARGUMENT"
+        assert "was truncated" in said
+        client.unregister_system_shared_memory("large")
+    finally:
+        shared_memory.destroy_shared_memory_region(handle)
+    assert client.is_server_live()
+
+
 def test_what_does_not_fit_shared_memory_harms_its_own_query(client, region) -> None:
     given = triton.InferInput("x", [4, 2], "FP32")
     given.set_shared_memory("region", 32, 0)

@@ -63,8 +63,7 @@ class RegionMemory {
 };
 
 /// The regions of one server, by name. Thread-safe; lookups take a lock for tens of nanoseconds,
-/// and bytes are moved without it, by one system call for up to 2 GiB. What is removed meanwhile
-/// is closed with its last reader.
+/// and bytes are moved without it. What is removed meanwhile is closed with its last reader.
 ///
 /// All functions throw RegionError.
 class Regions {

@@ -5,7 +5,7 @@
 
 namespace engine {
 
-/// The file of a key, open and not mapped: see this folder's page.
+/// The file of a key. No byte of a mapping is touched but by guarded_copy: see this folder's page.
 class SystemMemory final : public RegionMemory {
  public:
   /// Throws RegionError.
@@ -16,7 +16,11 @@ class SystemMemory final : public RegionMemory {
   void write(std::uint64_t offset, const char* from, std::uint64_t bytes) const override;
 
  private:
+  [[nodiscard]] std::uint64_t size() const;
   void check_memory() const;
+  void map() noexcept;
+  [[nodiscard]] bool is_worth_mapping(std::uint64_t bytes) const noexcept;
+  [[nodiscard]] char* at(std::uint64_t offset) const noexcept;
   [[noreturn]] void cannot_open(const std::string& why) const;
   [[noreturn]] void shrunk() const;
   template <typename Call>
@@ -24,6 +28,8 @@ class SystemMemory final : public RegionMemory {
 
   const Region region_;
   int descriptor_ = -1;
+  char* mapped_ = nullptr;  ///< from the page on in which the region begins
+  std::size_t mapped_bytes_ = 0;
 };
 
 }  // namespace engine

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -10,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "shared_memory/guarded_copy.hpp"
 #include "shared_memory/regions.hpp"
 #include "test.hpp"
 
@@ -208,6 +211,78 @@ TEST(a_region_that_was_truncated_fails_who_uses_it) {
   regions.write("r", 0, text.data(), 100);
   memory.truncate(0);
   refused(RegionFault::shrunk, words, [&] { regions.read("r", 1 << 19, text.data(), 1); });
+}
+
+/// All the same: what is mapped is gone while it is copied.
+TEST(a_copy_survives_what_is_truncated_under_it) {
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  Memory memory(bytes);
+  Regions regions;
+  regions.add({"r", memory.key, 100, bytes - 100});
+  std::atomic<bool> ends{false};
+  std::thread truncating([&] {
+    while (!ends.load(std::memory_order_relaxed)) {  // relaxed: soon
+      memory.truncate(100);
+      memory.truncate(bytes);
+    }
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < lanes; ++i)
+    threads.emplace_back([&regions] {
+      std::string text(bytes - 100, 'x');
+      for (int round = 0; round < 60; ++round) {
+        try {
+          if (round % 2 == 0)
+            regions.read("r", 0, text.data(), text.size());
+          else
+            regions.write("r", 0, text.data(), text.size());
+        } catch (const RegionError&) {
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  ends.store(true, std::memory_order_relaxed);
+  truncating.join();
+}
+
+TEST(a_guarded_copy_says_that_memory_is_gone) {
+  constexpr std::size_t bytes = 1 << 20;
+  Memory memory(bytes);
+  const int file = ::open(memory.path().c_str(), O_RDWR | O_CLOEXEC);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  CHECK(mapped != MAP_FAILED);
+  std::string text(bytes, 'x');
+  CHECK(guarded_copy(mapped, text.data(), bytes) && memory.get(bytes - 1, 1) == "x");
+  memory.truncate(4096);
+  CHECK(!guarded_copy(mapped, text.data(), bytes) && !guarded_copy(text.data(), mapped, bytes));
+  CHECK(guarded_copy(text.data(), mapped, 4096));
+  ::munmap(mapped, bytes);
+}
+
+/// It is somebody's who came later, as Python's faulthandler may.
+TEST(no_copy_is_made_under_the_handler_of_others) {
+  char from[16] = "text", to[16] = "";
+  CHECK(guarded_copy(to, from, sizeof to) && std::string_view(to) == "text");
+  struct sigaction theirs = {}, ours = {};
+  theirs.sa_handler = SIG_DFL;
+  CHECK(::sigaction(SIGBUS, &theirs, &ours) == 0);
+  to[0] = '\0';
+  CHECK(!guarded_copy(to, from, sizeof to) && to[0] == '\0');
+  CHECK(::sigaction(SIGBUS, &ours, nullptr) == 0);
+  CHECK(guarded_copy(to, from, sizeof to));
+}
+
+TEST(large_regions_and_many_go_through_system_calls) {
+  constexpr std::size_t bytes = std::size_t{31} << 20;
+  Memory memory(2 * bytes);
+  Regions regions;
+  regions.add({"large", memory.key, 0, 2 * bytes});
+  for (int i = 0; i < 6; ++i) regions.add({std::to_string(i), memory.key, 5, bytes});
+  const std::string text(100'000, 'x');
+  regions.write("large", 0, text.data(), text.size());
+  for (int i = 0; i < 6; ++i)
+    CHECK(read(regions, std::to_string(i), 0, 99'000) == text.substr(5, 99'000));
 }
 
 TEST(a_region_outlives_its_name_in_the_system) {
