@@ -27,6 +27,7 @@ _WAITING = 128  # connections that the system keeps until they are accepted
 _GRAIN_BYTES = 1 << 20
 """The account is asked once for so much."""
 _TOO_MANY = 429
+_ROUNDS = 4  # of the event loop, from a connection that is accepted to one that is open
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class HttpListener:
 
     async def stop(self) -> None:
         """Stop listening, let answers be written, close connections."""
+        loop = asyncio.get_running_loop()
+        for bound in self._listening.sockets:
+            loop.remove_reader(bound.fileno())
+        # Who was accepted last is opened in the next rounds: asyncio would fail to, once it has
+        # stopped listening, and leave the socket to the garbage collector.
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
         self._listening.close()
         await self._runner.cleanup()
 

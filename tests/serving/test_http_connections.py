@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from surplus.engine.serving.http_connections import HttpConnections
+from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from tests.serving.fakes import WAIT_S, ServerThread
 
@@ -112,6 +113,26 @@ def test_who_asks_now_and_then_outlives_who_does_not(server, flood):
             flood(b"", 1)
             assert _live(client)
         assert client.sock is kept
+
+
+@pytest.mark.parametrize("rounds", range(4))
+def test_who_is_accepted_while_it_stops_is_closed(rounds):
+    """However far the event loop has come with them."""
+
+    async def clients():
+        stopped = AsyncServer(ServerParams(grpc_port=0, http_port=0))
+        await stopped.start()
+        address = ("127.0.0.1", stopped.http_port)
+        opened = [socket.create_connection(address, timeout=WAIT_S) for _ in range(MOST)]
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await stopped._http.stop()
+        await stopped.stop()
+        return opened
+
+    for connection in asyncio.run(clients()):
+        with closing(connection):
+            assert _closed(connection)
 
 
 class _Vanishing:
