@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/%,$(CORE))
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 EXTRAS := cpu solvers http dev
@@ -15,6 +15,11 @@ EXTRAS := cpu solvers http dev
 # How many seconds each fuzzer runs, and what its random numbers begin with.
 FUZZ_S ?= 60
 FUZZ_SEED ?= $(shell date +%s)
+
+# What compiles the core's fuzz targets (with clang++ they are libFuzzer's), and how many inputs each
+# of them gets instead of FUZZ_S seconds of them.
+FUZZ_CXX ?= c++
+FUZZ_RUNS ?=
 
 # What `make serve` serves: a wide demo model, unless told otherwise.
 MODEL ?= build/models/faster_rcnn.onnx
@@ -49,7 +54,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -142,6 +147,16 @@ fuzz: install  ## the fuzzers, FUZZ_S seconds each: wrong answers, crashes, refu
 	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest -s \
 	  tests/dfg/test_hostile_models.py tests/serving/test_malformed.py \
 	  tests/serving/test_malformed_http.py
+
+fuzz-core: $(STAMPS)/packages  ## the core's readers of what clients send, under ASan+UBSan, FUZZ_S seconds or FUZZ_RUNS inputs each
+	@echo "FUZZ_SEED=$(FUZZ_SEED)"
+	$(BIN)/cmake -S engine/core/fuzz -B build/core-fuzz/$(FUZZ_CXX) -G Ninja \
+	  -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	$(BIN)/cmake --build build/core-fuzz/$(FUZZ_CXX)
+	cd build/core-fuzz && for target in $(FUZZ_CXX)/targets/*; do \
+	  echo $$target && $$target -seed=$(FUZZ_SEED) -max_len=65536 \
+	    $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_S)) || exit 1; \
+	done
 
 build/models/%.onnx: | install
 	mkdir -p $(@D)

@@ -14,6 +14,7 @@ namespace {
 using namespace onnx;
 
 constexpr std::uint64_t unknown = 0, float32 = 1;
+constexpr int deepest = 100;  ///< of bodies in bodies, as protobuf's own readers have it
 constexpr std::array<std::uint64_t, 4> floating{float32, 10, 11, 16};  // half, double, bfloat16
 constexpr std::array<std::string_view, 11> multiplying{
     "Conv", "ConvTranspose", "DeformConv", "MatMul", "Gemm",     "Einsum",
@@ -95,17 +96,18 @@ bool multiplies(const Node& node) {
   return !is_onnx || std::ranges::find(multiplying, node.op_type) != multiplying.end();
 }
 
-bool graph_multiplies(std::string_view graph, Types types);
+bool graph_multiplies(std::string_view graph, Types types, int depth);
 
 /// Whether the node does; notes what it makes.
-bool node_multiplies(const Node& node, Types& types) {
+bool node_multiplies(const Node& node, Types& types, int depth) {
   std::vector<std::uint64_t> read;
   for (const std::string_view input : node.inputs)
     if (const auto known = types.find(input); known != types.end() && is_floating(known->second))
       read.push_back(known->second);
   const std::uint64_t made = node.made != unknown ? node.made : read.empty() ? unknown : read[0];
   for (const std::string_view output : node.outputs) types.try_emplace(output, made);
-  if (std::ranges::any_of(node.bodies, [&](auto body) { return graph_multiplies(body, types); }))
+  if (std::ranges::any_of(node.bodies,
+                          [&](auto body) { return graph_multiplies(body, types, depth + 1); }))
     return true;
   const auto is_known = [&](std::string_view input) {
     const auto found = types.find(input);
@@ -115,7 +117,8 @@ bool node_multiplies(const Node& node, Types& types) {
                               !std::ranges::all_of(node.inputs, is_known));
 }
 
-bool graph_multiplies(std::string_view graph, Types types) {
+bool graph_multiplies(std::string_view graph, Types types, int depth) {
+  if (depth > deepest) return true;  // nobody has looked
   for_each(graph, [&](const Field& field) {
     if (field.id == graph_input || field.id == graph_output || field.id == graph_value_info)
       read_value(field.bytes, types);
@@ -123,7 +126,7 @@ bool graph_multiplies(std::string_view graph, Types types) {
   });
   bool any = false;
   for_each(graph, [&](const Field& field) {
-    if (field.id == graph_node) any = node_multiplies(read_node(field.bytes), types) || any;
+    if (field.id == graph_node) any = node_multiplies(read_node(field.bytes), types, depth) || any;
   });
   return any;
 }
@@ -133,7 +136,7 @@ bool graph_multiplies(std::string_view graph, Types types) {
 bool multiplies_float32(std::string_view model) {
   bool any = false;
   for_each(model, [&](const Field& field) {
-    if (field.id == model_graph) any = graph_multiplies(field.bytes, {}) || any;
+    if (field.id == model_graph) any = graph_multiplies(field.bytes, {}, 0) || any;
   });
   return any;
 }

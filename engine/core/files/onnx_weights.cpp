@@ -25,6 +25,7 @@ void read_entry(std::string_view message, OnnxWeight& weight) {
 
 OnnxWeight read_tensor(std::string_view model, std::string_view message) {
   OnnxWeight weight;
+  std::string_view raw;
   Fields fields(message);
   while (const auto field = fields.next()) {
     if (field->id == tensor_name) weight.name = field->bytes;
@@ -37,10 +38,12 @@ OnnxWeight read_tensor(std::string_view model, std::string_view message) {
       while (const auto extent = packed.varint())
         weight.shape.push_back(static_cast<std::int64_t>(*extent));
     }
-    if (field->id == tensor_raw_data) {
-      weight.offset = static_cast<std::uint64_t>(field->bytes.data() - model.data());
-      weight.bytes = field->bytes.size();
-    }
+    if (field->id == tensor_raw_data) raw = field->bytes;
+  }
+  // Nothing that a file says without naming another is a place in the model itself.
+  if (weight.location.empty()) {
+    weight.offset = raw.empty() ? 0 : static_cast<std::uint64_t>(raw.data() - model.data());
+    weight.bytes = raw.size();
   }
   return weight;
 }

@@ -198,7 +198,8 @@ ValuePtr typed_value(Bytes contents, const Port& port, const std::vector<std::in
   const auto count = count_of(shape);
   const auto field = only_field(contents);
   if (!count || !field) return nullptr;
-  const auto& [number, content] = *field;
+  const std::uint32_t number = field->first;
+  const Bytes content = field->second;
   const auto fixed = [&](Contents wanted, std::size_t each) {
     const bool fits = number == wanted && content.size() % each == 0;
     return fits && content.size() / each == *count && content.size() <= most_copied

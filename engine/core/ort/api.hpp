@@ -71,7 +71,8 @@ class Slot;
 template <std::size_t kSlot, typename Result, typename... Args>
 class Slot<kSlot, Result(Args...)> {
  public:
-  explicit Slot(Table table) : function_(reinterpret_cast<Result (*)(Args...)>(table[kSlot])) {
+  explicit Slot(Table table)
+      : function_(reinterpret_cast<Result (*)(Args...)>(const_cast<void*>(table[kSlot]))) {
     if (function_ == nullptr) {
       throw std::runtime_error("this ONNX Runtime lacks the C API function of slot " +
                                std::to_string(kSlot));

@@ -39,6 +39,18 @@ TEST(weights_of_an_onnx_file_are_found_wherever_their_bytes_are) {
     CHECK(onnx_weights(bytes.substr(0, cut), 0).size() <= 3);
 }
 
+/// Found by fuzz/onnx_files: it was read from behind the model's end.
+TEST(a_weight_that_names_no_file_lies_in_the_model_or_nowhere) {
+  CHECK(onnx_weights(model("in x 1;out y 1", {initializer("nowhere", "", 1U << 30, 300)}), 1)
+            .empty());
+  const std::string bytes =
+      model("in x 1;out y 1",
+            {initializer("w", 5, 200) +
+             field(13, field(1, std::string("offset")) + field(2, std::string("999999")))});
+  const auto found = onnx_weights(bytes, 1);
+  CHECK(found.size() == 1 && bytes.substr(found[0].offset, found[0].bytes) == int64_bytes(5, 200));
+}
+
 TEST(weights_are_on_the_gpu_once_however_many_lanes_and_plans_use_them) {
   const FakeCuda fake;
   const FakeOrt ort;

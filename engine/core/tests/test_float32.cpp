@@ -69,6 +69,12 @@ TEST(bodies_of_control_flow_see_what_is_around_them) {
   CHECK(multiplies({branch}) && !multiplies({branch}, half));
 }
 
+TEST(bodies_within_bodies_without_end_are_not_followed) {
+  std::string body = field(1, text_of({"Relu", {"x"}, "b"}));
+  for (int depth = 0; depth < 20'000; ++depth) body = field(1, field(5, field(6, body)));
+  CHECK(multiplies_float32(field(7, body)));
+}
+
 TEST(sessions_use_tensor_cores_unless_they_would_round_float32) {
   const NodeText product{"MatMul", {"x", "x"}, "y"};
   for (const auto& [type, allows, expected] :
