@@ -1138,7 +1138,7 @@ class Frontend:
     @property
     def event_fd(self) -> int: ...
     def take_events(
-        self,
+        self, most: int
     ) -> list[
         tuple[
             int,
@@ -1153,7 +1153,7 @@ class Frontend:
         ]
     ]:
         """
-        What came for Python since the last call, in its order.
+        What came for Python since the last call, in its order; the first `most` of it.
 
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the

@@ -2,8 +2,8 @@
 
 Starts ``engine serve`` with a memory limit, attacks it (``attacks.py``; words name some attacks),
 and shows for each how it was answered, the most memory that the process held, when nine tenths of
-that were given back, how long health checks over HTTP and gRPC waited at the worst, and how many
-lines were logged. Exits with 1 where the server died.
+that were given back, how long health checks over HTTP and gRPC waited at the worst, how many lines
+were logged, and how many descriptors more are open afterwards. Exits with 1 where the server died.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import onnx
 import psutil
 
 from bench.infrastructure import result_file
-from bench.safety.attacks import ATTACKS, Target, models
+from bench.safety.attacks import ATTACKS, models
+from bench.safety.target import Target
 
 MIB = 1 << 20
 _BACK_S = 30
@@ -96,6 +97,7 @@ class Attacked:
     def attack(self, name: str) -> dict[str, Any]:
         """One row."""
         before, log_before = self.resident_bytes, self.log.stat().st_size
+        open_before = self._memory.num_fds()
         ended = threading.Event()
         most = [before]
 
@@ -128,6 +130,7 @@ class Attacked:
             "most MiB": most[0] // MIB,
             "90 % back in s": back_s,
             **waited_ms,
+            "files left": self._memory.num_fds() - open_before if self.is_alive else None,
             "log lines": self.log.read_bytes()[log_before:].count(b"\n"),
             "alive": self.is_alive,
         }

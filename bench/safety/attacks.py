@@ -6,71 +6,26 @@ Long because each attack is a few lines, and whoever reads one wants to see what
 from __future__ import annotations
 
 import gzip
-import http.client
 import json
 import socket
 import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import grpc
 import numpy as np
 from tritonclient.grpc import service_pb2
 
-from bench.safety import http2_attacks
+from bench.safety import call_attacks, http2_attacks, value_attacks
 from bench.safety.raw_http2 import RawConnection
+from bench.safety.target import METHOD, WAIT_S, Outcomes, Target, request
 
-METHOD = "/inference.GRPCInferenceService/ModelInfer"
-WAIT_S = 120
 LARGE_BYTES = 60 << 20
 UPLOADS, UPLOAD_BYTES = 24, 50 << 20
 CALLS, FLOOD = 20_000, 400
-
-Outcomes = Counter[str]
-
-
-class Target:
-    """Addresses of a server that serves the models of ``attack_server.py``."""
-
-    def __init__(self, grpc_address: str, http_address: str) -> None:
-        self.grpc, self.http = grpc_address, http_address
-
-    def channel(self) -> grpc.Channel:
-        """A connection of its own, which limits nothing."""
-        most = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-        return grpc.insecure_channel(self.grpc, [*most, ("grpc.use_local_subchannel_pool", 1)])
-
-    def infer(self, data: bytes, **options: Any) -> str:
-        """The status of one serialised request."""
-        with self.channel() as channel:
-            try:
-                channel.unary_unary(METHOD)(data, timeout=WAIT_S, **options)
-            except grpc.RpcError as error:
-                return str(error.code().name)
-        return "OK"
-
-    def post(self, model: str, body: bytes, headers: Mapping[str, str] | None = None) -> str:
-        """The status of one request over HTTP."""
-        with closing(http.client.HTTPConnection(self.http, timeout=WAIT_S)) as connection:
-            try:
-                connection.request("POST", f"/v2/models/{model}/infer", body, dict(headers or {}))
-                answer = connection.getresponse()
-                answer.read()
-                return str(answer.status)
-            except (BrokenPipeError, ConnectionResetError):
-                return "closed"
-
-
-def request(model: str, datatype: str, shape: list[int], raw: bytes) -> bytes:
-    """A serialised ModelInferRequest with one raw input, ``x``."""
-    message = service_pb2.ModelInferRequest(model_name=model)
-    message.inputs.add(name="x", datatype=datatype, shape=shape)
-    message.raw_input_contents.append(raw)
-    return bytes(message.SerializeToString())
 
 
 def _document(datatype: str, shape: list[int], data: str) -> bytes:
@@ -98,31 +53,9 @@ def json_numbers(target: Target) -> Outcomes:
     )
 
 
-def empty_strings(target: Target) -> Outcomes:
-    """60 MB of BYTES without content, to a model that hands them on."""
-    raw = bytes(LARGE_BYTES)
-    return Counter([target.infer(request("texts", "BYTES", [len(raw) // 4], raw))])
-
-
 def protobuf_nests(target: Target) -> Outcomes:
     """60 MB of inputs of two bytes."""
     return Counter([target.infer(b"\x2a\x00" * (LARGE_BYTES // 2))])
-
-
-def protobuf_texts(target: Target) -> Outcomes:
-    """60 MB of empty typed contents in one input."""
-    message = service_pb2.ModelInferRequest(model_name="texts")
-    contents = b"\x42\x00" * (LARGE_BYTES // 2)
-    tensor = b"\x0a\x01x\x12\x05BYTES\x1a\x01\x01" + _field(5, contents)
-    return Counter([target.infer(message.SerializeToString() + _field(5, tensor))])
-
-
-def _field(number: int, content: bytes) -> bytes:
-    length, encoded = len(content), bytearray([number << 3 | 2])
-    while length > 127:
-        encoded.append(length & 127 | 128)
-        length >>= 7
-    return bytes(encoded) + bytes([length]) + content
 
 
 def rank(target: Target) -> Outcomes:
@@ -140,12 +73,6 @@ def grpc_gzip(target: Target) -> Outcomes:
     """1 MB that is 1 GB, by the protocol's own compression."""
     data = request("identity", "FP32", [1 << 28], bytes(1 << 30))
     return Counter([target.infer(data, compression=grpc.Compression.Gzip)])
-
-
-def large_answers(target: Target) -> Outcomes:
-    """Eight requests of 40 bytes to a model that answers with 2 GB."""
-    raw = struct.pack("<q", 500_000_000)
-    return _at_once([lambda: target.infer(request("zeros", "INT64", [1], raw))] * 8)
 
 
 def held_uploads(target: Target) -> Outcomes:
@@ -257,36 +184,21 @@ def empty_batches(target: Target) -> Outcomes:
     )
 
 
-def _at_once(calls: list[Callable[[], str]]) -> Outcomes:
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return Counter(pool.map(lambda call: call(), calls))
-
-
-def vanishing(target: Target) -> Outcomes:
-    """200 clients that go away with 64 calls of 600 kB in flight."""
-    data = request("identity", "FP32", [150_528], bytes(602_112))
-    for _ in range(200):
-        channel = target.channel()
-        call = channel.unary_unary(METHOD)
-        for _ in range(64):
-            call.future(data, timeout=WAIT_S)
-        channel.close()
-    return Counter(["gone"])
-
-
 ATTACKS: Mapping[str, Callable[[Target], Outcomes]] = {
     attack.__name__: attack
     for attack in (
         json_text_for_numbers,
         json_nests,
         json_numbers,
-        empty_strings,
+        value_attacks.empty_strings,
         protobuf_nests,
-        protobuf_texts,
+        value_attacks.protobuf_texts,
+        value_attacks.protobuf_numbers,
+        value_attacks.shared_memory,
         rank,
         http_gzip,
         grpc_gzip,
-        large_answers,
+        value_attacks.large_answers,
         held_uploads,
         held_calls,
         calls_at_once,
@@ -296,11 +208,18 @@ ATTACKS: Mapping[str, Callable[[Target], Outcomes]] = {
         strange_strings,
         least_by_minus_one,
         empty_batches,
-        vanishing,
+        call_attacks.vanishing,
+        call_attacks.vanishing_uploads,
+        call_attacks.cancelled_calls,
+        call_attacks.slow_writers,
+        call_attacks.window_of_one,
         http2_attacks.rapid_reset,
         http2_attacks.endless_headers,
         http2_attacks.settings_flood,
         http2_attacks.ping_flood,
+        http2_attacks.empty_frames,
+        http2_attacks.window_flood,
+        http2_attacks.priority_flood,
         http2_attacks.header_bomb,
         http2_attacks.slow_readers,
     )
@@ -315,6 +234,7 @@ def models() -> Iterator[tuple[str, Any]]:
     texts = {
         "identity": "(float[n] x) => (float[n] y) { y = Identity(x) }",
         "texts": "(string[n] x) => (string[n] y) { y = Identity(x) }",
+        "integers": "(int64[n] x) => (int64[n] y) { y = Identity(x) }",
         "zeros": "(int64[1] x) => (float[n] y) { y = ConstantOfShape(x) }",
         "quotient": "(int64[n] x, int64[n] by) => (int64[n] y) { y = Div(x, by) }",
         "sum": "(float[b,4,8] x) => (float[b,4,4] y)"

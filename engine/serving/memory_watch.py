@@ -57,7 +57,7 @@ class MemoryWatch:
         self._relieve = relieve
         self._resident = resident
         self._clock_ns = clock_ns
-        self._least = resident()
+        self._least = self._after_bytes = resident()
         self._wait_ns = FIRST_NS
         self._before_bytes = self._given_bytes = 0
         self._above_since_ns: int | None = None
@@ -98,14 +98,17 @@ class MemoryWatch:
         near = bool(limit) and resident > _NEAR * limit
         if now_ns - self._above_since_ns < (NEAR_NS if near else self._wait_ns):
             return False
-        above = resident - self._least
-        came_back = 0 < _CAME_BACK * self._given_bytes <= above
+        came_back = 0 < _CAME_BACK * self._given_bytes <= resident - self._after_bytes
         self._wait_ns = min(2 * self._wait_ns, LONGEST_NS) if came_back else FIRST_NS
         self._before_bytes = resident
         return True
 
     def given_back(self) -> None:
-        """What is left then is what the process needs, until it holds less."""
+        """What is left then beside queries is what the process needs, until it holds less.
+
+        What they hold is free once they end, and then the core may keep it for others.
+        """
         self._above_since_ns = None
-        self._least = self.tell()
-        self._given_bytes = self._before_bytes - self._least
+        self._after_bytes = self.tell()
+        self._least = self._account.others_bytes
+        self._given_bytes = self._before_bytes - self._after_bytes

@@ -24,6 +24,8 @@ from surplus.engine.serving.native_requests import NativeRequests
 ItemAnswer = Callable[[bytes, "NativeContext"], Awaitable[bytes]]
 
 _CALL, _MESSAGE, _END, _ITEM, _FAILED, _ITEM_FAILED, _GONE = range(7)
+_AT_A_TIME = 64  # events, between which others of the event loop are heard: two milliseconds
+_CANCELLED = "the server has cancelled the query"
 _ZLIB_WINDOWS = {"gzip": 31, "deflate": 15}
 
 
@@ -131,8 +133,8 @@ class NativeCalls:
         self._items: dict[int, set[asyncio.Task[None]]] = {}
 
     def take_events(self) -> None:
-        """Go on with what came since the last call."""
-        for event in self._front.take_events():
+        """Go on with some of what came since the last call."""
+        for event in self._front.take_events(_AT_A_TIME):
             kind, token, number, path, encoding, content, packed, due_ns, request = event
             if request is not None and self._requests is not None:
                 method, fields = request
@@ -193,7 +195,8 @@ class NativeCalls:
             await _run(handler, call.messages, context)
             code, details = grpc.StatusCode.OK, ""
         except asyncio.CancelledError:
-            return
+            # Of a call that is gone nobody hears; others would wait for ever.
+            code, details = grpc.StatusCode.CANCELLED, _CANCELLED
         except (Exception, _Aborted) as error:
             code, details = _status(error)
         finally:
@@ -217,19 +220,24 @@ class NativeCalls:
         tasks = self._items.setdefault(token, set())
         task = asyncio.create_task(answer())
         tasks.add(task)
-        task.add_done_callback(lambda done: self._item_done(token, done))
+        task.add_done_callback(lambda done: self._item_done(token, number, done))
 
-    def _item_done(self, token: int, task: asyncio.Task[None]) -> None:
-        tasks = self._items.get(token, set())
+    def _item_done(self, token: int, number: int, task: asyncio.Task[None]) -> None:
+        tasks = self._items.get(token)
+        if tasks is None:  # the stream is gone
+            return
+        if task.cancelled():
+            failed = failed_item(ExecutionError(_CANCELLED))
+            self._front.answer_item(token, number, failed)
         tasks.discard(task)
         if not tasks:
-            self._items.pop(token, None)
+            self._items.pop(token)
 
     def _cancel(self, token: int) -> None:
         call = self._calls.pop(token, None)
         if call is not None and call.task is not None:
             call.task.cancel()
-        for task in list(self._items.get(token, ())):
+        for task in self._items.pop(token, ()):
             task.cancel()
         if self._requests is not None:
             self._requests.cancel(token)

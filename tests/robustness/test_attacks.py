@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from bench.safety import call_attacks
 from bench.safety.attack_server import MIB, Attacked
-from bench.safety.attacks import ATTACKS, request
+from bench.safety.attacks import ATTACKS
+from bench.safety.target import request
 
 LIMIT_MIB = 1024
 ABOVE = 1.1
@@ -44,6 +46,24 @@ def test_small_requests_are_answered_or_refused(name: str, server: Attacked) -> 
     found = ATTACKS[name](server.target)
     assert set(found) == REFUSED[name]
     assert server.is_alive
+    assert server.resident_bytes <= ABOVE * LIMIT_MIB * MIB
+
+
+@pytest.mark.parametrize("name", ["empty_strings", "protobuf_numbers"])
+def test_what_would_be_made_of_a_request_counts(name: str, server: Attacked) -> None:
+    row = server.attack(name)
+    assert row["answers"] == "4 RESOURCE_EXHAUSTED"
+    assert row["most MiB"] <= ABOVE * LIMIT_MIB, row
+
+
+def test_clients_that_do_not_wait_leave_nothing(server: Attacked) -> None:
+    """Few of them; the bench has more."""
+    assert call_attacks.vanishing(server.target, clients=100) == {"gone": 100}
+    assert call_attacks.cancelled_calls(server.target, calls=2000) == {"taken": 2000}
+    assert call_attacks.slow_writers(server.target, seconds=0.5) == {"held": 200}
+    narrow = call_attacks.window_of_one(server.target)
+    assert narrow["connection held"] == 1
+    assert server.target.infer(request("identity", "FP32", [4], bytes(16))) == "OK"
     assert server.resident_bytes <= ABOVE * LIMIT_MIB * MIB
 
 

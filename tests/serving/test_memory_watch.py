@@ -73,6 +73,18 @@ def test_it_is_given_back_a_while_after_it_was_used() -> None:
     assert process.account.others_bytes == 100 * MIB
 
 
+def test_what_queries_held_then_is_given_back_once_they_have_ended() -> None:
+    process = Process()
+    assert process.account.try_take(600 * MIB)
+    process.held = 900 * MIB
+    process.needed = 700 * MIB
+    process.due_after_ns()
+    process.account.give(600 * MIB)
+    process.needed = 100 * MIB
+    assert process.due_after_ns() <= LONGEST_NS
+    assert process.held == 100 * MIB
+
+
 def test_what_is_wanted_again_is_kept_for_longer_up_to_a_limit() -> None:
     process = Process()
     waits = []

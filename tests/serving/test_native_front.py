@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import socket
@@ -25,9 +26,9 @@ from surplus.engine.pipeline import making, opening
 from surplus.engine.serving import server as server_module
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.datatypes import DATATYPES
-from surplus.engine.serving.server_params import FrontEnd
+from surplus.engine.serving.server_params import FrontEnd, ServerParams
 from surplus.engine.values import elem_type_of
-from tests.serving.fakes import WAIT_S, tensor
+from tests.serving.fakes import WAIT_S, ServerThread, failing, tensor
 
 RAW_ONLY = ("FP16", "BF16", "BYTES")
 VALUES = np.array([[1, 0, 1, 1, 0]])
@@ -366,6 +367,23 @@ def test_a_full_model_turns_away_at_once_and_cancelled_queries_make_room(
         assert client.is_server_live()
     assert client.infer("endless", rounds(2)).as_numpy("y").item() == 4
     assert python_queries == []
+
+
+def test_a_query_that_something_cancels_is_answered() -> None:
+    thread = ServerThread(ServerParams(grpc_port=0, front_end=FrontEnd.NATIVE))
+    try:
+        thread.serve("cancelled", failing(asyncio.CancelledError()))  # type: ignore[arg-type]
+        with grpc.insecure_channel(thread.url) as channel:
+            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+            request = service_pb2.ModelInferRequest(model_name="cancelled")
+            request.inputs.add(name="x", datatype="FP32", shape=[1])
+            request.raw_input_contents.append(bytes(4))
+            call = stub.ModelInfer.future(request, timeout=WAIT_S)
+            assert call.code() is grpc.StatusCode.CANCELLED
+            [answer] = stub.ModelStreamInfer(iter([request]), timeout=WAIT_S)
+            assert "cancelled" in answer.error_message
+    finally:
+        thread.stop()
 
 
 def test_a_stopped_server_cancels_what_does_not_end(endless) -> None:

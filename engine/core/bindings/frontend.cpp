@@ -69,9 +69,9 @@ nb::tuple row_of(const Event& event) {
                         request_of(event));
 }
 
-nb::list take_events(const PyFrontend& self) {
+nb::list take_events(const PyFrontend& self, std::size_t most) {
   nb::list rows;
-  for (const Event& event : self.frontend->events().take()) rows.append(row_of(event));
+  for (const Event& event : self.frontend->events().take(most)) rows.append(row_of(event));
   return rows;
 }
 
@@ -190,10 +190,10 @@ While its route's devices are lost or held, Python is asked instead.)")
       .def_static("rest_missing", &http1::RequestParser::missing,
                   "Why REST cannot be spoken here; empty if it can.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
-      .def("take_events", &take_events,
-           nb::sig("def take_events(self) -> list[tuple[int, int, int, str, str, bytes | None, "
-                   "bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
-           R"(What came for Python since the last call, in its order.
+      .def("take_events", &take_events, "most"_a,
+           nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
+           R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the

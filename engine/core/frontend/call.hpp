@@ -57,7 +57,8 @@ struct Call {
   MessageReader reader;
   std::deque<Message> messages;       ///< that nothing was done with yet
   bool is_complete = false;           ///< nothing more comes
-  bool is_pythons = false;            ///< Python has been told of it
+  bool is_pythons = false;            ///< Python is told of it
+  std::size_t told = 0;               ///< how many events of it were put for Python
   std::vector<std::int64_t> flights;  ///< tags of its runs
 
   // Answers of a stream, in its order.

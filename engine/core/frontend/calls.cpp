@@ -11,7 +11,7 @@ void Frontend::on_call(Connection& connection, Call& call) {
   connection.last_used = ++last_use_;
   places_.emplace(call.token, Place{&connection, &call});
   if (call.rest != nullptr) return;  // it is looked at when it is whole
-  if (call.method == Method::other) hand_over(call);
+  if (call.method == Method::other) hand_over(connection, call);
 }
 
 void Frontend::on_message(Connection& connection, Call& call, Message message) {
@@ -19,7 +19,7 @@ void Frontend::on_message(Connection& connection, Call& call, Message message) {
     call.messages.push_back(std::move(message));
     send_ready_items({&connection, &call});
   } else if (call.is_pythons) {
-    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+    tell_python(call, {.kind = Event::message, .content = std::move(message)});
   } else if (call.messages.empty()) {
     call.messages.push_back(std::move(message));
   } else {
@@ -35,7 +35,7 @@ void Frontend::on_complete(Connection& connection, Call& call) {
       if (!call.messages.empty() && try_answer(call, call.messages.front(), 0))
         call.messages.clear();
       else
-        hand_over(call);
+        hand_over(connection, call);
       return;
     case Method::stream_infer:
       return send_ready_items({&connection, &call});
@@ -46,9 +46,9 @@ void Frontend::on_complete(Connection& connection, Call& call) {
     case Method::health:
       if (const auto answer = readiness_answer(call))
         return answer_shortly(connection, call, *answer);
-      return hand_over(call);
+      return hand_over(connection, call);
     case Method::other:
-      events_.put({.kind = Event::end, .token = call.token});
+      tell_python(call, {.kind = Event::end});
   }
 }
 
@@ -65,30 +65,40 @@ void Frontend::on_gone(Call& call) {
       gone.worker->cancel(gone.worker_tag);
     }
   }
-  if (call.is_pythons) events_.put({.kind = Event::gone, .token = call.token});
+  // What Python has not heard of needs no end.
+  if (call.is_pythons && events_.withdraw(call.token) < call.told)
+    tell_python(call, {.kind = Event::gone});
 }
 
-void Frontend::hand_over(Call& call) {
+void Frontend::tell_python(Call& call, Event event) {
+  event.token = call.token;
   call.is_pythons = true;
-  events_.put({.kind = Event::call,
-               .token = call.token,
-               .path = call.path,
-               .encoding = call.encoding,
-               .deadline_ns = call.deadline_ns});
+  ++call.told;
+  events_.put(std::move(event));
+}
+
+void Frontend::hand_over(Connection& connection, Call& call) {
+  if (events_.is_full()) {
+    call.messages.clear();
+    call.end(Status::resource_exhausted, PythonQueue::full);
+    return connection.go_on(call);
+  }
+  tell_python(call, {.kind = Event::call,
+                     .path = call.path,
+                     .encoding = call.encoding,
+                     .deadline_ns = call.deadline_ns});
   for (Message& message : call.messages)
-    events_.put({.kind = Event::message, .token = call.token, .content = std::move(message)});
+    tell_python(call, {.kind = Event::message, .content = std::move(message)});
   call.messages.clear();
-  if (call.is_complete) events_.put({.kind = Event::end, .token = call.token});
+  if (call.is_complete) tell_python(call, {.kind = Event::end});
 }
 
 void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message) {
-  call.is_pythons = true;
-  events_.put({.kind = Event::item,
-               .token = call.token,
-               .number = number,
-               .encoding = call.encoding,
-               .content = std::move(message),
-               .deadline_ns = call.deadline_ns});
+  tell_python(call, {.kind = Event::item,
+                     .number = number,
+                     .encoding = call.encoding,
+                     .content = std::move(message),
+                     .deadline_ns = call.deadline_ns});
 }
 
 /// Nothing where Python has to say who is ready.
@@ -164,6 +174,10 @@ void Frontend::send_ready_items(Place place) {
     }
   } while (begin_items(call));
   call.is_sending = false;
+  if (call.has_ended) {
+    place.connection->go_on(call);
+    return touch(*place.connection);
+  }
   if (call.messages.empty()) place.connection->consume(call);
   const bool is_over = call.is_complete && call.items.empty();
   if (is_over) {
@@ -185,8 +199,15 @@ bool Frontend::begin_items(Call& call) {
     call.messages.pop_front();
     const std::uint64_t number = call.first_item + call.items.size();
     call.items.emplace_back();
-    if (!try_answer(call, message, number)) hand_over_item(call, number, std::move(message));
     any = true;
+    if (try_answer(call, message, number)) continue;
+    if (events_.is_full()) {
+      call.messages.clear();
+      call.items.clear();
+      call.end(Status::resource_exhausted, PythonQueue::full);
+      return false;
+    }
+    hand_over_item(call, number, std::move(message));
   }
   return any;
 }

@@ -78,8 +78,9 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   try {
     const Regions& regions = *params_.regions;
     std::optional<std::vector<Delivery>> wanted = wanted_outputs(request_, *model, regions);
+    const std::size_t most_bytes = params_.connection.most_message_bytes;
     if (wanted && call.rest != nullptr && !are_written(*wanted, *model)) wanted.reset();
-    if (wanted && collect(request_, message, *model, regions, values_)) {
+    if (wanted && collect(request_, message, *model, regions, most_bytes, values_)) {
       const Route::Way way = model->route->take(call.received_ns);
       done = way.plan != nullptr && submit(call, std::move(model), way, std::move(*wanted), item);
     }
@@ -199,12 +200,10 @@ void Frontend::finish(Flight flight) {
         return fail(flight, Status::resource_exhausted, run.error());
       counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
       if (const Place place = find(flight.token); place.call != nullptr) {
-        place.call->is_pythons = true;
-        events_.put({.kind = flight.in_stream ? Event::item_failed : Event::failed,
-                     .token = flight.token,
-                     .number = flight.item,
-                     .path = run.error(),
-                     .encoding = flight.id});
+        tell_python(*place.call, {.kind = flight.in_stream ? Event::item_failed : Event::failed,
+                                  .number = flight.item,
+                                  .path = run.error(),
+                                  .encoding = flight.id});
       }
       return;
   }

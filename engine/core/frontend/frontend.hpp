@@ -17,6 +17,7 @@
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
 #include "frontend/opening_connection.hpp"
+#include "frontend/python_queue.hpp"
 #include "frontend/python_side.hpp"
 #include "frontend/readiness.hpp"
 #include "http2/api.hpp"
@@ -71,7 +72,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   /// What health checks are answered from.
   [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
   /// For Python.
-  [[nodiscard]] Mailbox<Event>& events() noexcept { return events_; }
+  [[nodiscard]] PythonQueue& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
 
   /// Hears of answers of a worker from now on, until that is gone.
@@ -170,14 +171,15 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void fail(const Flight& flight, Status status, const std::string& text);
   void send_ready_items(Place place);
   bool begin_items(Call& call);
-  void hand_over(Call& call);
+  void tell_python(Call& call, Event event);
+  void hand_over(Connection& connection, Call& call);
   void hand_over_item(Call& call, std::uint64_t number, Message message);
   [[nodiscard]] std::optional<std::string> readiness_answer(const Call& call) const;
   void answer_shortly(Connection& connection, Call& call, std::string_view message);
   void on_request(Connection& connection, Call& call);
   void answer_document(Connection& connection, Call& call, int status, std::string document);
   [[nodiscard]] bool leaves_room(Connection& connection, Call& call);
-  void hand_over_request(Call& call);
+  void hand_over_request(Connection& connection, Call& call);
   void take_answer(Place place, Reply& reply);
   void deliver(Place place, const Flight& flight);
   [[nodiscard]] bool read_request(const Call& call, const Message& message);
@@ -186,7 +188,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   const http2::Api* const api_;  ///< null: nobody connects
   FrontModels models_;
   Readiness readiness_;
-  Mailbox<Event> events_;
+  PythonQueue events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;
   const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "memory/account.hpp"
 #include "memory/recent_blocks.hpp"
 #include "ort/types.hpp"
 #include "ort/value.hpp"
@@ -49,6 +51,17 @@ ValuePtr over_memory(void* data, std::size_t bytes, const Port& port,
   return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
 }
 
+/// As in content.cpp: less is not counted.
+constexpr std::size_t small_bytes = 16 * 1024;
+
+/// Of the process's account, as long as it lives. Throws std::bad_alloc where that has no room:
+/// Python refuses the query.
+MemoryShare taken(std::size_t bytes) {
+  MemoryShare share;
+  if (bytes > small_bytes && !share.try_take(bytes)) throw std::bad_alloc();
+  return share;
+}
+
 ValuePtr copied(Bytes content, const Port& port, const std::vector<std::int64_t>& shape) {
   std::shared_ptr<std::byte> memory = RecentBlocks::process().counted(content.size());
   std::memcpy(memory.get(), content.data(), content.size());
@@ -63,9 +76,18 @@ bool are_bools(Bytes content) noexcept {
   return std::to_integer<int>(all) <= 1;
 }
 
+/// Texts, and what they hold of the account: an object each, and those of more than some bytes have
+/// memory of their own.
+struct CountedStrings {
+  MemoryShare share;
+  ValuePtr value;
+};
+
 /// Each after its length of four bytes.
 ValuePtr strings(Bytes content, std::size_t count, const std::vector<std::int64_t>& shape) {
   if (count > content.size() / 4 || count > most_strings) return nullptr;
+  auto counted = std::make_shared<CountedStrings>();
+  counted->share = taken(content.size() + count * (sizeof(std::string) + sizeof(std::string_view)));
   std::vector<std::string_view> found;
   found.reserve(count);
   while (content.size() >= 4) {
@@ -76,7 +98,9 @@ ValuePtr strings(Bytes content, std::size_t count, const std::vector<std::int64_
     content = content.subspan(4 + length);
   }
   if (!content.empty() || found.size() != count) return nullptr;
-  return ort::make_strings(found, shape);
+  counted->value = ort::make_strings(found, shape);
+  const Value* const value = counted->value.get();
+  return {std::move(counted), value};
 }
 
 ValuePtr raw_value(Bytes content, const Message& message, const Port& port,
@@ -94,11 +118,13 @@ ValuePtr raw_value(Bytes content, const Message& message, const Port& port,
 }
 
 /// A tensor in shared memory, copied: a client may change it, or take it away.
-ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& regions) {
+ValuePtr shared_value(const GivenInput& given, const Port& port, const Regions& regions,
+                      std::size_t most_bytes) {
   const auto count = count_of(given.shape);
   const std::size_t each = ort::element_bits(port.elem_type) / 8;
   const bool fits = count && each != 0 && *count <= given.part.bytes &&
-                    given.part.bytes == *count * each && given.part.bytes <= most_copied;
+                    given.part.bytes == *count * each && given.part.bytes <= most_bytes &&
+                    given.part.bytes <= most_copied;
   // Whoever reads a GPU's waits for it: Python does.
   if (!fits || regions.find(given.part.region).gpu != Region::no_gpu) return nullptr;
   std::shared_ptr<std::byte> memory = RecentBlocks::process().counted(given.part.bytes);
@@ -240,7 +266,7 @@ ValuePtr typed_value(Bytes contents, const Port& port, const std::vector<std::in
 }  // namespace
 
 bool collect(const InferRequest& request, const Message& message, const FrontModel& model,
-             const Regions& regions, std::vector<ValuePtr>& values) {
+             const Regions& regions, std::size_t most_bytes, std::vector<ValuePtr>& values) {
   std::size_t next_raw = 0;
   if (request.inputs.size() != model.inputs.size()) return false;
   values.assign(model.inputs.size(), nullptr);
@@ -251,7 +277,7 @@ bool collect(const InferRequest& request, const Message& message, const FrontMod
     const Port& port = model.inputs[*place];
     if (given.datatype != port.datatype || !port.fits(given.shape)) return false;
     if (!given.part.region.empty()) {
-      values[*place] = shared_value(given, port, regions);
+      values[*place] = shared_value(given, port, regions, most_bytes);
     } else if (given.numbers) {
       values[*place] = json_value(*given.numbers, port, given.shape);
     } else {

@@ -42,10 +42,10 @@ class DeliveryError : public std::runtime_error {
 };
 
 /// The values of a request for that model, in its order; tensors lie over the message where they
-/// are aligned. False where something does not fit: Python says what. Throws what reading a region
-/// does.
+/// are aligned. False where something does not fit, or one in shared memory is larger than a
+/// message may be, `most_bytes`: Python says what. Throws what reading a region does.
 [[nodiscard]] bool collect(const InferRequest& request, const Message& message,
-                           const FrontModel& model, const Regions& regions,
+                           const FrontModel& model, const Regions& regions, std::size_t most_bytes,
                            std::vector<ValuePtr>& values);
 
 /// Which outputs a request wants, in its order; nothing where one is unknown or named twice.

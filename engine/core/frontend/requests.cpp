@@ -20,7 +20,7 @@ void Frontend::on_request(Connection& connection, Call& call) {
     const bool of_model = call.method == Method::model_ready;
     const auto& [head, model, version, status, fields] = *call.rest;
     const auto is_ready = of_model ? readiness_.model(model, version) : readiness_.server();
-    if (!is_ready) return hand_over_request(call);
+    if (!is_ready) return hand_over_request(connection, call);
     std::string document = "{";
     if (of_model) {
       document += "\"name\": ";
@@ -35,7 +35,7 @@ void Frontend::on_request(Connection& connection, Call& call) {
     if (!leaves_room(connection, call)) return;
     if (try_answer(call, call.messages.front(), 0)) return call.messages.clear();
   }
-  hand_over_request(call);
+  hand_over_request(connection, call);
 }
 
 void Frontend::answer_document(Connection& connection, Call& call, int status,
@@ -59,15 +59,18 @@ bool Frontend::leaves_room(Connection& connection, Call& call) {
   return false;
 }
 
-void Frontend::hand_over_request(Call& call) {
-  call.is_pythons = true;
+void Frontend::hand_over_request(Connection& connection, Call& call) {
+  if (events_.is_full()) {
+    call.messages.clear();
+    call.end(Status::resource_exhausted, PythonQueue::full);
+    return connection.go_on(call);
+  }
   http1::RequestHead& head = call.rest->head;
-  events_.put({.kind = Event::request,
-               .token = call.token,
-               .path = head.target,
-               .content = std::move(call.messages.front()),
-               .method = head.method,
-               .fields = std::move(head.fields)});
+  tell_python(call, {.kind = Event::request,
+                     .path = head.target,
+                     .content = std::move(call.messages.front()),
+                     .method = head.method,
+                     .fields = std::move(head.fields)});
   call.messages.clear();
 }
 

@@ -141,7 +141,8 @@ void answer(const Message& message) {
   try {
     const auto wanted = wanted_outputs(request, *model, shared.regions());
     std::vector<ValuePtr> values;
-    if (!wanted || !collect(request, message, *model, shared.regions(), values)) return;
+    if (!wanted || !collect(request, message, *model, shared.regions(), most_message_bytes, values))
+      return;
     must(wanted->size() <= model->outputs.size() && values.size() == model->inputs.size());
     for (const ValuePtr& value : values) must(value != nullptr);
   } catch (const std::exception&) {

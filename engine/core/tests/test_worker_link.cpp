@@ -68,7 +68,7 @@ struct Pair {
     std::pair<std::uint64_t, std::string> found;
     for (bool is_over = false; !is_over;) {
       CHECK(readable(worker->events().fd()));
-      for (frontend::Event& event : worker->events().take()) {
+      for (frontend::Event& event : worker->events().take(64)) {
         found.first = event.token;
         if (event.kind == frontend::Event::message)
           found.second = std::string(frontend::text_of(event.content.content()));
@@ -259,7 +259,7 @@ TEST(many_queries_wait_for_a_worker_that_does_not_read) {
   std::size_t begun = 0;
   while (begun < count) {
     CHECK(readable(pair.worker->events().fd()));
-    for (frontend::Event& event : pair.worker->events().take())
+    for (frontend::Event& event : pair.worker->events().take(64))
       if (event.kind == frontend::Event::end) {
         pair.reply(event.token, "a");
         ++begun;
