@@ -7,7 +7,6 @@ On one event loop. Messages are bytes; a handler's context offers what ours use 
 from __future__ import annotations
 
 import asyncio
-import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +18,10 @@ from surplus.engine import _core
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import failed_item
+from surplus.engine.serving.native_context import Aborted, NativeContext
 from surplus.engine.serving.native_requests import NativeRequests
 
-ItemAnswer = Callable[[bytes, "NativeContext"], Awaitable[bytes]]
+ItemAnswer = Callable[[bytes, NativeContext], Awaitable[bytes]]
 
 _CALL, _MESSAGE, _END, _ITEM, _FAILED, _ITEM_FAILED, _GONE = range(7)
 _AT_A_TIME = 64  # events, between which others of the event loop are heard: two milliseconds
@@ -29,66 +29,10 @@ _CANCELLED = "the server has cancelled the query"
 _ZLIB_WINDOWS = {"gzip": 31, "deflate": 15}
 
 
-class _Aborted(BaseException):
-    """A handler has said with which status its call ends; no error of a handler's own."""
-
-    def __init__(self, code: grpc.StatusCode, details: str) -> None:
-        super().__init__(details)
-        self.code = code
-        self.details = details
-
-
 @dataclass(frozen=True)
 class _CallDetails(grpc.HandlerCallDetails):  # type: ignore[misc]
     method: str
     invocation_metadata: tuple[tuple[str, str], ...] = ()
-
-
-class NativeContext:
-    """What a handler may ask of its call, and say to it: gRPC's names."""
-
-    def __init__(
-        self,
-        send: Callable[[bytes], None],
-        deadline_ns: int,
-        messages: asyncio.Queue[bytes | None] | None = None,
-    ) -> None:
-        self._send = send
-        self._deadline_ns = deadline_ns
-        self._messages = messages
-        self._when_done: list[Callable[[object], object]] = []
-
-    async def read(self) -> object:
-        """The next message of the call; ``grpc.aio.EOF`` behind the last."""
-        message = None if self._messages is None else await self._messages.get()
-        return grpc.aio.EOF if message is None else message
-
-    def add_done_callback(self, call: Callable[[object], object]) -> None:
-        """Have it called with this once the call is over."""
-        self._when_done.append(call)
-
-    def done(self) -> None:
-        """The call is over."""
-        for call in self._when_done:
-            call(self)
-
-    def time_remaining(self) -> float | None:
-        """Seconds until the client's deadline; None if it set none."""
-        if not self._deadline_ns:
-            return None
-        return max(0.0, (self._deadline_ns - time.monotonic_ns()) / 1e9)
-
-    async def abort(self, code: grpc.StatusCode, details: str = "") -> None:
-        """End the call; raises."""
-        raise _Aborted(code, details)
-
-    async def write(self, message: bytes) -> None:
-        """Send a message of a stream."""
-        self._send(message)
-
-    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Nothing: what clients say beside is not handed on."""
-        return ()
 
 
 @dataclass
@@ -179,7 +123,7 @@ class NativeCalls:
             return
         try:
             message = self._unpacked(content, call.encoding) if content and packed else content
-        except (Exception, _Aborted) as error:
+        except (Exception, Aborted) as error:
             if call.task is not None:
                 call.task.cancel()
             self._calls.pop(token)
@@ -197,7 +141,7 @@ class NativeCalls:
         except asyncio.CancelledError:
             # Of a call that is gone nobody hears; others would wait for ever.
             code, details = grpc.StatusCode.CANCELLED, _CANCELLED
-        except (Exception, _Aborted) as error:
+        except (Exception, Aborted) as error:
             code, details = _status(error)
         finally:
             context.done()
@@ -211,7 +155,7 @@ class NativeCalls:
             context = NativeContext(lambda message: None, due_ns)
             try:
                 data = self._unpacked(content, encoding) if encoding else content
-            except (Exception, _Aborted) as error:
+            except (Exception, Aborted) as error:
                 answered = failed_item(InputError(str(error)))
             else:
                 answered = await self._answer_item(data, context)
@@ -248,7 +192,7 @@ class NativeCalls:
     def _unpacked(self, data: bytes, encoding: str) -> bytes:
         """A compressed message; never more of it than is allowed."""
         if encoding not in _ZLIB_WINDOWS:
-            raise _Aborted(
+            raise Aborted(
                 grpc.StatusCode.UNIMPLEMENTED, f"messages compressed by {encoding!r} are not taken"
             )
         unpack = zlib.decompressobj(_ZLIB_WINDOWS[encoding])
@@ -257,7 +201,7 @@ class NativeCalls:
         except zlib.error as error:
             raise InputError(f"the message is not compressed by {encoding}: {error}") from None
         if unpack.unconsumed_tail or not unpack.eof:
-            raise _Aborted(
+            raise Aborted(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"the message is larger than the limit, {self._most_bytes} bytes, or cut off",
             )
@@ -302,7 +246,7 @@ def _written(handler: Any, answer: Any) -> bytes:
 
 
 def _status(error: BaseException) -> tuple[grpc.StatusCode, str]:
-    if isinstance(error, _Aborted):
+    if isinstance(error, Aborted):
         return error.code, error.details
     assert isinstance(error, Exception), "of a handler"
     return status_of(error)

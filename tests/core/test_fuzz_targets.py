@@ -13,7 +13,15 @@ from tests.core.test_native import ROOT, execute, find_tool
 
 SOURCE = ROOT / "engine" / "core" / "fuzz"
 BUILD = ROOT / "build" / "core-fuzz" / "c++"
-TARGETS = ("http2_connection", "infer_request", "json_numbers", "onnx_files")
+TARGETS = (
+    "http1_connection",
+    "http2_connection",
+    "infer_request",
+    "json_numbers",
+    "onnx_files",
+    "rest_request",
+    "worker_link",
+)
 RUNS = 3000
 
 

@@ -120,9 +120,7 @@ def test_who_is_accepted_while_it_stops_is_closed(rounds):
     """However far the event loop has come with them."""
 
     async def clients():
-        stopped = AsyncServer(
-            ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.PYTHON)
-        )
+        stopped = AsyncServer(ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.PYTHON))
         await stopped.start()
         address = ("127.0.0.1", stopped.http_port)
         opened = [socket.create_connection(address, timeout=WAIT_S) for _ in range(MOST)]

@@ -91,7 +91,7 @@ void WorkerConnection::take_packet(const Packet& packet, Bytes content) {
 }
 
 void WorkerConnection::begin_call(const Packet& packet, Bytes content) {
-  Message message = packet.in_block ? in_block(packet) : copied(content);
+  Message message = packet.in_block != 0 ? in_block(packet) : copied(content);
   const auto [place, is_new] =
       calls_.emplace(packet.tag, std::make_unique<Call>(0, handler_.next_token()));
   if (!is_new) return;
@@ -135,7 +135,7 @@ void WorkerConnection::go_on(Call& call) {
 
 void WorkerConnection::answer(std::uint64_t tag, Call& call) {
   Packet packet{.kind = PacketKind::answer,
-                .was_refused = call.was_refused,
+                .was_refused = call.was_refused ? std::uint8_t{1} : std::uint8_t{0},
                 .status = static_cast<std::int32_t>(call.status),
                 .tag = tag,
                 .time_ns = call.waited_ns,
@@ -158,7 +158,7 @@ void WorkerConnection::answer(std::uint64_t tag, Call& call) {
     packet.bytes = why.size();
     return put(packet, why);
   }
-  packet.in_block = true;
+  packet.in_block = 1;
   packet.offset = *block;
   gather(call, answers_.data() + *block);
   shares_.emplace(*block, std::move(share));

@@ -1,5 +1,5 @@
 // A client's whole connection: frames of HTTP/2, calls in them, and somebody who answers.
-#include "frontend/connection.hpp"
+#include "frontend/http2_connection.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -83,7 +83,7 @@ class Answering final : public CallHandler {
   }
   void on_gone(Call& call) override { must(there_.erase(call.token) == 1); }
 
-  void answer_waiting(Connection& connection) {
+  void answer_waiting(Http2Connection& connection) {
     for (const std::int32_t stream : std::exchange(waiting_, {})) {
       Call* const call = connection.find(stream);
       if (call == nullptr || call->has_ended) continue;
@@ -146,7 +146,9 @@ void check(std::string_view input) {
     const ConnectionParams params{.most_message_bytes = most_message_bytes,
                                   .most_streams = 16,
                                   .body_ns = random.one_in(2) ? 1 : 0};
-    Connection connection(http2::Api::open(), client.server_end(), 1, params, answering);
+    Http2Connection connection(http2::Api::open(),
+                               std::make_unique<PlainTransport>(client.server_end()), 1, params,
+                               answering);
     const std::size_t piece = random.one_in(2) ? input.size() + 1 : 1 + random.below(200);
     for (std::size_t at = 0; at < input.size(); at += piece) {
       client.send(input.substr(at, piece));

@@ -17,8 +17,10 @@ enum class PacketKind : std::uint8_t {
 /// memory. Both ends are of one build.
 struct Packet {
   PacketKind kind = PacketKind::query;
-  bool in_block = false;
-  bool was_refused = false;  ///< of an answer: the query could not be in time, or waited for long
+  // Not bool: whoever says them may say any byte.
+  std::uint8_t in_block = 0;
+  std::uint8_t was_refused =
+      0;                     ///< of an answer: the query could not be in time, or waited for long
   std::int32_t status = 0;   ///< of an answer: gRPC's
   std::uint64_t tag = 0;     ///< of the query
   std::int64_t time_ns = 0;  ///< of a query: when it is due, 0: never; of an answer: what it waited
@@ -28,7 +30,7 @@ struct Packet {
   /// Of what follows this head on the socket.
   [[nodiscard]] std::uint64_t inline_bytes() const noexcept {
     const bool has_content = kind == PacketKind::query || kind == PacketKind::answer;
-    return has_content && !in_block ? bytes : 0;
+    return has_content && in_block == 0 ? bytes : 0;
   }
 };
 

@@ -117,21 +117,21 @@ WorkerLink::Sent WorkerLink::submit(Bytes content, std::int64_t deadline_ns,
     if (!share.try_take(content.size() + shift)) return Sent::no_room;
     const auto block = blocks_->take(content.size() + shift);
     if (!block) return Sent::no_room;
-    packet.in_block = true;
+    packet.in_block = 1;
     packet.offset = *block + shift;
     std::memcpy(requests_->data() + packet.offset, content.data(), content.size());
   }
   const std::lock_guard lock(mutex_);
   packet.tag = tag = ++last_tag_;
   if (waiting_bytes_ >= most_waiting_queries_bytes) {
-    if (packet.in_block) blocks_->give(packet.offset / 4096 * 4096);
+    if (packet.in_block != 0) blocks_->give(packet.offset / 4096 * 4096);
     return Sent::no_room;
   }
-  if (is_gone_ || !send(packet, packet.in_block ? Bytes{} : content)) {
-    if (packet.in_block) blocks_->give(packet.offset / 4096 * 4096);
+  if (is_gone_ || !send(packet, packet.in_block != 0 ? Bytes{} : content)) {
+    if (packet.in_block != 0) blocks_->give(packet.offset / 4096 * 4096);
     return Sent::gone;
   }
-  if (packet.in_block) shares_.emplace(packet.offset / 4096 * 4096, std::move(share));
+  if (packet.in_block != 0) shares_.emplace(packet.offset / 4096 * 4096, std::move(share));
   pending_.emplace(tag, Pending{std::move(sink), number});
   return Sent::yes;
 }
@@ -171,11 +171,11 @@ void WorkerLink::take(const Packet& packet, Bytes content) {
   }
   if (packet.kind != PacketKind::answer) return;
   WorkerAnswer answer{.status = packet.status,
-                      .was_refused = packet.was_refused,
+                      .was_refused = packet.was_refused != 0,
                       .waited_ns = packet.time_ns,
                       .content = content,
                       .owner = {}};
-  if (packet.in_block) {
+  if (packet.in_block != 0) {
     if (!answers_->holds(packet.offset, packet.bytes)) {
       answer.status = internal;
       answer.content = bytes_of(outside);

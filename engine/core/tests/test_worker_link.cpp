@@ -223,10 +223,10 @@ TEST(a_worker_that_says_what_it_likes_harms_its_own_queries) {
   say({.kind = static_cast<PacketKind>(77), .tag = tag});
   say({.kind = PacketKind::freed, .offset = 12345});
   say({.kind = PacketKind::answer, .tag = tag + 1});  // of no query
-  say({.kind = PacketKind::answer, .in_block = true, .tag = tag + 1, .bytes = 10});
+  say({.kind = PacketKind::answer, .in_block = 1, .tag = tag + 1, .bytes = 10});
   CHECK(link->pump() && answers->all.empty());
   say({.kind = PacketKind::answer,
-       .in_block = true,
+       .in_block = 1,
        .tag = tag,
        .offset = UINT64_MAX - 5,
        .bytes = 100});
