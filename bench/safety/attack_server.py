@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,10 +54,26 @@ while True:
 
 
 class Attacked:
-    """A server, watched."""
+    """A server, watched.
 
-    def __init__(self, folder: Path, limit: str, words: Sequence[str]) -> None:
-        for name, model in models():
+    Parameters
+    ----------
+    limit : str
+        Of memory, as ``--memory-limit`` has it; empty: none is given.
+    words : sequence of str
+        Further ones of ``engine serve``.
+    served : iterable of (str, ModelProto), optional
+        Models by name; those that the attacks ask.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        limit: str,
+        words: Sequence[str],
+        served: Iterable[tuple[str, Any]] | None = None,
+    ) -> None:
+        for name, model in models() if served is None else served:
             path = folder / "models" / name / "1" / "model.onnx"
             path.parent.mkdir(parents=True, exist_ok=True)
             onnx.save(model, path)
@@ -93,6 +109,15 @@ class Attacked:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
+
+    def kill(self) -> None:
+        """End it as a machine without memory does."""
+        self._process.kill()
+
+    def stop(self) -> int:
+        """Ask it to end, and wait for that; its exit code."""
+        self._process.terminate()
+        return self._process.wait()
 
     def attack(self, name: str) -> dict[str, Any]:
         """One row."""
@@ -153,8 +178,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench attack_server")
     parser.add_argument("attacks", nargs="*", help=f"of {', '.join(ATTACKS)}")
     parser.add_argument("--limit", default="1GiB", help="of the server; empty: none is given")
+    parser.add_argument("--store", action="store_true", help="the rows, in bench/results")
     parser.add_argument("--option", action="append", default=[], help="further, of engine serve")
     args = parser.parse_args(arguments)
+    if args.store and (changed := result_file.uncommitted()):
+        parser.error(f"results say of which commit they are, and {changed[0]} is not committed")
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         names = args.attacks or list(ATTACKS)
@@ -166,6 +194,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     if not server.is_alive:
                         print(server.log.read_text()[-600:], flush=True)
     result_file.show("attack_server", rows)
+    if args.store:
+        result_file.write("attack_server", {"memory_limit": args.limit}, rows)
     return int(not all(row["alive"] for row in rows))
 
 
