@@ -170,10 +170,10 @@ class AsyncServer:
         return not missing
 
     def _speaks_rest(self) -> bool:
-        """Whether our own front end speaks HTTP, too."""
+        """Whether our own front end speaks HTTP, too; raises as ``_is_native``."""
         missing = missing_parser()
-        if missing and self._params.one_port:
-            raise ConfigError(f"one port cannot be for HTTP, too: {missing}")
+        if missing and (self._params.front_end is FrontEnd.NATIVE or self._params.one_port):
+            raise ConfigError(f"the native front end cannot serve HTTP: {missing}")
         if missing:
             _LOG.warning("HTTP by Python, which is slower: %s", missing)
         return not missing

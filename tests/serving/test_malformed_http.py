@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 WAIT_S = 30
 ROUNDS = 60
-CLEAN = {200, 400, 404, 405, 408, 411, 413, 414, 415, 417, 429, 431, 501, 503}
+CLEAN = {200, 400, 404, 405, 408, 411, 413, 414, 415, 417, 429, 431, 501, 503, 505}
 UNANSWERED_S = 0.02  # parts of a request get no answer
 GROWTH_BYTES = 64 << 20
 PEAK_BYTES = 512 << 20

@@ -105,6 +105,13 @@ def test_http_is_aiohttps_where_there_is_no_parser(monkeypatch, caplog):
     assert "HTTP by Python, which is slower: built without llhttp" in caplog.text
 
 
+def test_the_front_end_that_is_insisted_on_needs_its_parser(monkeypatch):
+    monkeypatch.setattr(server_module, "missing_parser", lambda: "it is not there")
+    params = ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.NATIVE)
+    with pytest.raises(ConfigError, match="cannot serve HTTP: it is not there"):
+        asyncio.run(_started(params))
+
+
 @pytest.mark.parametrize("missing", ["missing_parser", "missing_library"])
 def test_one_port_needs_both_libraries(monkeypatch, missing):
     monkeypatch.setattr(server_module, missing, lambda **_: "it is not there")

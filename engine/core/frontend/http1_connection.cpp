@@ -103,14 +103,14 @@ void Http1Connection::keep(Bytes data) {
 }
 
 void Http1Connection::parse_waiting() {
-  Bytes left{reinterpret_cast<const std::byte*>(waiting_.data()), waiting_.size()};
+  const auto* const data = reinterpret_cast<const std::byte*>(waiting_.data());
+  Bytes left = Bytes(data, waiting_.size()).subspan(waiting_at_);
   parse(left);
-  if (left.empty()) {
-    waiting_ = {};
-    waiting_share_.give_all();
-  } else {
-    waiting_.erase(0, waiting_.size() - left.size());
-  }
+  waiting_at_ = waiting_.size() - left.size();
+  if (!left.empty()) return;
+  waiting_ = {};
+  waiting_at_ = 0;
+  waiting_share_.give_all();
 }
 
 bool Http1Connection::on_head(const http1::RequestHead& head) {

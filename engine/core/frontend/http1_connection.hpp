@@ -67,6 +67,7 @@ class Http1Connection final : public Connection, private http1::RequestSink {
   bool is_last_sent_ = false;  ///< nothing more is said; what comes is thrown away
   std::int64_t since_ns_;  ///< the last request was answered, or began, or what comes is nothing
   std::string waiting_;    ///< that came before it could be read
+  std::size_t waiting_at_ = 0;  ///< what of it was read since
   MemoryShare waiting_share_;
   OutQueue out_;
 };

@@ -305,3 +305,18 @@ TEST(the_first_bytes_of_a_connection_tell_what_it_speaks) {
         told(bytes) ==
         (std::string_view("PRI ").starts_with(bytes) ? std::nullopt : std::optional(Speaks::rest)));
 }
+
+TEST(many_requests_at_once_are_answered) {
+  if (!is_there) return;
+  constexpr int count = 200;
+  std::string asked, expected;
+  for (int i = 0; i < count; ++i) {
+    asked += "GET /" + std::to_string(i) + " HTTP/1.1\r\n\r\n";
+    expected += answer("/" + std::to_string(i) + ":");
+  }
+  Dialogue dialogue;
+  std::string heard = dialogue.say(asked);
+  while (heard.size() < expected.size() && dialogue.goes_on) heard += dialogue.say("");
+  CHECK(heard == expected);
+  CHECK(dialogue.connection->wants_more());
+}
