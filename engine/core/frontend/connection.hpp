@@ -69,8 +69,8 @@ class Connection {
   virtual void say_goodbye() = 0;
   /// Calls that have not ended.
   [[nodiscard]] virtual std::size_t call_count() const noexcept = 0;
-  /// Whether somebody waits for an answer: not to be closed for others.
-  [[nodiscard]] virtual bool is_answering() const noexcept { return call_count() > 0; }
+  /// Whether a query waits for its answer: not to be closed for others.
+  [[nodiscard]] virtual bool has_query() const noexcept { return call_count() > 0; }
 
   /// Whether it stays open although nothing comes.
   [[nodiscard]] virtual bool may_be_silent() const noexcept { return false; }

@@ -100,11 +100,11 @@ void Frontend::go_on_as(OpeningConnection& opening, Speaks speaks) {
 }
 
 /// Closes an eighth of the connections: those whose last request was longest ago, and none that
-/// waits for an answer. So whoever connects is heard, beside any number of others who say nothing.
+/// has a query. So whoever connects is heard, beside any number of others who say nothing.
 bool Frontend::make_room(Speaks group) {
   std::vector<Connection*> idle;
   for (const auto& [number, connection] : connections_)
-    if (connection->group == group && !connection->is_answering()) idle.push_back(connection.get());
+    if (connection->group == group && !connection->has_query()) idle.push_back(connection.get());
   const std::size_t part = std::min(idle.size(), part_of(params_.most_connections));
   std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(part), {},
                             &Connection::last_used);

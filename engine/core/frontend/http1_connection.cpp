@@ -61,8 +61,6 @@ Http1Connection::~Http1Connection() {
   if (call_) handler_.on_gone(*call_);
 }
 
-bool Http1Connection::is_answering() const noexcept { return call_ && call_->is_complete; }
-
 bool Http1Connection::may_begin() const noexcept {
   return !is_answering() && out_.bytes() < most_queued_bytes;
 }

@@ -38,7 +38,9 @@ class Http1Connection final : public Connection, private http1::RequestSink {
   [[nodiscard]] bool end_slow(std::int64_t now_ns) override;
   void say_goodbye() override;
   [[nodiscard]] std::size_t call_count() const noexcept override { return call_ ? 1 : 0; }
-  [[nodiscard]] bool is_answering() const noexcept override;
+  [[nodiscard]] bool has_query() const noexcept override {
+    return is_answering() && call_->method == Method::infer;
+  }
 
  private:
   /// What becomes of what is read.
@@ -51,6 +53,7 @@ class Http1Connection final : public Connection, private http1::RequestSink {
   void parse(Bytes& data);
   void parse_waiting();
   void keep(Bytes data);
+  [[nodiscard]] bool is_answering() const noexcept { return call_ && call_->is_complete; }
   [[nodiscard]] bool may_begin() const noexcept;
   void refuse(int status, const std::string& why);
   void refuse_call(int status, std::string_view why);
