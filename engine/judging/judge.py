@@ -122,6 +122,7 @@ class Judge:
             return
         trial.collect()
         is_late = self._clock() - self._trial_began_ns > self._params.longest_ns
+        is_late = is_late or (trial.is_crowded and not trial.is_over)
         if not (trial.is_over or trial.is_resting or is_late):
             return
         self._trial = None
@@ -202,6 +203,8 @@ class Judge:
         is_sparse = density < self._params.sparse
         times = self._params.times_rarer if is_sparse else 1
         self._look_every_ns = times * self._params.look_every_ns
+        if look.is_crowded:
+            self._look_every_ns *= self._params.times_rarer
         between_ns = max(0, self._trial_began_ns - self._looked_ns)
         self.share.earn(round(min(density, self._density) * between_ns))
         self._density = density
@@ -216,6 +219,11 @@ class Judge:
 
     def _tried(self, trial: PlanTrial, model: Judged) -> None:
         assert trial.runner_up is not None
+        if trial.is_crowded and not trial.is_over:
+            # Once there is room; the other runners-up would find none either.
+            self._is_due, self._queue, self._looked_ns = True, [], self._clock()
+            self._rests_until_ns = self._looked_ns + self._patience_ns
+            return
         plan, other = trial.plan.plan, trial.runner_up.plan
         ratio = trial.ratio
         if ratio is None:

@@ -25,7 +25,8 @@ class JudgeParams:
         From one look to the next.
     sparse : float
         Where queries take less of the time than that, looks are ``times_rarer``: to wake a thread
-        for each would cost more than a hundredth of what such queries cost.
+        for each would cost more than a hundredth of what such queries cost. So they are where
+        queries nearly always overlap, which a look makes slower.
     times_rarer : int
         By how much.
     longest_ns : int

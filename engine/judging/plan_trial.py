@@ -5,6 +5,9 @@ longer than the plan's is charged to a share of the queries' time (share.py), an
 trial itself takes of each query, a third of one of 30 µs. Where the share is used up the trial's
 turns end for a while; where taking part costs more than the share, the trial rests: nobody should
 ask it until it can be afforded. Without a runner-up a trial only notes what queries take.
+
+While it lasts Python looks at each query, which the front end would answer otherwise. So where
+queries nearly always overlap, and hardly any counts, it is crowded, and to be given up.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from surplus.engine.runtime.throughput_switch import ThroughputSwitch
 
 _REMEMBERED = 33
 """Queries of each plan whose median is its time now."""
+
+_SEEN, _TIMES_NOTED = 64, 8
+"""It is crowded after so many queries, of which fewer than one in so many was alone."""
 
 
 class PlanTrial:
@@ -72,7 +78,7 @@ class PlanTrial:
         self._open: list[Ask] = []
         self._own: deque[int] = deque(maxlen=_REMEMBERED)
         self._others: deque[int] = deque(maxlen=_REMEMBERED)
-        self._noted = 0
+        self._noted = self._seen = 0
         self._own_ns = 0
         self.queries_ns = 0
         self.lost_ns = 0
@@ -81,7 +87,7 @@ class PlanTrial:
         """Begin a query."""
         came_ns = self._clock()
         with self._lock:
-            ends = self._collect() and (self.is_over or self.is_resting)
+            ends = self._collect() and self._is_to_end
             overlapping = None if self._switch is None else self._switch.now()
             for other in self._open:
                 other.is_alone = False
@@ -122,7 +128,7 @@ class PlanTrial:
             self._note(ask, now_ns - ask.began_ns if took_ns is None else took_ns)
             self._collect()
             self._take(self._clock() - now_ns)
-            ends = self.is_over or self.is_resting
+            ends = self._is_to_end
         if ends:
             self._ended()
 
@@ -130,7 +136,11 @@ class PlanTrial:
         """It has none."""
         with self._lock:
             self._open.remove(ask)
+            self._seen += 1
             self._turns.interrupt()
+            ends = self.is_crowded
+        if ends:
+            self._ended()
 
     def collect(self) -> None:
         """Note submitted queries that are done."""
@@ -141,6 +151,15 @@ class PlanTrial:
     def is_over(self) -> bool:
         """Whether there is nothing more to be learnt."""
         return self._noted >= self._look if self.runner_up is None else self._turns.is_over
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether next to none of its queries is alone: there is little to be learnt here."""
+        return self._seen >= _SEEN and self._noted * _TIMES_NOTED < self._seen
+
+    @property
+    def _is_to_end(self) -> bool:
+        return self.is_over or self.is_crowded or self.is_resting
 
     @property
     def is_resting(self) -> bool:
@@ -194,6 +213,7 @@ class PlanTrial:
         return bool(done)
 
     def _note(self, ask: Ask, took_ns: int) -> None:
+        self._seen += 1
         self.queries_ns += took_ns
         self._share.earn(took_ns)
         if ask.of_runner_up:

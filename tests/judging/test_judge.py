@@ -309,6 +309,50 @@ def test_sparse_queries_are_looked_at_more_rarely(narrow: Plan, wide: Plan) -> N
     assert steps[300 * MS] > 2.5 * steps[4_000 * MS]
 
 
+def test_queries_that_always_overlap_are_seldom_looked_at(narrow: Plan, wide: Plan) -> None:
+    """The front end answers them meanwhile, which takes a tenth of the time."""
+    world = World(narrow)
+    judge = _judge(world, _judgement(0.4, 34 * MS, wide))
+    looked_at = {True: 0, False: 0}
+    before = None
+    for _ in range(20_000):
+        if world.trial is None or before is not None or world.is_due:
+            judge.step(world)
+            world.is_due = False
+        looked_at[world.trial is not None] += 1
+        if world.trial is None:
+            before = None
+            world.clock.now_ns += 5 * MS
+            continue
+        ask = world.trial.begin()
+        world.clock.now_ns += 5 * MS
+        if before is not None and before in world.trial._open:
+            world.trial.answered(before)
+        before = ask
+    assert looked_at[True] < 0.2 * looked_at[False]
+    assert world.running is narrow
+
+
+def test_a_trial_that_was_crowded_out_is_made_once_there_is_room(narrow: Plan, wide: Plan) -> None:
+    world = World(narrow)
+    judge = _judge(world, _judgement(0.4, 34 * MS, wide))
+    while world.trial is None or world.trial.runner_up is None:
+        judge.step(world)
+        world.query()
+    before = world.trial.begin()
+    for _ in range(64):
+        ask = world.trial.begin()
+        world.clock.now_ns += MS
+        world.trial.answered(before)
+        before = ask
+    assert world.trial.is_crowded
+    judge.step(world)
+    assert world.trial is None
+    assert world.running is narrow
+    world.serve(judge, 60)
+    assert world.running.name == wide.name
+
+
 def test_a_trial_that_gets_no_queries_is_given_up(narrow: Plan, wide: Plan) -> None:
     world = World(narrow)
     judge = _judge(world, _judgement(0.4, 34 * MS, wide))

@@ -227,3 +227,37 @@ def test_a_traced_query_is_the_plans_own(
     model.run(ADDED, traced=True)
     assert len(model.timeline().spans[0].lanes) == 1
     assert trial.queries_ns == 0
+
+
+def _overlap(trial: PlanTrial, clock: Clock, count: int) -> None:
+    """Queries of which another one is always in flight."""
+    before = trial.begin()
+    for _ in range(count):
+        ask = trial.begin()
+        clock.now_ns += MS
+        trial.answered(before)
+        before = ask
+    trial.failed(before)
+
+
+@pytest.mark.parametrize("runner_up", [None, RUNNER_UP])
+def test_where_queries_always_overlap_it_is_crowded_and_says_so(runner_up: Any) -> None:
+    calls: list[None] = []
+    clock = Clock()
+    trial = PlanTrial(PLAN, runner_up, None, Share(1.0), lambda: calls.append(None), clock=clock)
+    _overlap(trial, clock, 60)
+    assert not trial.is_crowded
+    assert calls == []
+    _overlap(trial, clock, 4)
+    assert trial.is_crowded
+    assert not trial.is_over
+    assert calls
+
+
+def test_some_overlap_is_no_crowd() -> None:
+    world = World(10 * MS, 12 * MS)
+    for _ in range(10):
+        _overlap(world.trial, world.clock, 10)
+        for _ in range(3):
+            world.query()
+    assert not world.trial.is_crowded
