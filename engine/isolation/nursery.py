@@ -51,7 +51,7 @@ class Nursery(AbstractContextManager["Nursery"]):
                     failed = error
                     self._end()
                     self._start()
-        raise UnavailableError(f"no process can be started for a model: {failed}")
+        raise UnavailableError(str(failed))
 
     async def end_of(self, process: int) -> str:
         """How a worker ended, in words; one that has not ended yet is ended."""

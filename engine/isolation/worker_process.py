@@ -74,9 +74,9 @@ class WorkerProcess:
         while True:
             try:
                 was_loaded = await self._life()
-            except UnavailableError as error:
+            except (UnavailableError, OSError, RuntimeError) as error:  # no descriptor is left, say
                 was_loaded = False
-                self._be_unavailable(str(error))
+                self._be_unavailable(f"no process can be started for it: {error}")
             self._be_heard()
             wait_s = _FIRST_WAIT_S if was_loaded else min(2 * wait_s, _LONGEST_WAIT_S)
             await asyncio.sleep(wait_s)
@@ -93,6 +93,9 @@ class WorkerProcess:
         ends = (theirs.detach(), *link.take_ends())
         try:
             self.pid = await self._nursery.fork(ends)
+        except BaseException:
+            ours.close()
+            raise
         finally:
             for descriptor in ends:
                 os.close(descriptor)

@@ -9,12 +9,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import grpc
 import numpy as np
 import pytest
+import tritonclient.http as triton
 import trustme
 from tritonclient.grpc import service_pb2
 
@@ -150,6 +152,28 @@ def test_calls_at_once_share_a_connection(server, server_identity) -> None:
         call = channel.unary_unary(LIVE)
         running = [call.future(b"", timeout=WAIT_S) for _ in range(500)]
         assert all(one.result() == b"\x08\x01" for one in running)
+
+
+def test_one_port_for_all_is_encrypted_too(server_identity) -> None:
+    params = replace(params_of(server_identity, FrontEnd.NATIVE), http_port=None, one_port=True)
+    server = ServerThread(params)
+    try:
+        assert is_live(channel_to(server, server_identity.ca))
+        assert server.server.http_port == int(server.url.split(":")[1])
+        assert http_status(server, server_identity.ca) == 200
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("count", [10, 1_000_000])
+def test_tensors_of_any_size_come_back_over_http(server, server_identity, count: int) -> None:
+    x = np.arange(count, dtype=np.float32)
+    asked = triton.InferInput("x", [count], "FP32")
+    asked.set_data_from_numpy(x)
+    options = {"ca_certs": str(server_identity.ca)}
+    with triton.InferenceServerClient(server.http_url, ssl=True, ssl_options=options) as client:
+        for _ in range(3):
+            assert np.array_equal(client.infer("identity", [asked]).as_numpy("y"), x)
 
 
 def test_http_is_encrypted_too(server, server_identity) -> None:
