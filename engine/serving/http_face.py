@@ -61,6 +61,11 @@ class HttpFace:
         self._document = DocumentReader(most_bytes)
         self._routes = self._table()
 
+    @property
+    def paths(self) -> set[tuple[str, str]]:
+        """Methods and paths that it answers; parts in braces stand for names."""
+        return self._routes.paths
+
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Errors as the protocol has them: a status and ``{"error": ...}``."""
         try:

@@ -20,6 +20,11 @@ class HttpRoutes:
         """Have requests of that method and path answered; earlier ones come first."""
         self._rows.append((method, tuple(path.split("/")), handler))
 
+    @property
+    def paths(self) -> set[tuple[str, str]]:
+        """Methods and paths that are answered."""
+        return {(method, "/".join(parts)) for method, parts, _ in self._rows}
+
     def find(self, request: HttpRequest) -> Handler:
         """What answers a request, whose names are set.
 

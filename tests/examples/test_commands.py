@@ -20,7 +20,7 @@ from tests.examples.test_examples import SAYS
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELLS = ("sh", "bash", "console")
-TOOLS = (".venv/bin/pytest", "pip", "gcc", "docker")
+TOOLS = (".venv/bin/pytest", "pip", "gcc", "docker", "curl")
 """Of others: what they are asked is theirs."""
 
 _BLOCK = re.compile(r"(?ms)^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```")
@@ -43,6 +43,8 @@ COMMANDS = [(page, line) for page in PAGES for line in lines(page)]
 @pytest.mark.parametrize(("page", "line"), COMMANDS, ids=lambda value: str(value)[-60:])
 def test_a_command_in_a_block(page: Path, line: str) -> None:
     words = shlex.split(line, comments=True)
+    while re.fullmatch(r"[A-Z_]+=.*", words[0]):  # of its environment
+        words.pop(0)
     tool = words[0].removeprefix(".venv/bin/")
     if tool == "engine":
         _parser(words[1:]).parse_args(words[1:])
