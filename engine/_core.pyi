@@ -1076,6 +1076,7 @@ class Frontend:
         idle_ns: int,
         body_ns: int,
         tls: TlsContext | None = None,
+        most_of_a_client: int = 0,
         server: tuple[int, int, int] | None = None,
     ) -> None:
         """

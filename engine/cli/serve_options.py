@@ -125,6 +125,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         " at most)",
     )
     add(
+        "--max-connections-per-client",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of those, of one address, by the native front end (default: any number)",
+    )
+    add(
         "--max-streams",
         type=int,
         metavar="N",
@@ -166,6 +173,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         max_message_bytes=parse_bytes(args.max_message),
         memory_limit_bytes=_memory_limit_bytes(args.memory_limit),
         max_connections=most if args.max_connections is None else args.max_connections,
+        max_connections_per_client=args.max_connections_per_client,
         max_streams=MAX_STREAMS if args.max_streams is None else args.max_streams,
         max_body_s=args.max_body_s,
         tls_cert=args.tls_cert,

@@ -102,6 +102,7 @@ def listening(
         idle_ns=params.max_connections * _IDLE_NS_EACH,
         body_ns=int(params.max_body_s * 1e9),
         tls=tls,
+        most_of_a_client=params.max_connections_per_client,
     )
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))

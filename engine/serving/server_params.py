@@ -54,6 +54,9 @@ class ServerParams:
     max_connections : int
         Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
         ask nothing.
+    max_connections_per_client : int
+        Of one address, where the native front end listens; 0 is no limit, as for a proxy, behind
+        which all clients have its address.
     front_end : FrontEnd
         What speaks gRPC and HTTP.
     max_streams : int
@@ -79,6 +82,7 @@ class ServerParams:
     max_message_bytes: int = MAX_MESSAGE_BYTES
     memory_limit_bytes: int = 0
     max_connections: int = 4096
+    max_connections_per_client: int = 0
     front_end: FrontEnd = FrontEnd.AUTO
     max_streams: int = MAX_STREAMS
     max_body_s: float = 60.0
@@ -108,8 +112,9 @@ class ServerParams:
         for name in ("max_in_flight", "max_connections", "max_streams"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
-        if self.memory_limit_bytes < 0:
-            raise ValueError(f"memory_limit_bytes is {self.memory_limit_bytes}, must be at least 0")
+        for name in ("memory_limit_bytes", "max_connections_per_client"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
         if not self.max_body_s > 0:  # nan, too
             raise ValueError(f"max_body_s is {self.max_body_s}, must be above 0")
         if bool(self.tls_cert) != bool(self.tls_key):

@@ -333,6 +333,34 @@ def test_statistics_count_what_python_does_not_see(client, python_queries) -> No
     assert 0 < parts + stats.compute_output.ns <= stats.success.ns
 
 
+def test_a_client_has_as_many_connections_as_it_may(parts) -> None:
+    def is_taken(connection: socket.socket) -> bool:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+        try:
+            return connection.recv(9) != b""
+        except ConnectionResetError:
+            return False
+
+    def connected(port: str) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", int(port)), timeout=WAIT_S)
+
+    with surplus.Server(
+        {"parts": parts}, port=0, front_end=FrontEnd.NATIVE, max_connections_per_client=2
+    ) as server:
+        port = server.address.rpartition(":")[2]
+        with connected(port) as one, connected(port) as two:
+            assert is_taken(one)
+            assert is_taken(two)
+            with connected(port) as three:
+                assert not is_taken(three)
+            one.shutdown(socket.SHUT_RDWR)
+            two.sendall(b"\0\0\x08\6\0\0\0\0\0" + bytes(8))  # a ping: the loop has gone round
+            while b"\6\1" not in two.recv(4096):
+                pass
+            with connected(port) as four:
+                assert is_taken(four)
+
+
 def test_a_deadline_ends_the_run(client, python_queries) -> None:
     assert status_of(client.infer, "endless", rounds(2**40), client_timeout=0.2)[0] == (
         "DEADLINE_EXCEEDED"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "frontend/call.hpp"
 #include "frontend/proto.hpp"
@@ -89,6 +90,7 @@ class Connection {
   [[nodiscard]] bool has_spoken() const noexcept { return has_spoken_; }
   bool is_dirty = false;        ///< listed to be flushed
   std::uint32_t events = 0;     ///< of its socket that the front end waits for
+  std::string client;           ///< its address (client_of)
   int watched_by = -1;          ///< the front end's epoll that its socket is in
   Speaks group = Speaks::grpc;  ///< of listeners that it came through
   std::uint64_t last_used = 0;  ///< higher: opened, or asked, later

@@ -24,7 +24,10 @@ void Frontend::close_listeners() noexcept {
 
 void Frontend::accept_all(const Listener& listener) {
   while (listens_) {
-    const int socket = accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    sockaddr_storage address{};
+    socklen_t address_bytes = sizeof address;
+    const int socket = accept4(listener.socket, reinterpret_cast<sockaddr*>(&address),
+                               &address_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EMFILE || errno == ENFILE) {
@@ -36,23 +39,30 @@ void Frontend::accept_all(const Listener& listener) {
       }
       return;
     }
-    open_connection(socket, listener.speaks);
+    open_connection(socket, listener.speaks, client_of(address));
   }
 }
 
-void Frontend::open_connection(int socket, Speaks speaks) {
+void Frontend::open_connection(int socket, Speaks speaks, std::string client) {
   const bool is_full = open_of(speaks) >= params_.most_connections;
+  if (!clients_.has_room(client)) {
+    close(socket);
+    return;
+  }
   if (is_full && (speaks == Speaks::grpc || !make_room(speaks))) {
     close(socket);
     return;
   }
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  enter(made(transport_of(socket, speaks), ++last_connection_, speaks), speaks);
+  Connection& opened =
+      enter(made(transport_of(socket, speaks), ++last_connection_, speaks), speaks);
+  clients_.enter(client);
+  opened.client = std::move(client);
 }
 
 /// Listens to it from now on.
-void Frontend::enter(std::unique_ptr<Connection> connection, Speaks group) {
+Connection& Frontend::enter(std::unique_ptr<Connection> connection, Speaks group) {
   connection->group = group;
   connection->last_used = ++last_use_;
   connection->events = EPOLLIN;
@@ -61,8 +71,8 @@ void Frontend::enter(std::unique_ptr<Connection> connection, Speaks group) {
         EPOLL_CTL_ADD);
   touch(*connection);
   const std::uint64_t number = connection->number();
-  connections_.emplace(number, std::move(connection));
   ++open_of(group);
+  return *connections_.emplace(number, std::move(connection)).first->second;
 }
 
 std::unique_ptr<Connection> Frontend::made(std::unique_ptr<Transport> transport,
@@ -88,6 +98,7 @@ void Frontend::go_on_as(OpeningConnection& opening, Speaks speaks) {
   connection->group = opening.group;
   connection->last_used = opening.last_used;
   connection->events = opening.events;
+  connection->client = opening.client;
   connection->watched_by = opening.watched_by;
   std::erase(dirty_, &opening);
   std::unique_ptr<Connection>& place = connections_.at(connection->number());
@@ -184,6 +195,7 @@ void Frontend::flush_dirty() {
 void Frontend::close_connection(Connection& connection) {
   std::erase(dirty_, &connection);
   --open_of(connection.group);
+  clients_.leave(connection.client);
   connections_.erase(connection.number());
 }
 

@@ -36,6 +36,7 @@ Frontend::Frontend(const FrontendParams& params)
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       handshakes_(epoll_create1(EPOLL_CLOEXEC)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      clients_(params.most_of_a_client),
       buffer_(std::make_unique<std::byte[]>(buffer_bytes)) {
   if (epoll_ < 0 || handshakes_ < 0) throw_errno("epoll_create1");
   watch(epoll_, handshakes_, of_handshakes, EPOLLIN, EPOLL_CTL_ADD);

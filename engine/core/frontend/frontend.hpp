@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/client_counts.hpp"
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
@@ -34,8 +35,9 @@ struct Listener {
 };
 
 struct FrontendParams {
-  std::vector<Listener> listeners;            ///< they are the front end's from now on
-  std::size_t most_connections = 4096;        ///< of those that speak the same
+  std::vector<Listener> listeners;      ///< they are the front end's from now on
+  std::size_t most_connections = 4096;  ///< of those that speak the same
+  std::size_t most_of_a_client = 0;     ///< connections of one address; 0: as many as there may be
   std::int64_t handshake_ns = 5'000'000'000;  ///< for who connects and says nothing
   std::int64_t idle_ns = 0;                   ///< for a connection without calls; 0: no limit
   std::shared_ptr<const Regions> regions;     ///< where clients may have put tensors
@@ -133,8 +135,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void wait_for_handshakes();
   void on_socket(std::uint64_t number, std::uint32_t events);
   void accept_all(const Listener& listener);
-  void open_connection(int socket, Speaks speaks);
-  void enter(std::unique_ptr<Connection> connection, Speaks group);
+  void open_connection(int socket, Speaks speaks, std::string client);
+  Connection& enter(std::unique_ptr<Connection> connection, Speaks group);
   [[nodiscard]] std::unique_ptr<Transport> transport_of(int socket, Speaks speaks);
   [[nodiscard]] std::unique_ptr<Connection> made(std::unique_ptr<Transport> transport,
                                                  std::uint64_t number, Speaks speaks);
@@ -207,6 +209,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::size_t rest_queries_ = 0;       ///< connections whose query is being answered
   std::int64_t last_tag_ = 0, swept_ns_ = 0;
   bool listens_ = true;
+  ClientCounts clients_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint64_t, Place> places_;  ///< of calls, by token
   std::unordered_map<std::int64_t, Flight> flights_;
