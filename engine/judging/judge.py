@@ -31,7 +31,6 @@ from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
 
-
 _ALL = 1 << 62
 """More queries than there will be."""
 
