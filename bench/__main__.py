@@ -41,6 +41,7 @@ TABLES = (
     "optimum",
     "serving",
     "submit",
+    "isolation",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",
