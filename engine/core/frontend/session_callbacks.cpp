@@ -107,6 +107,8 @@ http2::Option* SessionCallbacks::options(const http2::Api& api) {
   api.option_no_auto_window_update(option, 1);
   api.option_max_outbound_ack(option, most_acknowledgements);
   api.option_max_settings(option, most_settings);
+  // Else each call of a connection takes 260 bytes until that ends, for priorities that nobody has.
+  if (api.option_no_closed_streams != nullptr) api.option_no_closed_streams(option, 1);
   if (api.option_stream_reset_rate_limit != nullptr)
     api.option_stream_reset_rate_limit(option, reset_burst, resets_a_second);
   if (api.option_max_continuations != nullptr)

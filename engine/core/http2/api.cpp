@@ -50,6 +50,7 @@ Api::Api(const std::string& name) : path(name) {
   need(option_max_settings, "option_set_max_settings");
   find(option_stream_reset_rate_limit, "option_set_stream_reset_rate_limit");
   find(option_max_continuations, "option_set_max_continuations");
+  find(option_no_closed_streams, "option_set_no_closed_streams");
   need(server_new, "session_server_new2");
   need(client_new, "session_client_new2");
   need(session_del, "session_del");

@@ -109,6 +109,7 @@ struct Api {
   void (*option_stream_reset_rate_limit)(Option*, std::uint64_t burst,
                                          std::uint64_t rate);  ///< may be null
   void (*option_max_continuations)(Option*, std::size_t);      ///< may be null
+  void (*option_no_closed_streams)(Option*, int);              ///< may be null
 
   int (*server_new)(Session**, const Callbacks*, void* user, const Option*);
   int (*client_new)(Session**, const Callbacks*, void* user, const Option*);
