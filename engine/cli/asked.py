@@ -21,11 +21,17 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
     """
     from surplus.engine.planning.load_params import LoadParams
 
+    custom_ops = getattr(args, "custom_ops", None) or ()
+    if custom_ops:
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(custom_ops)  # some verbs read the model before they load it
     return LoadParams(
         devices=args.devices,
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
+        custom_ops=custom_ops,
         **{"tune": "now", **_kernels(args), **more},
     )
 

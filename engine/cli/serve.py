@@ -50,6 +50,7 @@ def add_parser(verbs: Any) -> None:
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
+    options.add_custom_ops(parser)
     options.add_limits(parser)
     options.add_overlap(parser)
     add_urgency(parser)

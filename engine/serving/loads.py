@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 
+from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
@@ -72,4 +73,5 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
 
 
 def _checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
+    add_custom_operators(params.custom_ops)
     return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache, entry.name))
