@@ -79,7 +79,7 @@ def custom_operators_mark() -> str:
 @functools.cache
 def _content(path: str, changed_ns: int) -> str:
     """SHA-256 of a library's file, in hex; as it was at that time."""
-    with _LOCK, open(path, "rb") as file:
+    with _LOCK, Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

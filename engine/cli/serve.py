@@ -38,10 +38,11 @@ def add_parser(verbs: Any) -> None:
     parser = add_verb(verbs, "serve", _SUMMARY, _EXAMPLE, run)
     add = parser.add_argument
     add(
-        "model",
+        "models",
         type=Path,
+        nargs="+",
         metavar="MODEL_OR_REPOSITORY",
-        help="an ONNX file, or a folder of NAME/VERSION/model.onnx",
+        help="an ONNX file, or a folder of NAME/VERSION/model.onnx (docs/how_to/repository.md)",
     )
     options.add_cache(parser)
     options.add_devices(parser)
@@ -61,10 +62,11 @@ def add_parser(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
     from surplus.engine.planning.tune_by_default import tune_by_default
-    from surplus.engine.serving.repository import find_models
+    from surplus.engine.repository.layout import find_models, warn_of_fields
 
     by_policy = serve_policy.asked(args)
-    entries = find_models(args.model)
+    entries = find_models(*args.models)
+    warn_of_fields(entries)
     restarts = args.on_device_loss in (None, "restart")
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:

@@ -14,8 +14,8 @@ from surplus.engine.errors import DeviceLostError
 
 if TYPE_CHECKING:
     from surplus.engine.planning.load_params import LoadParams
+    from surplus.engine.repository.layout import RepositoryEntry
     from surplus.engine.serving.life import MakeReady
-    from surplus.engine.serving.repository import RepositoryEntry
     from surplus.engine.serving.server import AsyncServer
     from surplus.engine.serving.server_params import ServerParams
 

@@ -31,10 +31,12 @@ names file and line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from google.protobuf.message import DecodeError
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.repository.against_model import ModelTensor, complete
@@ -42,6 +44,7 @@ from surplus.engine.repository.config_checks import check_config
 from surplus.engine.repository.config_fields import field_warnings
 from surplus.engine.repository.config_message import empty_config
 from surplus.engine.repository.field_lines import FieldLines
+from surplus.engine.repository.labels import read_labels
 from surplus.engine.repository.pbtxt import parse_pbtxt
 from surplus.engine.repository.toml_config import parse_toml
 
@@ -70,11 +73,14 @@ class ModelConfig:
         (:meth:`completed`).
     lines : FieldLines
         Where its fields stand.
+    labels : mapping of str to tuple of str
+        Of the classes of outputs that have some; known once it is completed.
     """
 
     name: str
     message: Any
     lines: FieldLines
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_written(self) -> bool:
@@ -108,7 +114,39 @@ class ModelConfig:
         message = empty_config()
         message.CopyFrom(self.message)
         complete(message, self.lines, self.name, inputs, outputs)
-        return ModelConfig(self.name, message, self.lines)
+        return ModelConfig(self.name, message, self.lines, read_labels(message, self.lines))
+
+    def told(self, serialized: bytes) -> ModelConfig:
+        """The same as another process has completed it, which says so in protobuf's bytes.
+
+        Raises
+        ------
+        ConfigError
+            If those are none of a configuration.
+        """
+        message = empty_config()
+        try:
+            message.ParseFromString(serialized)
+        except DecodeError as error:
+            raise ConfigError(f"model {self.name!r}: no configuration: {error}") from error
+        return ModelConfig(self.name, message, self.lines, read_labels(message, self.lines))
+
+    def __getstate__(self) -> tuple[str, bytes, FieldLines, Mapping[str, tuple[str, ...]]]:
+        """For other processes: classes of messages are not known by name there."""
+        return self.name, self.message.SerializeToString(), self.lines, self.labels
+
+    def __setstate__(
+        self, state: tuple[str, bytes, FieldLines, Mapping[str, tuple[str, ...]]]
+    ) -> None:
+        message = empty_config()
+        message.ParseFromString(state[1])
+        name, _, lines, labels = state
+        self.__init__(name, message, lines, labels)  # type: ignore[misc]
+
+
+def unwritten(name: str, folder: Path | None = None) -> ModelConfig:
+    """The configuration of a model that has no file of it."""
+    return ModelConfig(name, empty_config(), FieldLines(folder or Path(name)))
 
 
 def read_config(folder: Path, name: str = "") -> ModelConfig:
@@ -130,7 +168,7 @@ def read_config(folder: Path, name: str = "") -> ModelConfig:
     if len(found) > 1:
         raise ConfigError(f"{found[0]}: there is {found[1].name}, too; keep one of them")
     if not found:
-        return ModelConfig(name, empty_config(), FieldLines(folder))
+        return unwritten(name, folder)
     return parse_config(_text(found[0]), found[0], name)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.tls_files import TlsFiles

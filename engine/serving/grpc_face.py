@@ -159,9 +159,9 @@ class GrpcFace:
         return message_type("ModelMetadataResponse")(**document)
 
     def model_config(self, request: Any) -> Any:
-        """Signature of a model as a Triton configuration."""
+        """A model's configuration, completed."""
         model = self._plane.models.find(request.name, request.version)
-        config = message_type("ModelConfig")(**descriptions.model_config(model))
+        config = descriptions.model_config(model)
         return message_type("ModelConfigResponse")(config=config)
 
     def model_statistics(self, request: Any) -> Any:

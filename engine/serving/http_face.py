@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 from surplus.engine.errors import InputError
+from surplus.engine.repository.config_document import document_of
 from surplus.engine.serving import descriptions, tails
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
@@ -144,8 +145,8 @@ class HttpFace:
         return json_answer(descriptions.model_metadata(model, versions))
 
     async def model_config(self, request: HttpRequest) -> HttpAnswer:
-        """Signature of a model as a Triton configuration."""
-        return json_answer(descriptions.model_config(self._model(request)))
+        """A model's configuration, completed."""
+        return json_answer(document_of(descriptions.model_config(self._model(request))))
 
     async def model_statistics(self, request: HttpRequest) -> HttpAnswer:
         """Counters of one model, of all its versions, or of all models."""

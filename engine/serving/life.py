@@ -9,8 +9,8 @@ from enum import Enum, auto
 from typing import Any, NoReturn
 
 from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.announcement import announce
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel

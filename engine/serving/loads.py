@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 
 from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.devices.parsing import available_cores
+from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
+from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.servable import Servable
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
@@ -53,7 +56,7 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         self._open.enter_context(many_loads(len(entries), next(iter(params.values()))))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         self._load = load
-        made = _checked if lazy else self._loaded
+        made = checked if lazy else self._loaded
         self._futures = [threads.submit(made, entry, params[entry.name]) for entry in entries]
 
     def __enter__(self) -> Sequence[Future[Servable]]:
@@ -69,9 +72,31 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
             future.cancel()
 
     def _loaded(self, entry: RepositoryEntry, params: LoadParams) -> Servable:
-        return ModelExecutor(ServedAlone(self._load(entry, params), entry.name))
+        return loaded(entry, params, self._load)
 
 
-def _checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
+def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) -> Servable:
+    """A version of a model, ready.
+
+    Raises
+    ------
+    EngineError
+        If it cannot be loaded, its configuration is wrong, or the two contradict each other.
+    """
+    params = _configured(entry, params)
+    return ModelExecutor(ServedAlone(load(entry, params), entry.name), entry.config)
+
+
+def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
+    """The same, to be loaded by its first query."""
+    params = _configured(entry, params)
     add_custom_operators(params.custom_ops)
-    return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache, entry.name))
+    late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
+    return ModelExecutor(late, entry.config)
+
+
+def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
+    """How to load, with what the model's configuration says of that."""
+    if entry.error:
+        raise ConfigError(entry.error)
+    return replace(params, devices=devices_for(entry.config, params.devices))

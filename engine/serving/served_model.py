@@ -7,12 +7,11 @@ from enum import StrEnum
 
 from surplus.engine._core import FrontModel
 from surplus.engine.errors import ExecutionError, UnavailableError
+from surplus.engine.repository.model_config import ModelConfig, unwritten
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
 
-PLATFORM = "surplus_onnx"
-BACKEND = "surplus"
 _QUEUE = 4
 """Place of the waits among ``FrontModel.take_counts``."""
 
@@ -53,6 +52,7 @@ class ServedModel:
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None
         self._loaded: tuple[Servable, Signature] | None = None
+        self._config = unwritten(name)
         self._queued_ns = 0
         self._joined_before = 0
         self._batches_before: Mapping[int, tuple[int, int]] = {}
@@ -60,6 +60,9 @@ class ServedModel:
     def set_ready(self, executor: Servable) -> None:
         """Serve with ``executor`` from now on; closed with the data plane."""
         self._loaded = executor, Signature(executor)
+        self._config = executor.config or unwritten(self.name).completed(
+            executor.inputs, executor.outputs
+        )
         self._queued_ns = executor.queued_ns
         self._joined_before = executor.joined
         self._batches_before = dict(executor.batches)
@@ -160,6 +163,11 @@ class ServedModel:
             If the model is not ready; the message says why.
         """
         return self._ready()[1]
+
+    @property
+    def config(self) -> ModelConfig:
+        """How it is configured, completed from the model once that is loaded."""
+        return self._config
 
     @property
     def loaded(self) -> Servable | None:

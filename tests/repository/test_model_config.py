@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -168,11 +169,13 @@ def test_tritons_quick_start_is_read(tmp_path):
     folder = tmp_path / "densenet_onnx"
     folder.mkdir()
     folder.joinpath("config.pbtxt").write_text(DENSENET)
+    folder.joinpath("densenet_labels.txt").write_text("TENCH\nGOLDFISH\n")
     config = read_config(folder).completed(
         [Tensor("data_0", "FP32", (1, 3, 224, 224))], [Tensor("fc6_1", "FP32", (1, 1000, 1, 1))]
     )
     assert config.message.input[0].dims == [3, 224, 224]
     assert config.message.backend == "onnxruntime"
+    assert config.labels == {"fc6_1": ("TENCH", "GOLDFISH")}
     assert config.message.version_policy.latest.num_versions == 1
     assert [w.split(": ")[1] for w in config.warnings()] == ["input[0].format is not honoured"]
 
@@ -263,6 +266,27 @@ def test_what_contradicts_the_model_is_named_with_line_and_field(tmp_path, text,
 def test_a_model_without_an_open_batch_dimension_is_not_batched(tmp_path):
     with pytest.raises(ConfigError, match=r":1: max_batch_size: is 2, but the first dimension of"):
         written(tmp_path, "max_batch_size: 2").completed([X], [Tensor("y", "FP32", (1, 10))])
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "../outside.txt"])
+def test_labels_that_cannot_be_read_are_named_by_field(tmp_path, name):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    tmp_path.joinpath("outside.txt").write_text("secret")
+    config = written(folder, f"output {{ name: 'y'\n label_filename: '{name}' }}")
+    with pytest.raises(ConfigError, match=rf":2: output\[0\]\.label_filename: '{name}'"):
+        config.completed([X], [Y])
+
+
+def test_a_configuration_goes_to_another_process(tmp_path):
+    config = written(tmp_path, "max_batch_size: 8\nparameters { key: 'a' value: {} }")
+    again = pickle.loads(pickle.dumps(config))
+    assert again.message.max_batch_size == 8
+    assert again.lines.place("parameters").endswith("config.pbtxt:2: parameters")
+    completed = config.completed([X], [Y]).message.SerializeToString()
+    assert again.told(completed).message.input[0].dims == [3, -1]
+    with pytest.raises(ConfigError, match="no configuration"):
+        again.told(b"\xff\xff")
 
 
 def test_an_input_that_the_model_needs_must_be_named(tmp_path):
