@@ -46,17 +46,11 @@ class Port:
 
     Parameters
     ----------
-    elem_type : int
-        ``onnx.TensorProto.DataType``; 0 leaves it to the step.
-    shape : tuple of int, or None
-        -1 is any size; None leaves it to the step.
     at : str
         As of ``Step``.
     """
 
     name: str
-    elem_type: int = 0
-    shape: tuple[int, ...] | None = None
     at: str = ""
 
 
@@ -87,15 +81,9 @@ class StepModel:
     ----------
     path : Path
         Its ONNX file.
-    version : int
-        The one that was found.
-    max_batch_size : int
-        As its configuration says; 0 where it says nothing.
     alone : str
         Why it must answer by itself and cannot be part of a graph: it keeps state, say; or empty.
     """
 
     path: Path
-    version: int
-    max_batch_size: int = 0
     alone: str = ""

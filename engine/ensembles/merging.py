@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
-from surplus.engine.ensembles.ensemble import Ensemble, Port
+from surplus.engine.ensembles.ensemble import Ensemble
 from surplus.engine.ensembles.opsets import OpsetError, opsets_of, with_equal_opsets
 from surplus.engine.ensembles.part import Part
-from surplus.engine.ensembles.sizes import EqualSizes, Mismatch, join_types, type_name
+from surplus.engine.ensembles.sizes import EqualSizes, Mismatch, join_types
 from surplus.engine.ensembles.wiring import ordered_steps
 
 _LEAST_IR = 4
@@ -51,8 +51,6 @@ def merged(ensemble: Ensemble, models: Mapping[str, onnx.ModelProto]) -> onnx.Mo
     for part in parts:
         part.join()
     known, sizes = _joined(ensemble, parts)
-    for port in (*ensemble.inputs, *ensemble.outputs):
-        _check_port(ensemble, port, known[port.name].type.tensor_type, sizes)
     return _one(ensemble, parts, known, sizes)
 
 
@@ -71,34 +69,6 @@ def _joined(ensemble: Ensemble, parts: Sequence[Part]) -> tuple[_Known, EqualSiz
                     f"tensor {tensor!r} of {whose[tensor]} does not fit {part.step}: {error}",
                 ) from error
     return known, sizes
-
-
-def _check_port(
-    ensemble: Ensemble, port: Port, kind: onnx.TypeProto.Tensor, sizes: EqualSizes
-) -> None:
-    """Whether the configuration says of an input or output what the steps say.
-
-    Raises
-    ------
-    ConfigError
-        If not.
-    """
-    if port.elem_type not in (0, kind.elem_type):
-        ours, theirs = type_name(kind.elem_type), type_name(port.elem_type)
-        raise ensemble.wrong(
-            f"{port.at}.data_type", f"{port.name!r} is {ours} to its step, not {theirs}"
-        )
-    if port.shape is None or not kind.HasField("shape"):
-        return
-    found = [sizes.find(d.dim_param or d.dim_value) for d in kind.shape.dim]
-    pairs = zip(found, port.shape, strict=len(found) == len(port.shape))
-    if len(found) != len(port.shape) or any(
-        isinstance(ours, int) and size not in (-1, ours) for ours, size in pairs
-    ):
-        shown = [size if isinstance(size, int) else -1 for size in found]
-        raise ensemble.wrong(
-            f"{port.at}.dims", f"{port.name!r} is {list(port.shape)}, but {shown} to its step"
-        )
 
 
 def _one(

@@ -63,7 +63,7 @@ class EqualSizes:
 
 
 def sizes_of(value: onnx.ValueInfoProto, unnamed: str) -> list[Size] | None:
-    """Its sizes; None if not even the rank is known. Those without a name get one of ``unnamed``."""
+    """Its sizes; None if not even the rank is known. Open ones get a name, of ``unnamed``."""
     if not value.type.tensor_type.HasField("shape"):
         return None
     sizes: list[Size] = []

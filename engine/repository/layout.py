@@ -9,6 +9,8 @@
         1/model.onnx         a version: a positive number
         2/model.onnx/        larger than 2 GB: a folder of model.onnx and its external data
             model.onnx
+      recognizer/            an ensemble: config.pbtxt names its steps, models beside it; it needs
+        config.pbtxt         no version, and no file in one
 
 Of the versions those are served that ``version_policy`` says, by default the newest.
 """
@@ -109,7 +111,7 @@ def read_entries(folder: Path, name: str) -> list[RepositoryEntry]:
         config = read_config(folder, name)
         versions = served_versions(folder, config)
         return [
-            RepositoryEntry(name, version, _model_file(folder / version, config), config)
+            RepositoryEntry(name, version, _model_file(folder, version, config), config)
             for version in versions
         ]
     except ConfigError as error:
@@ -126,6 +128,8 @@ def served_versions(folder: Path, config: ModelConfig) -> Sequence[str]:
         If there is none, or not one that the policy names.
     """
     versions = _versions(folder)
+    if not versions and config.is_ensemble:
+        versions = [1]
     if not versions:
         raise ConfigError(f"{folder}: no version in it; expected a folder such as 1/{MODEL_FILE}")
     policy = config.message.version_policy
@@ -169,7 +173,11 @@ def _is_version(name: str) -> bool:
     return name.isascii() and name.isdigit() and not name.startswith("0")
 
 
-def _model_file(version: Path, config: ModelConfig) -> Path:
+def _model_file(folder: Path, number: str, config: ModelConfig) -> Path:
+    """The version's file; of an ensemble the folder, as its steps are models of the others."""
+    if config.is_ensemble:
+        return folder
+    version = folder / number
     name = config.message.default_model_filename or MODEL_FILE
     for candidate in (version / name, version / name / name):
         if candidate.is_file():

@@ -17,16 +17,18 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
+from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.servable import Servable
+from surplus.engine.serving.warm_up import real_inputs, warmed
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
 
 
 def load_entry(entry: RepositoryEntry, params: LoadParams) -> Model:
     """Load without a word."""
-    return load_with(entry.path, params)
+    return load_with(entry.path, params, real_inputs(entry.config))
 
 
 class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
@@ -83,16 +85,24 @@ def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) 
     EngineError
         If it cannot be loaded, its configuration is wrong, or the two contradict each other.
     """
-    params = _configured(entry, params)
-    return ModelExecutor(ServedAlone(load(entry, params), entry.name), entry.config)
+
+    def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
+        model = load(entry, _configured(entry, params))
+        return ModelExecutor(ServedAlone(model, entry.name), entry.config)
+
+    return warmed(ensemble_or_model(entry, params, made))
 
 
 def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
     """The same, to be loaded by its first query."""
-    params = _configured(entry, params)
-    add_custom_operators(params.custom_ops)
-    late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
-    return ModelExecutor(late, entry.config)
+
+    def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
+        params = _configured(entry, params)
+        add_custom_operators(params.custom_ops)
+        late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
+        return ModelExecutor(late, entry.config)
+
+    return ensemble_or_model(entry, params, made)
 
 
 def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:

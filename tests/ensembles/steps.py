@@ -61,7 +61,7 @@ def written(folder: Path, texts: Mapping[str, str]) -> dict[str, Path]:
 
 
 def models(asked: Ensemble, paths: Mapping[str, Path]) -> dict[str, StepModel]:
-    return {step.at: StepModel(paths[step.model], 1) for step in asked.steps}
+    return {step.at: StepModel(paths[step.model]) for step in asked.steps}
 
 
 def answer(path: Path, inputs: Mapping[str, Any]) -> dict[str, Any]:
