@@ -272,16 +272,13 @@ class DataPlane:
         names = signature.check_outputs(query.outputs)
         requested = names if query.outputs else None
         started_ns = self.clock_ns()
-        model.in_python += 1
         try:
-            with self._in_flight.enter():
+            with model.used(), self._in_flight.enter():
                 outputs = await self._execute(model, inputs, requested, query)
         except EngineError:
             raise
         except Exception as error:
             raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
-        finally:
-            model.in_python -= 1
         ended_ns = self.clock_ns()
         answer = encode(model.ordered(names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
