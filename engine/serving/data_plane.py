@@ -197,25 +197,21 @@ class DataPlane:
                 model.statistics.refused.add(duration_ns)
             raise
 
-    def load(self, name: str) -> None:
-        """Put every version of a model back into service.
+    def controlled(self) -> ModelControl:
+        """What loads and unloads models.
 
         Raises
         ------
-        UnknownModelError
-            If the name is unknown.
         UnavailableError
             If this server keeps its models as they are.
         """
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.load(model)
+        if self.control is None:
+            raise UnavailableError("this server keeps its models as they were at its start")
+        return self.control
 
-    def unload(self, name: str) -> None:
-        """Take every version of a model out of service; raises as :meth:`load`."""
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.unload(model)
+    async def unlisted(self) -> Sequence[str]:
+        """Names of models that could be loaded and never were."""
+        return () if self.control is None else await self.control.unlisted()
 
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more, finish what is in flight; after the timeout cancel what is left.
@@ -253,11 +249,6 @@ class DataPlane:
         """Close every model. Blocks as long as the executors' own close does."""
         for model in self.models:
             model.close()
-
-    def _control(self) -> ModelControl:
-        if self.control is None:
-            raise UnavailableError("this server keeps its models as they were at its start")
-        return self.control
 
     def _check_room(self, model: ServedModel) -> None:
         if model.in_flight >= self._params.max_in_flight:

@@ -98,9 +98,17 @@ def more_statistics(models: Iterable[ServedModel]) -> Document:
     return {"model_stats": [row for _, row in rows]}
 
 
-def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list[Document]:
-    """State of every version of every model."""
-    return [
+def repository_index(
+    models: Iterable[ServedModel], unlisted: Iterable[str] = (), *, ready_only: bool
+) -> list[Document]:
+    """State of every version of every model.
+
+    Parameters
+    ----------
+    unlisted : iterable of str
+        Names of models that were never loaded: nothing else is known of them.
+    """
+    known = [
         {
             "name": model.name,
             "version": model.version,
@@ -110,6 +118,8 @@ def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list
         for model in models
         if model.state is ModelState.READY or not ready_only
     ]
+    never = [] if ready_only else unlisted
+    return [*known, *({"name": name, "version": "", "state": "", "reason": ""} for name in never)]
 
 
 def _statistics(model: ServedModel) -> Document:

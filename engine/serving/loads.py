@@ -52,7 +52,9 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         load: Load = load_entry,
     ) -> None:
         self._open = ExitStack()
-        self._open.enter_context(many_loads(len(entries), next(iter(params.values()))))
+        if entries:
+            first = params[entries[0].name]
+            self._open.enter_context(many_loads(len(entries), first))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         self._load = load
         made = checked if lazy else self._loaded
@@ -97,4 +99,6 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
     """How to load, with what the model's configuration says of that."""
     if entry.error:
         raise ConfigError(entry.error)
+    if entry.config is not None and entry.config.is_ensemble:
+        raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
     return replace(params, devices=devices_for(entry.config, params.devices))
