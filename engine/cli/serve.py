@@ -68,10 +68,11 @@ def run(args: argparse.Namespace) -> int:
     control = asked_control(args, under_policy=by_policy is not None)
     entries = find_models(*args.models, may_be_empty=control.mode != "none")
     restarts = args.on_device_loss in (None, "restart")
+    is_late = args.lazy or control.memory_bytes > 0
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:
         return served_by_policy(server_params(args), entries, by_policy, restarts=restarts)
-    if tune_by_default() == "background" and not args.lazy and groups is None:
+    if tune_by_default() == "background" and not is_late and groups is None:
         expect_trials(loaded_now(args, entries), args.cache)
     loading = loading_params(args, restarts=restarts)
     loadings = by_model(args, loading, (entry.name for entry in entries))

@@ -27,10 +27,13 @@ class Control:
         All at the start and no other; as files come, change and go; as clients ask.
     poll_s : float
         Seconds from one look at the files to the next.
+    memory_bytes : int
+        What all models may take together that are loaded; 0 loads them all.
     """
 
     mode: str
     poll_s: float
+    memory_bytes: int = 0
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +59,13 @@ def add_control(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"in poll mode, seconds from one look to the next (default {POLL_S:g})",
     )
+    add(
+        "--model-memory",
+        default="",
+        metavar="SIZE",
+        help="what all loaded models may take together, for example 2GiB: each is loaded by a query"
+        " that asks for it, and those asked least recently make room (default: all are loaded)",
+    )
 
 
 def asked_control(args: argparse.Namespace, *, under_policy: bool) -> Control:
@@ -73,17 +83,41 @@ def asked_control(args: argparse.Namespace, *, under_policy: bool) -> Control:
         raise ConfigError(f"--repository-poll-s is for --model-control-mode poll, not {mode}")
     if poll_s is not None and not 0 < poll_s < float("inf"):
         raise ConfigError(f"--repository-poll-s is {poll_s:g}, must be a number above 0")
-    if mode != "none" and under_policy:
+    for option, is_given in (
+        (f"--model-control-mode {mode}", mode != "none"),
+        ("--model-memory", bool(args.model_memory)),
+    ):
+        if is_given:
+            _require_alone(option, args, under_policy=under_policy)
+    return Control(mode, POLL_S if poll_s is None else poll_s, _memory_bytes(args))
+
+
+def _require_alone(option: str, args: argparse.Namespace, *, under_policy: bool) -> None:
+    """Refuse what keeps models as they were at the start."""
+    if under_policy:
         raise ConfigError(
-            f"--model-control-mode {mode}: policy {args.policy!r} plans for the models of the"
-            " start; --model-control lets clients take them out and put them back"
+            f"{option}: policy {args.policy!r} plans for the models of the start, which stay"
+            " loaded; --model-control lets clients take them out and put them back"
         )
-    if mode != "none" and args.isolate is not None:
+    if args.isolate is not None:
         raise ConfigError(
-            f"--model-control-mode {mode} and --isolate: processes keep the models that they were"
-            " started with: choose one"
+            f"{option} and --isolate: processes keep the models that they were started with:"
+            " choose one"
         )
-    return Control(mode, POLL_S if poll_s is None else poll_s)
+
+
+def _memory_bytes(args: argparse.Namespace) -> int:
+    from surplus.engine.devices.memory_size import parse_bytes
+
+    if not args.model_memory:
+        return 0
+    found = parse_bytes(args.model_memory)
+    if args.memory_limit not in ("", "0") and found > parse_bytes(args.memory_limit):
+        raise ConfigError(
+            f"--model-memory {args.model_memory} is more than --memory-limit {args.memory_limit},"
+            " which holds for the whole server"
+        )
+    return found
 
 
 def loaded_now(

@@ -56,22 +56,25 @@ def served(
 ) -> int:
     """Load while the server is imported, each model as its name says, and serve."""
     from surplus.engine.cli.loaded_with_progress import loaded_with_progress
-    from surplus.engine.serving.loads import Loads, checked, loaded
+    from surplus.engine.serving.live_loads import LiveLoads
+    from surplus.engine.serving.loads import Loads
 
-    loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress)
-    load = checked if lazy else loaded
+    memory_bytes = live.control.memory_bytes
+    loading = LiveLoads(loadings, live.usual, lazy=lazy, memory_bytes=memory_bytes)
+    rest = None if loading.budget is None else loading.budget.resting
+    loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress, rest=rest)
     try:
         from surplus.engine.serving.life import Served, all_loaded
-        from surplus.engine.serving.live_start import LiveStart, begin_control
+        from surplus.engine.serving.live_start import LiveStart, begin_budget, begin_control
 
         start = LiveStart(live.roots, live.control.mode, live.control.poll_s, entries)
 
         async def make_ready(server: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
+            if loading.budget is not None:
+                begin_budget(server, loading.budget)
             with loads as futures:
                 ready = await all_loaded(futures, served, may_fail=start.is_live)
-            begin_control(
-                server, start, lambda entry: load(entry, loadings.get(entry.name, live.usual))
-            )
+            begin_control(server, start, loading)
             return ready
 
         return _lived(server, entries, make_ready, restarts=restarts)

@@ -38,7 +38,7 @@ def loading_params(args: argparse.Namespace, *, restarts: bool) -> LoadParams:
         tune=tune_by_default(),
     )
     specs = loading.specs()
-    if args.lazy:  # else loading says what is missing
+    if args.lazy or args.model_memory:  # else loading says what is missing
         for spec in specs:  # what else the first query of each model would be refused for
             spec.check_present()
     return loading

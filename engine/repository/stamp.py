@@ -17,7 +17,7 @@ def stamp_of(path: Path) -> str:
     its stamp. Empty if nothing is there.
     """
     known = hashlib.sha256()
-    for file in sorted(_files(path, _DEPTH)):
+    for file in sorted(files_of(path)):
         try:
             told = file.stat()
         except OSError:  # it has gone, and the next look says so
@@ -26,7 +26,8 @@ def stamp_of(path: Path) -> str:
     return known.hexdigest() if path.exists() else ""
 
 
-def _files(path: Path, depth: int) -> Iterator[Path]:
+def files_of(path: Path, depth: int = _DEPTH) -> Iterator[Path]:
+    """The files of a folder and of those in it; a file itself."""
     if not path.is_dir():
         yield path
         return
@@ -35,4 +36,4 @@ def _files(path: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        yield from _files(entry, depth - 1)
+        yield from files_of(entry, depth - 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 from surplus.engine.repository.layout import RepositoryEntry, find_folders
 from surplus.engine.repository.stamp import stamp_of
 from surplus.engine.serving.live_repository import LiveRepository, LoadServable
+from surplus.engine.serving.memory_budget import MemoryBudget
 from surplus.engine.serving.polling import Polling
 from surplus.engine.serving.server import AsyncServer
 
@@ -52,6 +53,12 @@ class LiveStart:
         folders = find_folders(*self.roots, may_be_empty=True)
         names = {entry.name for entry in self.entries} & set(folders)
         return {name: stamp_of(folders[name]) for name in names}
+
+
+def begin_budget(server: AsyncServer, budget: MemoryBudget) -> None:
+    """Wake models for queries of the server from now on, until it ends."""
+    budget.begin(server.plane.models)
+    server.close_with(budget.close)
 
 
 def begin_control(server: AsyncServer, start: LiveStart, load: LoadServable) -> None:

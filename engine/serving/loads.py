@@ -41,6 +41,8 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         Whether they are only checked, and loaded by their first query.
     load : callable
         Loads one, and may show how far it is.
+    rest : callable, optional
+        Instead of all that: makes what loads a version when a query asks for it.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         *,
         lazy: bool = False,
         load: Load = load_entry,
+        rest: Callable[[RepositoryEntry], Servable] | None = None,
     ) -> None:
+        self._rest = rest
         self._open = ExitStack()
         if entries:
             first = params[entries[0].name]
@@ -73,6 +77,8 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
             future.cancel()
 
     def _loaded(self, entry: RepositoryEntry, params: LoadParams) -> Servable:
+        if self._rest is not None:
+            return self._rest(entry)
         return loaded(entry, params, self._load)
 
 

@@ -40,6 +40,10 @@ class ServedModel:
         Whether somebody asked for it not to be served.
     note : str
         What is to be told of it while it is ready: that newer files of it are not served, say.
+    told : mapping of str to str
+        Facts besides those of the executor: what it takes of a budget, say.
+    cost_bytes : int
+        What it takes of a budget of memory; 0 where nobody measured it.
     on_change : callable
         Called whenever queries may be answered that were not, or the other way round.
     """
@@ -51,6 +55,8 @@ class ServedModel:
         self._reason = ""
         self.is_unloaded = False
         self.note = ""
+        self.told: Mapping[str, str] = {}
+        self.cost_bytes = 0
         self._statistics = ModelStatistics()
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None

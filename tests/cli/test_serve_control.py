@@ -39,6 +39,21 @@ def test_clients_load_what_was_not_loaded_at_the_start(cli_folder: Path, reposit
     assert "two: serving version 1" in err
 
 
+def test_models_take_turns_in_memory(cli_folder: Path, repository: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    bytes_of_one = (repository / "one" / "1" / "model.onnx").stat().st_size
+    words = (repository, "--model-memory", f"{bytes_of_one + (64 << 20)}", "--devices", "cpu:1")
+    with _served(cli_folder / "cache", *words) as (process, address, _):
+        answers = [_infer(address, name, image) for name in ("one", "two", "one")]
+        with triton.InferenceServerClient(address) as client:
+            told = client.get_model_config("one").config.parameters
+        assert int(told["memory_bytes"].string_value) >= bytes_of_one
+        assert told["loads"].string_value in ("1", "2")
+        err = _stop(process)
+    assert all(np.array_equal(answer, answers[0]) for answer in answers)
+    assert "was loaded for a query in" in err
+
+
 def test_a_repository_may_fill_later(cli_folder: Path, repository: Path, tmp_path: Path) -> None:
     image = models.example_inputs("lenet")["image"]
     empty = tmp_path / "empty"
@@ -67,6 +82,12 @@ def test_a_repository_may_fill_later(cli_folder: Path, repository: Path, tmp_pat
             ["--model-control-mode", "explicit", "--load-model", "three"],
             "--load-model three: there is no such model; there are: one, two",
         ),
+        (["--model-memory", "1GiB", "--isolate"], "--model-memory and --isolate"),
+        (
+            ["--model-memory", "1GiB", "--memory-limit", "500MiB"],
+            "--model-memory 1GiB is more than --memory-limit 500MiB",
+        ),
+        (["--model-memory", "much"], "size 'much' is not understood"),
         (["--model-control-mode", "poll", "--isolate"], "--model-control-mode poll and --isolate"),
         (
             ["--model-control-mode", "poll", "--policy", "edf_drop", "--slo", "one=1s"],
