@@ -20,8 +20,8 @@ import msgspec
 
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of, spec_of
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.loads import Loads
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.worker_server import WorkerServer
@@ -127,4 +127,5 @@ def _reported(entry: RepositoryEntry, model: ServedModel, error: str) -> ModelRe
         failure=executor.failure,
         joined=executor.joined,
         batches=dict(executor.batches),
+        config=model.config.message.SerializeToString(deterministic=True),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import grpc
@@ -66,6 +66,7 @@ class AsyncServer:
         self._http: HttpListener | None = None
         self._memory: LimitedMemory | None = None
         self._held_elsewhere: Callable[[], int] = lambda: 0
+        self._closers: list[Callable[[], Awaitable[object]]] = []
         self._receipts = Receipts()
         self._certificates: Certificates | None = None
         self._stop = asyncio.Event()
@@ -236,6 +237,8 @@ class AsyncServer:
             await self._http.stop()
         if self._certificates is not None:
             self._certificates.close()
+        for close in self._closers:
+            await close()
         await asyncio.to_thread(self.plane.close)
         if self._memory is not None:
             await self._memory.close()
@@ -245,6 +248,10 @@ class AsyncServer:
     def request_stop(self) -> None:
         """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
         self._stop.set()
+
+    def close_with(self, close: Callable[[], Awaitable[object]]) -> None:
+        """Await that when the server has drained, before it closes the models."""
+        self._closers.append(close)
 
     def measure_with(self, held_elsewhere: Callable[[], int]) -> None:
         """Count what that returns as this server's memory: that of processes that work for it."""
