@@ -15,7 +15,7 @@ from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.load import load
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.program.apart import Apart
+from surplus.engine.program.isolated_models import IsolatedModels
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
@@ -70,10 +70,11 @@ class Server:
         if not models:
             raise ConfigError("a server needs a model")
         self._models = dict(models)
-        self._apart: Apart | None = None
+        self._isolated: IsolatedModels | None = None
         if isolate is not False:
             groups = {} if isolate is True else isolate
-            self._apart, self._models = Apart(models, groups, LoadParams(**_REFUSING)), {}
+            self._isolated = IsolatedModels(models, groups, LoadParams(**_REFUSING))
+            self._models = {}
         self._params = ServerParams(grpc_port=port, http_port=http_port, **params)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -168,15 +169,15 @@ class Server:
     ) -> None:
         self._server = server = AsyncServer(self._params)
         started = False
-        processes: AbstractContextManager[Any] = self._apart or nullcontext()
+        processes: AbstractContextManager[Any] = self._isolated or nullcontext()
         with processes:
             try:
                 for name, executor in executors.items():
                     server.plane.models.add(name).set_ready(executor)
                 port = await server.start()
                 started = True
-                if self._apart is not None:
-                    await self._apart.make_ready(server, self._params)
+                if self._isolated is not None:
+                    await self._isolated.make_ready(server, self._params)
             except BaseException as error:
                 await (server.stop() if started else asyncio.to_thread(server.plane.close))
                 ports.set_exception(error)

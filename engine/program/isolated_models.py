@@ -12,14 +12,14 @@ from surplus.engine.isolation.groups import check_groups
 from surplus.engine.isolation.nursery import Nursery
 from surplus.engine.isolation.workers import Loading, Workers
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
 
 _VERSION = "1"
 
 
-class Apart(AbstractContextManager["Apart"]):
+class IsolatedModels(AbstractContextManager["IsolatedModels"]):
     """Files that are loaded in processes, which end with its block.
 
     Parameters
