@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def started(folder: Path, count: int, budget_bytes: int) -> tuple[ServerProcess,
             shutil.copy(build(index), version / "model.onnx")
     port = free_port()
     payload = Payload("m000", build(0), {"x": np.ones((1, SIZE), np.float32)})
-    command = [
+    command: list[str | Path] = [
         Path(sys.executable).with_name("engine"),
         *("serve", repository, "--cache", folder / "cache"),
         *("--model-memory", str(budget_bytes), "--port", str(port)),
@@ -170,6 +171,8 @@ def measured(count: int, room: int, queries: int) -> dict[str, Any]:
             parts = tree_bytes(server.pid)
         finally:
             server.end()
+    for message, times in Counter(clients.failed).most_common(5):
+        print(f"{times} failed: {message}", file=sys.stderr)
     return {
         "models": count,
         "room": room,
