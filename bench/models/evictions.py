@@ -100,7 +100,7 @@ class Watch:
 
 
 def started(folder: Path, count: int, budget_bytes: int) -> tuple[ServerProcess, float]:
-    """The server, and the seconds until it had answered a query."""
+    """The server, and the seconds until it was ready."""
     repository = folder / "repository"
     for index in range(count):
         version = repository / f"m{index:03}" / "1"
@@ -116,6 +116,9 @@ def started(folder: Path, count: int, budget_bytes: int) -> tuple[ServerProcess,
     ]
     began = time.perf_counter()
     server = ServerProcess(command, {"grpc": port}, {"m000": payload}, folder / "log")
+    with triton.InferenceServerClient(f"127.0.0.1:{port}") as client:
+        while not client.is_server_ready():  # each model's file is checked first
+            time.sleep(_LOOK_S)
     return server, time.perf_counter() - began
 
 
