@@ -23,6 +23,7 @@ def announce(
     host: str,
     http_port: int | None,
     tls: TlsFiles | None = None,
+    metrics_port: int | None = None,
 ) -> None:
     """Say what is served where, and how to query it."""
     names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready))
@@ -32,9 +33,12 @@ def announce(
     query = query_command(entry, model.executor.inputs, address)
     trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
     print(f"query: {query}{trusting}", flush=True)
+    scheme = "http" if tls is None else "https"
     if http_port is not None:
-        scheme = "http" if tls is None else "https"
         print(f"HTTP: {scheme}://{_host(host)}:{http_port}/v2", flush=True)
+    if metrics_port is not None:
+        at = f"{scheme}://{_host(host)}:{metrics_port}"
+        print(f"metrics: {at}/metrics, status: {at}/status", flush=True)
 
 
 def query_command(entry: RepositoryEntry, inputs: Sequence[TensorSpec], address: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from surplus.engine._core import FrontModel
 from surplus.engine.errors import ExecutionError, UnavailableError
+from surplus.engine.serving.histogram import QueryHistograms
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
+from surplus.engine.serving.trouble import Trouble
 
 PLATFORM = "surplus_onnx"
 BACKEND = "surplus"
@@ -50,6 +53,7 @@ class ServedModel:
         self._statistics = ModelStatistics()
         self.in_python = 0
         self._front: FrontModel | None = None
+        self._times_before, self._trouble_before = QueryHistograms(), Counter[Trouble]()
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None
         self._loaded: tuple[Servable, Signature] | None = None
@@ -74,6 +78,9 @@ class ServedModel:
     @front.setter
     def front(self, front: FrontModel) -> None:
         self._take_counts()
+        if self._front is not None:
+            self._times_before += QueryHistograms.of(self._front.times())
+            self._trouble_before += _trouble(self._front)
         self._front = front
 
     @property
@@ -86,6 +93,18 @@ class ServedModel:
         """Counters, with what the front end has answered until now."""
         self._take_counts()
         return self._statistics
+
+    @property
+    def times(self) -> QueryHistograms:
+        """How long its queries took that were answered well, whoever answered them."""
+        found = self._times_before + QueryHistograms.of(self._statistics.times.rows())
+        return found if self._front is None else found + QueryHistograms.of(self._front.times())
+
+    @property
+    def trouble(self) -> Counter[Trouble]:
+        """Why its queries were not answered, or not in time."""
+        found = self._trouble_before + self._statistics.trouble
+        return found if self._front is None else found + _trouble(self._front)
 
     def _take_counts(self) -> None:
         if self._front is None:
@@ -222,3 +241,7 @@ class ServedModel:
             why = f": {self.reason}" if self.reason else ""
             raise UnavailableError(f"{self} is {self.state}{why}")
         return self._loaded
+
+
+def _trouble(front: FrontModel) -> Counter[Trouble]:
+    return Counter(dict(zip(Trouble, front.trouble(), strict=True)))

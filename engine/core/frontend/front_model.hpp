@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "frontend/hand_over.hpp"
+#include "frontend/histogram.hpp"
 #include "frontend/route.hpp"
+#include "frontend/trouble.hpp"
 #include "isolation/worker_link.hpp"
 
 namespace engine::frontend {
@@ -73,6 +75,8 @@ struct FrontModel {
   std::atomic<std::size_t> in_flight{0};
   HandOver hand_over;  ///< the front end's thread alone knows it
   FrontCounts counts;
+  FrontTimes times;
+  TroubleCounts trouble;
   std::atomic<std::int64_t> last_ns{0};  ///< when the last query was answered well
 
   /// Place of that input or output; nothing where there is none of that name.
