@@ -1022,6 +1022,20 @@ class QueryTimes:
     def bounds_us() -> list[int]:
         """Upper bounds of the buckets, in microseconds; the last bucket has none."""
 
+class FrontTally:
+    """What the front end counts of a version of a model, from one load of it to the next."""
+
+    def __init__(self) -> None: ...
+    def times(self) -> list[tuple[list[int], int]]:
+        """As `QueryTimes.rows`, of the queries that were answered there."""
+
+    def trouble(self) -> list[int]:
+        """
+        How many queries, by why they were not answered or not in time.
+
+        Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.
+        """
+
 class Route:
     """Which plan answers a model's next query, for the front end."""
 
@@ -1066,16 +1080,6 @@ class FrontModel:
     @property
     def last_ns(self) -> int:
         """When the last query was answered well, monotonic; 0: none was."""
-
-    def times(self) -> list[tuple[list[int], int]]:
-        """As `QueryTimes.rows`, of the queries that were answered here."""
-
-    def trouble(self) -> list[int]:
-        """
-        How many queries, by why they were not answered or not in time.
-
-        Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.
-        """
 
     def take_counts(self) -> list[tuple[int, int]]:
         """
@@ -1134,12 +1138,13 @@ class Frontend:
         route: Route | None,
         most_in_flight: int,
         worker: WorkerLink | None = None,
+        tally: FrontTally | None = None,
     ) -> FrontModel:
         """
         Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-        In the place of the one that is there. Without a route Python is asked, unless there
-        is a worker, which is.
+        In the place of the one that is there, and counted in the same tally as that, if it is
+        given. Without a route Python is asked, unless there is a worker, which is.
         """
 
     def withdraw(self, name: str, version: str) -> None:
@@ -1177,7 +1182,7 @@ class Frontend:
 
         Model, version, id and trace parent as the client gave them, plan (0: of another process)
         and arrival of its run, when it was received, started, ended and answered, what it waited
-        for a lane (-1: not known), and its place in `FrontModel.trouble` (-1: it was in time).
+        for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
         """
 
     def sample(self, every: int, follows: bool) -> None:

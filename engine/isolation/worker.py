@@ -20,9 +20,9 @@ import msgspec
 
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of, spec_of
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.loads import Loads
 from surplus.engine.serving.metrics.machine_samples import lane_samples
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.worker_server import WorkerServer
@@ -132,4 +132,5 @@ def _reported(
         joined=executor.joined,
         batches=dict(executor.batches),
         lanes=tuple(lane_samples()) if says_lanes else (),
+        config=model.config.message.SerializeToString(deterministic=True),
     )

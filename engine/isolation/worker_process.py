@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from surplus.engine import _core
-from surplus.engine.errors import UnavailableError
+from surplus.engine.errors import ConfigError, UnavailableError
 from surplus.engine.isolation.isolated_model import IsolatedModel
 from surplus.engine.isolation.nursery import Nursery
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of
 from surplus.engine.isolation.worker import LENGTH
 from surplus.engine.isolation.worker_queries import WorkerQueries
+from surplus.engine.repository.model_config import unwritten
 from surplus.engine.serving.metrics.lane_sample import LaneSample
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.say import say
@@ -64,6 +65,10 @@ class WorkerProcess:
         self._name = name
         self._spec = spec
         self._models = models
+        self._configs = {
+            (entry.name, entry.version): entry.config or unwritten(entry.name)
+            for entry in spec.entries
+        }
         self._nursery = nursery
         self._pumps = pumps
         self._writer: asyncio.StreamWriter | None = None
@@ -156,7 +161,11 @@ class WorkerProcess:
             elif key in loaded:
                 loaded[key].tell(report)
             else:
-                loaded[key] = IsolatedModel(report, link, queries, self.pid)
+                try:
+                    config = self._configs[key]
+                    loaded[key] = IsolatedModel(report, config, link, queries, self.pid)
+                except ConfigError as error:
+                    return f"{self._name}: {error}"
                 model.set_ready(loaded[key])
                 say(f"{report.name}: in process {self.pid}")
             if len(heard) == len(self._models):

@@ -209,25 +209,21 @@ class DataPlane:
             self._remember(model, query, Moments(query.received_ns, *(ended_ns,) * 3), error)
             raise
 
-    def load(self, name: str) -> None:
-        """Put every version of a model back into service.
+    def controlled(self) -> ModelControl:
+        """What loads and unloads models.
 
         Raises
         ------
-        UnknownModelError
-            If the name is unknown.
         UnavailableError
             If this server keeps its models as they are.
         """
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.load(model)
+        if self.control is None:
+            raise UnavailableError("this server keeps its models as they were at its start")
+        return self.control
 
-    def unload(self, name: str) -> None:
-        """Take every version of a model out of service; raises as :meth:`load`."""
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.unload(model)
+    async def unlisted(self) -> Sequence[str]:
+        """Names of models that could be loaded and never were."""
+        return () if self.control is None else await self.control.unlisted()
 
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more, finish what is in flight; after the timeout cancel what is left.
@@ -271,11 +267,6 @@ class DataPlane:
         for model in self.models:
             model.close()
 
-    def _control(self) -> ModelControl:
-        if self.control is None:
-            raise UnavailableError("this server keeps its models as they were at its start")
-        return self.control
-
     def _check_room(self, model: ServedModel) -> None:
         if model.in_flight >= self._params.max_in_flight:
             full = QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
@@ -290,16 +281,13 @@ class DataPlane:
         names = signature.check_outputs(query.outputs)
         requested = names if query.outputs else None
         started_ns = self.clock_ns()
-        model.in_python += 1
         try:
-            with self._in_flight.enter():
+            with model.used(), self._in_flight.enter():
                 outputs = await self._execute(model, inputs, requested, query)
         except EngineError:
             raise
         except Exception as error:
             raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
-        finally:
-            model.in_python -= 1
         ended_ns = self.clock_ns()
         answer = encode(model.ordered(names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())

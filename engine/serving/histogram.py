@@ -62,11 +62,10 @@ class QueryHistograms:
     compute: Histogram = Histogram()
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[Sequence[int], int]]) -> QueryHistograms:
-        """Of what ``_core.QueryTimes.rows`` gives."""
-        return cls(*(Histogram(tuple(counts), total_ns) for counts, total_ns in rows))
-
-    def __add__(self, other: QueryHistograms) -> QueryHistograms:
-        return QueryHistograms(
-            self.whole + other.whole, self.queue + other.queue, self.compute + other.compute
-        )
+    def of(cls, *parts: Sequence[tuple[Sequence[int], int]]) -> QueryHistograms:
+        """Of what ``_core.QueryTimes.rows`` gives, of all together."""
+        found = cls()
+        for rows in parts:
+            whole, queue, compute = (Histogram(tuple(counts), total) for counts, total in rows)
+            found = cls(found.whole + whole, found.queue + queue, found.compute + compute)
+        return found

@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 from surplus.engine.errors import InputError
+from surplus.engine.repository.config_document import document_of
 from surplus.engine.serving import descriptions
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
@@ -26,7 +27,7 @@ from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_an
 from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
-from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.load_request import override_of, wants_dependents
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.served_model import ServedModel
 
@@ -141,8 +142,8 @@ class HttpFace:
         return json_answer(descriptions.model_metadata(model, versions))
 
     async def model_config(self, request: HttpRequest) -> HttpAnswer:
-        """Signature of a model as a Triton configuration."""
-        return json_answer(descriptions.model_config(self._model(request)))
+        """A model's configuration, completed."""
+        return json_answer(document_of(descriptions.model_config(self._model(request))))
 
     async def model_statistics(self, request: HttpRequest) -> HttpAnswer:
         """Counters of one model, of all its versions, or of all models."""
@@ -152,21 +153,24 @@ class HttpFace:
     async def repository_index(self, request: HttpRequest) -> HttpAnswer:
         """State of every version of every model; a body may ask for those that are ready."""
         ready_only = (await self._document(request)).get("ready", False)
-        rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
+        unlisted = await self._plane.unlisted()
+        rows = descriptions.repository_index(
+            self._plane.models, unlisted, ready_only=bool(ready_only)
+        )
         return json_answer(rows)
 
     async def repository_model_load(self, request: HttpRequest) -> HttpAnswer:
-        """Put a model back into service."""
-        name = _names(request)[0]
-        check_load_parameters(name, _parameters(await self._document(request)))
-        self._plane.load(name)
+        """Put a model into service, as its files are."""
+        name, control = _names(request)[0], self._plane.controlled()
+        override = override_of(name, _parameters(await self._document(request)))
+        await control.load(name, override)
         return json_answer({})
 
     async def repository_model_unload(self, request: HttpRequest) -> HttpAnswer:
         """Take a model out of service."""
-        name = _names(request)[0]
-        check_unload_parameters(name, _parameters(await self._document(request)))
-        self._plane.unload(name)
+        name, control = _names(request)[0], self._plane.controlled()
+        dependents = wants_dependents(name, _parameters(await self._document(request)))
+        await control.unload(name, dependents=dependents)
         return json_answer({})
 
     def _model(self, request: HttpRequest) -> ServedModel:

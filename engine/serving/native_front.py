@@ -152,14 +152,17 @@ class NativeFront:
             self._front.withdraw(model.name, model.version)
             return
         worker = model.executor.worker
-        model.front = self._front.offer(
-            model.name,
-            model.version,
-            [_port(spec) for spec in signature.inputs.values()],
-            [_port(spec) for spec in signature.outputs.values()],
-            model.executor.route,
-            self._most_in_flight,
-            worker,
+        model.be_offered(
+            self._front.offer(
+                model.name,
+                model.version,
+                [_port(spec) for spec in signature.inputs.values()],
+                [_port(spec) for spec in signature.outputs.values()],
+                model.executor.route,
+                self._most_in_flight,
+                worker,
+                model.tally,
+            )
         )
         if worker is not None:
             self._front.watch(worker)

@@ -1,11 +1,14 @@
-"""The server: listens, answers, and on SIGTERM finishes what it began."""
+"""The server: listens, answers, and on SIGTERM finishes what it began.
+
+Long because what of it is started must be ended, whichever of it fails to start.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import grpc
@@ -70,6 +73,7 @@ class AsyncServer:
         self._metrics: MetricsListener | None = None
         self._memory: LimitedMemory | None = None
         self._held_elsewhere: Callable[[], int] = lambda: 0
+        self._closers: list[Callable[[], Awaitable[object]]] = []
         self._receipts = Receipts()
         self._certificates: Certificates | None = None
         self._stop = asyncio.Event()
@@ -255,6 +259,8 @@ class AsyncServer:
                 await listener.stop()
         if self._certificates is not None:
             self._certificates.close()
+        for close in self._closers:
+            await close()
         await asyncio.to_thread(self.plane.close)
         if self._memory is not None:
             await self._memory.close()
@@ -264,6 +270,10 @@ class AsyncServer:
     def request_stop(self) -> None:
         """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
         self._stop.set()
+
+    def close_with(self, close: Callable[[], Awaitable[object]]) -> None:
+        """Await that when the server has drained, before it closes the models."""
+        self._closers.append(close)
 
     def measure_with(self, held_elsewhere: Callable[[], int]) -> None:
         """Count what that returns as this server's memory: that of processes that work for it."""

@@ -75,10 +75,32 @@ One thread at a time adds, any reads.)")
           "Upper bounds of the buckets, in microseconds; the last bucket has none.");
 }
 
+nb::list trouble_of(const PyFrontTally& self) {
+  nb::list counts;
+  for (const std::uint64_t count : self.tally->trouble.counts()) counts.append(count);
+  return counts;
+}
+
+void bind_tally(nb::module_& m) {
+  nb::class_<PyFrontTally>(
+      m, "FrontTally",
+      "What the front end counts of a version of a model, from one load of it to the next.")
+      .def(nb::init<>())
+      .def(
+          "times", [](const PyFrontTally& self) { return times_of(self.tally->times); },
+          nb::sig("def times(self) -> list[tuple[list[int], int]]"),
+          "As `QueryTimes.rows`, of the queries that were answered there.")
+      .def("trouble", &trouble_of, nb::sig("def trouble(self) -> list[int]"),
+           R"(How many queries, by why they were not answered or not in time.
+
+Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.)");
+}
+
 }  // namespace
 
 void bind_front_parts(nb::module_& m) {
   bind_times(m);
+  bind_tally(m);
   nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
       .def(nb::init<>())
       .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,
@@ -115,21 +137,6 @@ is_bounded
             return self.model->last_ns.load(std::memory_order_relaxed);
           },
           "When the last query was answered well, monotonic; 0: none was.")
-      .def(
-          "times", [](const PyFrontModel& self) { return times_of(self.model->times); },
-          nb::sig("def times(self) -> list[tuple[list[int], int]]"),
-          "As `QueryTimes.rows`, of the queries that were answered here.")
-      .def(
-          "trouble",
-          [](const PyFrontModel& self) {
-            nb::list counts;
-            for (const std::uint64_t count : self.model->trouble.counts()) counts.append(count);
-            return counts;
-          },
-          nb::sig("def trouble(self) -> list[int]"),
-          R"(How many queries, by why they were not answered or not in time.
-
-Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.)")
       .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
            R"(Counts and nanoseconds since the last call, by kind.
 

@@ -99,7 +99,8 @@ std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.si
 
 PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
                    const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
-                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker) {
+                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker,
+                   const PyFrontTally* tally) {
   auto model = std::make_shared<FrontModel>();
   model->name = std::move(name);
   model->version = std::move(version);
@@ -108,6 +109,7 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
   model->route = route == nullptr ? nullptr : route->route;
   model->most_in_flight = most_in_flight;
   model->worker = worker == nullptr ? nullptr : worker->link;
+  if (tally != nullptr) model->tally = tally->tally;
   self.frontend->models().offer(model);
   return {model};
 }
@@ -160,11 +162,11 @@ Parameters
 server
     Ends of a WorkerLink: answer its queries. The socket is the front end's.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
-           "most_in_flight"_a, "worker"_a.none() = nb::none(),
+           "most_in_flight"_a, "worker"_a.none() = nb::none(), "tally"_a.none() = nb::none(),
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-In the place of the one that is there. Without a route Python is asked, unless there
-is a worker, which is.)")
+In the place of the one that is there, and counted in the same tally as that, if it is
+given. Without a route Python is asked, unless there is a worker, which is.)")
       .def(
           "withdraw",
           [](const PyFrontend& self, const std::string& name, const std::string& version) {
@@ -210,7 +212,7 @@ While its route's devices are lost or held, Python is asked instead.)")
 
 Model, version, id and trace parent as the client gave them, plan (0: of another process)
 and arrival of its run, when it was received, started, ended and answered, what it waited
-for a lane (-1: not known), and its place in `FrontModel.trouble` (-1: it was in time).)")
+for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
       .def(
           "sample",
           [](const PyFrontend& self, std::uint64_t every, bool follows) {

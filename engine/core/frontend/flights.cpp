@@ -201,7 +201,7 @@ void Frontend::finish(Flight flight) {
       if (run.error_code() == MemoryRefused::kCode)
         return fail(flight, Status::resource_exhausted, Trouble::memory, run.error());
       counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
-      flight.model->trouble.add(Trouble::failed);
+      flight.model->tally->trouble.add(Trouble::failed);
       remember(flight, Trouble::failed, ended_ns, isolation::not_known_ns);
       if (const Place place = find(flight.token); place.call != nullptr) {
         tell_python(*place.call, {.kind = flight.in_stream ? Event::item_failed : Event::failed,
@@ -234,13 +234,13 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
   counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
-  flight.model->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
-                          waited_ns);
+  flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
+                                 waited_ns);
   const std::int64_t due_ns = flight.run.get() != nullptr && flight.run->order().is_due()
                                   ? flight.run->order().due_ns
                                   : flight.deadline_ns;
   const bool is_late = due_ns != 0 && ended_ns > due_ns;
-  if (is_late) flight.model->trouble.add(Trouble::late);
+  if (is_late) flight.model->tally->trouble.add(Trouble::late);
   remember(flight, is_late ? std::optional(Trouble::late) : std::nullopt, ended_ns, waited_ns);
 }
 
@@ -287,7 +287,7 @@ void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const 
   const std::int64_t ended_ns = now_ns();
   if (flight.run.get() != nullptr || flight.worker != nullptr)
     flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
-  flight.model->trouble.add(trouble);
+  flight.model->tally->trouble.add(trouble);
   remember(flight, trouble, ended_ns, isolation::not_known_ns);
   const Place place = find(flight.token);
   if (place.call == nullptr) return;

@@ -65,6 +65,13 @@ struct FrontCounts {
   std::array<std::atomic<std::int64_t>, kinds> nanoseconds_{};
 };
 
+/// What is counted of a version of a model from one load of it to the next. One thread at a time
+/// adds, any reads.
+struct FrontTally {
+  FrontTimes times;
+  TroubleCounts trouble;
+};
+
 /// One version of a model. Immutable but for what is counted and measured.
 struct FrontModel {
   std::string name, version;
@@ -75,8 +82,7 @@ struct FrontModel {
   std::atomic<std::size_t> in_flight{0};
   HandOver hand_over;  ///< the front end's thread alone knows it
   FrontCounts counts;
-  FrontTimes times;
-  TroubleCounts trouble;
+  std::shared_ptr<FrontTally> tally = std::make_shared<FrontTally>();
   std::atomic<std::int64_t> last_ns{0};  ///< when the last query was answered well
 
   /// Place of that input or output; nothing where there is none of that name.
