@@ -23,6 +23,7 @@ def server_summary(plane: DataPlane) -> dict[str, Any]:
     held, resident = account.held_bytes, resident_bytes()
     return {
         "version": version(),
+        "now_ns": plane.clock_ns(),
         "ready": plane.ready,
         "in_flight": plane.in_flight,
         "memory": {
