@@ -170,6 +170,23 @@ def test_every_metric_is_in_the_catalogue_and_the_other_way_round(
     assert kinds == known
 
 
+def test_a_model_that_was_unloaded_goes_on_counting_and_is_not_missed(
+    server: ServerThread, client: triton.InferenceServerClient
+) -> None:
+    ask(client)
+    served = server.server.plane.models.find("identity")
+    server.call(served.release)
+    found = scraped(server)
+    assert "surplus_model_ready" not in found
+    assert value(found, "surplus_request_duration_seconds_count", **ONE) == 1
+    server.call(served.set_ready, identity())
+    ask(client)
+    found = scraped(server)
+    assert value(found, "surplus_model_ready", **ONE) == 1
+    for name in ("surplus_request_duration_seconds_count", "nv_inference_request_success"):
+        assert value(found, name, **ONE) == 2
+
+
 def test_both_ports_answer_and_only_rest_is_asked_queries(server: ServerThread) -> None:
     for port in (server.server.metrics_port, server.server.http_port):
         assert got(port, "/metrics")[0] == 200

@@ -92,7 +92,18 @@ REFUSALS = Definition(
     "Queries turned away: refused (it would be late, or wait too long), queue_full, memory,"
     " shutdown",
 )
-READY = Definition("surplus_model_ready", "gauge", _MODEL, "Whether a model is ready, 0 or 1")
+READY = Definition(
+    "surplus_model_ready",
+    "gauge",
+    _MODEL,
+    "Whether a model is ready, 0 or 1; none of those that somebody asked to be unloaded",
+)
+MODEL_MEMORY = Definition(
+    "surplus_model_memory_bytes",
+    "gauge",
+    _MODEL,
+    "With a budget of memory: what a loaded model takes of it",
+)
 WORKER_MEMORY = Definition(
     "surplus_worker_resident_bytes",
     "gauge",

@@ -44,7 +44,6 @@ _COUNTED: tuple[tuple[Definition, Callable[[ModelSample], float]], ...] = (
     (catalogue.COMPUTE_INFER, lambda model: model.compute_infer_ns // 1000),
     (catalogue.COMPUTE_OUTPUT, lambda model: model.compute_output_ns // 1000),
     (catalogue.PENDING, lambda model: model.in_flight),
-    (catalogue.READY, lambda model: model.is_ready),
 )
 
 _TIMED: tuple[tuple[Definition, Callable[[ModelSample], Histogram]], ...] = (
@@ -66,6 +65,10 @@ def model_families(models: Sequence[ModelSample]) -> Iterator[Metric]:
     """All that is counted by model."""
     for definition, value in _COUNTED:
         yield family(definition, [(model.labels, value(model)) for model in models])
+    wanted = [model for model in models if not model.is_unloaded]
+    yield family(catalogue.READY, [(model.labels, model.is_ready) for model in wanted])
+    measured = [(model.labels, model.cost_bytes) for model in models if model.cost_bytes]
+    yield family(catalogue.MODEL_MEMORY, measured)
     yield family(catalogue.REQUEST_FAILURE, _failures(models))
     yield family(catalogue.REFUSALS, _refusals(models))
     yield family(catalogue.MISSES, _misses(models))

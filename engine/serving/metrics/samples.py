@@ -16,6 +16,10 @@ class ModelSample:
 
     Parameters
     ----------
+    is_unloaded : bool
+        Whether somebody asked for it not to be served.
+    cost_bytes : int
+        What it takes of the budget of memory; 0 where nobody measured it.
     calls : int
         Of the model: queries that were stacked count once.
     batches : mapping of int to int
@@ -25,6 +29,8 @@ class ModelSample:
     name: str
     version: str
     is_ready: bool
+    is_unloaded: bool
+    cost_bytes: int
     in_flight: int
     success: int
     success_ns: int
@@ -54,6 +60,8 @@ def _sample(model: ServedModel) -> ModelSample:
         name=model.name,
         version=model.version,
         is_ready=model.state is ModelState.READY,
+        is_unloaded=model.is_unloaded,
+        cost_bytes=model.cost_bytes,
         in_flight=model.in_flight,
         success=counters.success.count,
         success_ns=counters.success.total_ns,
