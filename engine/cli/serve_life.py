@@ -141,7 +141,10 @@ def check_addresses(server: ServerParams) -> None:
     """Before anything is loaded that would have to be waited for."""
     from surplus.engine.serving.address import check_address
 
-    for port in (server.grpc_port, server.http_port):
+    ports = [server.grpc_port, server.http_port]
+    if server.needs_metrics_port:
+        ports.append(server.metrics_port)
+    for port in ports:
         if port is not None:
             check_address(server.host, port)
 

@@ -105,7 +105,10 @@ class GrpcFace:
         remaining_s = context.time_remaining()
         self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))
         regions = self._plane.regions
-        query = decode_query(request, raw_inputs, received_ns, remaining_s, regions, share)
+        trace_parent = _trace_parent(context)
+        query = decode_query(
+            request, raw_inputs, received_ns, remaining_s, regions, share, trace_parent
+        )
         wanted = decode_outputs(request, regions)
         return await self._plane.infer(
             model, query, lambda outputs: encode_answer(model, request.id, wanted, outputs, share)
@@ -222,3 +225,9 @@ def guarded(handler: Handler) -> Handler:
         raise AssertionError("abort raises")
 
     return handle
+
+
+def _trace_parent(context: Any) -> str:
+    """W3C's header of a call; empty without one."""
+    said = context.invocation_metadata() or ()
+    return next((str(value) for name, value in said if name == "traceparent"), "")

@@ -70,7 +70,9 @@ async def serve(
         raise
     watch = asyncio.create_task(_look_after(server, restarts))
     finished = await server.serve_until_stopped(
-        lambda: announce(ready, address, params.host, server.http_port, params.tls)
+        lambda: announce(
+            ready, address, params.host, server.http_port, params.tls, server.metrics_port
+        )
     )
     if watch.done():
         return ServerEnd.DEVICE_LOST

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
-from surplus.engine._core import FrontModel
+from surplus.engine._core import FrontModel, FrontTally
 from surplus.engine.errors import ExecutionError, UnavailableError
 from surplus.engine.repository.model_config import ModelConfig, unwritten
+from surplus.engine.serving.histogram import QueryHistograms
 from surplus.engine.serving.model_use import ModelUse, summed
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
+from surplus.engine.serving.trouble import Trouble
 
 _QUEUE = 4
 """Place of the waits among ``FrontModel.take_counts``."""
@@ -44,6 +47,8 @@ class ServedModel:
         Facts besides those of the executor: what it takes of a budget, say.
     cost_bytes : int
         What it takes of a budget of memory; 0 where nobody measured it.
+    tally : FrontTally
+        What the native front end counts of it, from one load to the next.
     on_change : callable
         Called whenever queries may be answered that were not, or the other way round.
     """
@@ -58,6 +63,7 @@ class ServedModel:
         self.told: Mapping[str, str] = {}
         self.cost_bytes = 0
         self._statistics = ModelStatistics()
+        self.tally = FrontTally()
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None
         self._use: ModelUse | None = None
@@ -139,6 +145,17 @@ class ServedModel:
         """Counters, with what the front end has answered until now."""
         self._take_counts()
         return self._statistics
+
+    @property
+    def times(self) -> QueryHistograms:
+        """How long its queries took that were answered well, whoever answered them."""
+        return QueryHistograms.of(self._statistics.times.rows(), self.tally.times())
+
+    @property
+    def trouble(self) -> Counter[Trouble]:
+        """Why its queries were not answered, or not in time."""
+        there = Counter(dict(zip(Trouble, self.tally.trouble(), strict=True)))
+        return self._statistics.trouble + there
 
     def _uses(self) -> list[ModelUse]:
         return self._former if self._use is None else [*self._former, self._use]
