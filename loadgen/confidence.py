@@ -27,8 +27,8 @@ LEVEL = 0.95
 MOST_BLOCKS = 40
 _LEAST_BLOCKS = 10
 _QUERIES_PER_BLOCK = 10
-_DRAWS = 2000
-_BINS = 2048
+_DRAWS = 1000
+_BINS = 1024
 _ALIKE = 0.4
 """Correlation of neighbouring blocks: with 40 of them, chance alone makes it less (95 %)."""
 
@@ -78,11 +78,13 @@ def confidence_of(records: Records, seed: int = 0) -> Confidence | None:
     blocks = _Blocks(rows, count)
     if (blocks.counts == 0).mean() > 0.5:  # all came at once: time says nothing
         return None
-    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), _DRAWS)
+    generator = np.random.default_rng(seed)
+    draws = generator.multinomial(count, np.full(count, 1 / count), _DRAWS).astype(np.float64)
+    cumulated = blocks.cumulated(draws)
     intervals = {"mean_ns": _middle(blocks.means(draws)), "throughput_per_s": blocks.rates(draws)}
     for name, percent in PERCENTS.items():
         if len(rows) * (1 - percent / 100) >= _QUERIES_PER_BLOCK:
-            intervals[name] = _middle(blocks.percentiles(draws, percent))
+            intervals[name] = _middle(blocks.percentiles(cumulated, percent))
     return Confidence(LEVEL, count, intervals, blocks.correlation > _ALIKE)
 
 
@@ -90,7 +92,7 @@ class _Blocks:
     """A run's queries in blocks of equal time, each with a histogram of its latencies.
 
     Bins hold equally many queries of the whole run, finer towards the slowest: a percentile of a
-    draw is then off by a two-thousandth of the queries beyond it, whatever their distribution.
+    draw is then off by a thousandth of the queries beyond it, whatever their distribution.
     """
 
     def __init__(self, rows: Records, count: int) -> None:
@@ -104,21 +106,26 @@ class _Blocks:
         bins = np.searchsorted(self._levels, latencies)
         flat = self._of_sent * len(self._levels) + bins
         counted = np.bincount(flat, minlength=count * len(self._levels))
-        self._histograms = counted.reshape(count, -1)
+        # In floating point, whose products of matrices are fast; all counts are exact in it.
+        self._cumulated = np.cumsum(counted.reshape(count, -1), axis=1).astype(np.float64)
 
-    def means(self, draws: NDArray[np.int64]) -> NDArray[np.float64]:
+    def means(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of each draw: how often it has each block, ``(draws, blocks)``."""
         result: NDArray[np.float64] = (draws @ self._sums) / np.maximum(1, draws @ self.counts)
         return result
 
-    def rates(self, draws: NDArray[np.int64]) -> Bounds:
+    def rates(self, draws: NDArray[np.float64]) -> Bounds:
         """The middle of the queries a second that had their answers within each block."""
         answered = np.bincount(self._of_done, minlength=draws.shape[1])
         return _middle((draws @ answered) / (draws.shape[1] * self._block_ns) * NS_PER_S)
 
-    def percentiles(self, draws: NDArray[np.int64], percent: float) -> NDArray[np.float64]:
+    def cumulated(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each draw, how many queries are in each bin or a lower one."""
+        result: NDArray[np.float64] = draws @ self._cumulated
+        return result
+
+    def percentiles(self, cumulated: NDArray[np.float64], percent: float) -> NDArray[np.float64]:
         """Nearest-rank, of each draw."""
-        cumulated = np.cumsum(draws @ self._histograms, axis=1)
         ranks = np.ceil(cumulated[:, -1:] * percent / 100 - 1e-9)
         places = (cumulated < ranks).sum(axis=1)
         latencies = self._levels[np.minimum(places, len(self._levels) - 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,8 @@ def to_document(measured: Measurement, params: MeasureParams) -> dict[str, Any]:
     return whole | _figures(measured.summary, measured.records) | {"models": parts}
 
 
-def read_result(path: Path) -> dict[str, Any]:
-    """What a file of ``to_json`` says.
+def read_result(path: Path, formats: Sequence[str] = (FORMAT,)) -> dict[str, Any]:
+    """What a file of ``to_json`` says, or one of another of our formats.
 
     Raises
     ------
@@ -56,9 +57,9 @@ def read_result(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path}: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ResultError(f"{path}: not a result of loadgen ({FORMAT})")
-    for key in ("target", "load", "summary"):
+    if not isinstance(document, dict) or document.get("format") not in formats:
+        raise ResultError(f"{path}: not a result of loadgen ({' or '.join(formats)})")
+    for key in ("target", "load", "summary") if document["format"] == FORMAT else ():
         if not isinstance(document.get(key), dict):
             raise ResultError(f"{path}: {key}: is missing")
     return document

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 
-from rich.console import Console
-
 from surplus.loadgen.address import parse_address
 from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.clients.grpc_client import GrpcClient
@@ -24,7 +22,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.progress import show_progress
+from surplus.loadgen.progress import Watcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.targets.counted_requests import CountedRequests
@@ -68,14 +66,14 @@ class GrpcTarget:
         await self._stack.aclose()
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, console: Console
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
     ) -> Measurement:
         """Run a load by the client that can."""
         if self._python_because is not None:
-            return await self._run_in_python(loop, plan, console)
+            return await self._run_in_python(loop, plan, watcher)
         transport = self._params.transport
         native = self._native()
-        return await run_natively(self._requests, native, transport, loop, plan, console)
+        return await run_natively(self._requests, native, transport, loop, plan, watcher)
 
     def feed(self) -> NativeFeed:
         """By the native client alone.
@@ -121,7 +119,7 @@ class GrpcTarget:
         )
 
     async def _run_in_python(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, console: Console
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
     ) -> Measurement:
         turns = plan.turns(self._requests.counts)
         seconds = [timeout_ns / NS_PER_S for timeout_ns in self._timeouts_ns]
@@ -129,7 +127,7 @@ class GrpcTarget:
         self._client.take_turns(asked, turns.tolist())
         recorder, clock = Recorder(turns=turns.tolist()), MonotonicClock()
         began_ns, computed_ns = time.monotonic_ns(), time.thread_time_ns()
-        async with show_progress(loop.load, recorder, clock, console):
+        async with show_progress(loop.load, recorder, clock, watcher):
             if isinstance(loop, ClosedLoopParams):
                 await run_closed_loop(self._client, loop, recorder, clock)
             else:

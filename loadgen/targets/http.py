@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 
-from rich.console import Console
-
 from surplus.loadgen.address import parse_address
 from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.clients.inputs import make_queries
@@ -16,6 +14,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.progress import Watcher
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.counted_requests import CountedRequests
 from surplus.loadgen.targets.feed import NativeFeed
@@ -52,11 +51,11 @@ class HttpTarget:
         """Nothing is held between runs."""
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, console: Console
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
     ) -> Measurement:
         """Run a load."""
         transport = self._params.transport
-        return await run_natively(self._requests, self._native, transport, loop, plan, console)
+        return await run_natively(self._requests, self._native, transport, loop, plan, watcher)
 
     def feed(self) -> NativeFeed:
         """Queries one by one."""

@@ -9,8 +9,6 @@ from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
 
-from rich.console import Console
-
 from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.clients.in_process import InProcessClient
 from surplus.loadgen.clients.inputs import make_queries
@@ -22,7 +20,7 @@ from surplus.loadgen.errors import ClientError
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.progress import show_progress
+from surplus.loadgen.progress import Watcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.runtimes import RUNTIMES
@@ -72,7 +70,7 @@ class InProcessTarget:
         self._stack.close()
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, console: Console
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
     ) -> Measurement:
         """Run a load by threads: one a user, or a pool of them."""
         turns = plan.turns(self._requests.counts).tolist()
@@ -88,7 +86,7 @@ class InProcessTarget:
         recorder, clock = Recorder(turns=turns), MonotonicClock()
         client = InProcessClient(call, self._threads)
         try:
-            async with show_progress(loop.load, recorder, clock, console):
+            async with show_progress(loop.load, recorder, clock, watcher):
                 offsets_ns = iter(plan.offsets_ns.tolist())
                 await run_open_loop(client, offsets_ns, loop, recorder, clock)
         finally:

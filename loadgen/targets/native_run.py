@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from rich.console import Console
-
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
-from surplus.loadgen.progress import show_progress
+from surplus.loadgen.progress import Watcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.counted_requests import CountedRequests
 from surplus.loadgen.targets.feed import NativeFeed
@@ -27,7 +25,7 @@ async def run_natively(
     transport: TransportParams,
     loop: ClosedLoopParams | OpenLoopParams,
     plan: QueryPlan,
-    console: Console,
+    watcher: Watcher,
 ) -> Measurement:
     """Run the load in threads of its own while a bar shows how far it is.
 
@@ -39,7 +37,7 @@ async def run_natively(
     native = NativeParams(transport.connections, transport.threads, transport.compares)
     turns = plan.turns(requests.counts)
     load = NativeLoad(target, loop, native, plan.offsets_ns, turns)
-    async with show_progress(loop.load, load, MonotonicClock(), console):
+    async with show_progress(loop.load, load, MonotonicClock(), watcher):
         running = asyncio.get_running_loop().run_in_executor(None, load.run)
         try:
             records = await asyncio.shield(running)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from rich.console import Console
-
 from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.progress import Watcher
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.feed import Feeding
 
@@ -25,7 +24,7 @@ class Target(AbstractAsyncContextManager["Target"], Protocol):
     """
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, console: Console
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
     ) -> Measurement:
         """Run a load while a bar shows how far it is; the plan's kinds are the target's.
 
