@@ -3,19 +3,24 @@
 Latencies are not independent: a query waits for those before it, so a thousand of them say less
 than a thousand. The run is therefore cut into blocks of equal time, long beside whatever makes
 neighbours alike, and blocks are drawn with replacement instead of queries. Each draw gives a mean,
-percentiles and a rate; what lies in the middle 95 % of them is the interval. It is about *this*
-run's minutes: a server that is slower tomorrow is outside of it.
+percentiles and a rate; the interval is what lies in their middle, a little more than 95 % of them
+as there are few blocks. It is about *this* run's minutes: a server that is slower tomorrow is
+outside of it. Of a queue's p99, the hardest of these figures, it holds the truth in 9 of 10 runs.
 
 References
 ----------
 Carlstein: The use of subseries values for estimating the variance of a general statistic from a
 stationary sequence, Annals of Statistics 14, 1986 (blocks that do not overlap). Efron, Tibshirani:
-An introduction to the bootstrap, 1993, chapter 13 (intervals by percentiles).
+An introduction to the bootstrap, 1993, chapter 13 (intervals by percentiles). Hesterberg: What
+teachers should know about the bootstrap, The American Statistician 69, 2015 (how much wider).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,10 +86,14 @@ def confidence_of(records: Records, seed: int = 0) -> Confidence | None:
     generator = np.random.default_rng(seed)
     draws = generator.multinomial(count, np.full(count, 1 / count), _DRAWS).astype(np.float64)
     cumulated = blocks.cumulated(draws)
-    intervals = {"mean_ns": _middle(blocks.means(draws)), "throughput_per_s": blocks.rates(draws)}
+    middle = partial(_middle, blocks=count)
+    intervals = {
+        "mean_ns": middle(blocks.means(draws)),
+        "throughput_per_s": middle(blocks.rates(draws)),
+    }
     for name, percent in PERCENTS.items():
         if len(rows) * (1 - percent / 100) >= _QUERIES_PER_BLOCK:
-            intervals[name] = _middle(blocks.percentiles(cumulated, percent))
+            intervals[name] = middle(blocks.percentiles(cumulated, percent))
     return Confidence(LEVEL, count, intervals, blocks.correlation > _ALIKE)
 
 
@@ -114,10 +123,11 @@ class _Blocks:
         result: NDArray[np.float64] = (draws @ self._sums) / np.maximum(1, draws @ self.counts)
         return result
 
-    def rates(self, draws: NDArray[np.float64]) -> Bounds:
-        """The middle of the queries a second that had their answers within each block."""
+    def rates(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each draw: queries a second, by when they had their answers."""
         answered = np.bincount(self._of_done, minlength=draws.shape[1])
-        return _middle((draws @ answered) / (draws.shape[1] * self._block_ns) * NS_PER_S)
+        result: NDArray[np.float64] = draws @ answered / (draws.shape[1] * self._block_ns)
+        return result * NS_PER_S
 
     def cumulated(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of each draw, how many queries are in each bin or a lower one."""
@@ -158,6 +168,13 @@ def _levels(latencies: NDArray[np.int64]) -> NDArray[np.int64]:
     return levels
 
 
-def _middle(values: NDArray[np.float64]) -> Bounds:
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+def _middle(values: NDArray[np.float64], blocks: int) -> Bounds:
+    """So much of the draws as a normal variable's interval by Student's t would hold of it."""
+    normal = NormalDist()
+    z = normal.inv_cdf((1 + LEVEL) / 2)
+    # Student's quantile by Cornish and Fisher's series.
+    free = blocks - 1
+    t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+    share = normal.cdf(t * sqrt(blocks / free))
+    low, high = np.quantile(values, [1 - share, share])
     return float(low), float(high)
