@@ -23,6 +23,7 @@ VERBS = (
     "run",
     "serve",
     "top",
+    "trace",
     "adopt",
     "models",
     "convert",

@@ -19,6 +19,8 @@ from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line
 from surplus.engine.isolation.worker import LENGTH
 from surplus.engine.isolation.worker_queries import WorkerQueries
 from surplus.engine.repository.model_config import unwritten
+from surplus.engine.serving.metrics.lane_sample import LaneSample
+from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.say import say
 from surplus.engine.serving.served_model import ServedModel
 
@@ -71,6 +73,8 @@ class WorkerProcess:
         self._pumps = pumps
         self._writer: asyncio.StreamWriter | None = None
         self.pid = 0
+        self._starts = 0
+        self._lanes: tuple[LaneSample, ...] = ()
         self.first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -86,6 +90,10 @@ class WorkerProcess:
             wait_s = _FIRST_WAIT_S if was_loaded else min(2 * wait_s, _LONGEST_WAIT_S)
             await asyncio.sleep(wait_s)
 
+    def sample(self) -> WorkerSample:
+        """What it is now."""
+        return WorkerSample(self._name, self.pid, self._starts, self._lanes)
+
     def tell_others(self, others_bytes: int) -> None:
         """Say how much memory the server and its other workers hold."""
         if self._writer is not None:
@@ -98,6 +106,7 @@ class WorkerProcess:
         ends = (theirs.detach(), *link.take_ends())
         try:
             self.pid = await self._nursery.fork(ends)
+            self._starts += 1
         except BaseException:
             ours.close()
             raise
@@ -143,6 +152,7 @@ class WorkerProcess:
             if model is None:
                 continue
             heard.add(key)
+            self._lanes = report.lanes or self._lanes
             if report.error:
                 say(f"{report.name}: {report.error}")
                 model.set_unavailable(report.error)

@@ -120,6 +120,28 @@ IGNORED: dict[str, dict[str, str]] = {
 """The same: why a server that reads it warns that nothing comes of it."""
 
 
+def field_rows(descriptor: Any, prefix: str = "") -> Iterator[tuple[str, bool, str]]:
+    """Path, whether it is honoured, and what comes of it: every field, as the manual has them.
+
+    Parameters
+    ----------
+    descriptor : Any
+        Of the message, to begin with of ``ModelConfig``.
+    """
+    name = descriptor.full_name.removeprefix("inference.")
+    for field in descriptor.fields:
+        path = f"{prefix}{field.name}"
+        if (why := IGNORED.get(name, {}).get(field.name)) is not None:
+            yield path, False, why
+            continue
+        yield path, True, HONOURED[name][field.name]
+        inner = field.message_type
+        if inner is not None and inner.GetOptions().map_entry:
+            inner = inner.fields_by_name["value"].message_type
+        if inner is not None:
+            yield from field_rows(inner, f"{path}.")
+
+
 def field_warnings(message: Any, lines: FieldLines) -> list[str]:
     """A line for each field that is set and ignored: file, line, field and why."""
     return [

@@ -49,11 +49,16 @@ class RepositoryEntry:
     error: str = field(default="", compare=False)
 
 
-def find_models(*paths: Path | str) -> list[RepositoryEntry]:
+def find_models(*paths: Path | str, may_be_empty: bool = False) -> list[RepositoryEntry]:
     """List the models of paths, by name and then version, oldest first.
 
     A file is version 1 of the model of its name without the suffix. What is wrong with one model
     of several is its entry's ``error``, and no reason not to serve the others.
+
+    Parameters
+    ----------
+    may_be_empty : bool
+        Whether there may be no model, or only such with errors, since others may come later.
 
     Raises
     ------
@@ -61,9 +66,9 @@ def find_models(*paths: Path | str) -> list[RepositoryEntry]:
         If nothing is there, a file is no ``.onnx``, two folders hold a model of one name, or there
         is no model without an error; the message names the path and what was expected.
     """
-    folders = find_folders(*paths)
+    folders = find_folders(*paths, may_be_empty=may_be_empty)
     found = [entry for name in sorted(folders) for entry in read_entries(folders[name], name)]
-    if found and all(entry.error for entry in found):
+    if found and not may_be_empty and all(entry.error for entry in found):
         raise ConfigError(found[0].error)
     return found
 
@@ -81,7 +86,7 @@ def find_folders(*paths: Path | str, may_be_empty: bool = False) -> dict[str, Pa
     Parameters
     ----------
     may_be_empty : bool
-        Whether a repository may hold no model, since some may come later.
+        Whether a repository may hold no model.
 
     Raises
     ------
@@ -108,15 +113,24 @@ def read_entries(folder: Path, name: str) -> list[RepositoryEntry]:
     if folder.is_file():
         return [RepositoryEntry(name, "1", folder)]
     try:
-        config = read_config(folder, name)
-        versions = served_versions(folder, config)
-        return [
-            RepositoryEntry(name, version, _model_file(folder, version, config), config)
-            for version in versions
-        ]
-    except ConfigError as error:
+        return entries_of(folder, read_config(folder, name))
+    except (ConfigError, OSError) as error:
         newest = max(_versions(folder), default=1)
         return [RepositoryEntry(name, str(newest), folder, error=str(error))]
+
+
+def entries_of(folder: Path, config: ModelConfig) -> list[RepositoryEntry]:
+    """The versions in a folder that are served by this configuration, oldest first.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or one has no file.
+    """
+    return [
+        RepositoryEntry(config.name, version, _model_file(folder, version, config), config)
+        for version in served_versions(folder, config)
+    ]
 
 
 def served_versions(folder: Path, config: ModelConfig) -> Sequence[str]:
@@ -164,6 +178,8 @@ def _is_model_folder(path: Path) -> bool:
 
 def _versions(folder: Path) -> list[int]:
     """Those that are there, oldest first."""
+    if not folder.is_dir():  # it has gone meanwhile
+        return []
     return sorted(
         int(entry.name) for entry in folder.iterdir() if entry.is_dir() and _is_version(entry.name)
     )

@@ -79,7 +79,7 @@ def model_config(model: ServedModel) -> Any:
     message = empty_config()
     message.CopyFrom(model.config.message)
     message.name = model.name
-    for name, text in model.executor.facts.items():
+    for name, text in {**model.executor.facts, **model.told}.items():
         message.parameters[name].string_value = text
     return message
 
@@ -94,13 +94,21 @@ def more_statistics(models: Iterable[ServedModel]) -> Document:
     rows = [(model, _statistics(model)) for model in models]
     for model, row in rows:
         row["inference_stats"]["refused"] = _duration(model.statistics.refused)
-        row |= {"memory_usage": [], "response_stats": {}}  # Triton's documents have both
+        row |= {"memory_usage": _memory(model), "response_stats": {}}  # as in Triton's documents
     return {"model_stats": [row for _, row in rows]}
 
 
-def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list[Document]:
-    """State of every version of every model."""
-    return [
+def repository_index(
+    models: Iterable[ServedModel], unlisted: Iterable[str] = (), *, ready_only: bool
+) -> list[Document]:
+    """State of every version of every model.
+
+    Parameters
+    ----------
+    unlisted : iterable of str
+        Names of models that were never loaded: nothing else is known of them.
+    """
+    known = [
         {
             "name": model.name,
             "version": model.version,
@@ -110,6 +118,15 @@ def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list
         for model in models
         if model.state is ModelState.READY or not ready_only
     ]
+    never = [] if ready_only else unlisted
+    return [*known, *({"name": name, "version": "", "state": "", "reason": ""} for name in never)]
+
+
+def _memory(model: ServedModel) -> list[Document]:
+    """Where that was measured."""
+    if not model.cost_bytes:
+        return []
+    return [{"type": "CPU", "id": 0, "byte_size": model.cost_bytes}]
 
 
 def _statistics(model: ServedModel) -> Document:

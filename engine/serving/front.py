@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from surplus.engine.serving.seen_query import SeenQuery
+
 
 class Front(Protocol):
     """A front end of the server that runs queries by itself."""
@@ -11,6 +13,10 @@ class Front(Protocol):
     @property
     def in_flight(self) -> int:
         """Queries that it runs."""
+        ...
+
+    def recent(self) -> list[SeenQuery]:
+        """The last queries that ended there."""
         ...
 
     def drain(self) -> None:

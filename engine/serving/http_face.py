@@ -12,9 +12,10 @@ from typing import Any
 
 from surplus.engine.errors import InputError
 from surplus.engine.repository.config_document import document_of
-from surplus.engine.serving import descriptions, tails
+from surplus.engine.serving import descriptions
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_answering import answered
 from surplus.engine.serving.http_body import DocumentReader, read_body
 from surplus.engine.serving.http_infer import (
     HEADER_LENGTH,
@@ -22,17 +23,12 @@ from surplus.engine.serving.http_infer import (
     decode_request,
     encode_answer,
 )
-from surplus.engine.serving.http_message import (
-    HttpAnswer,
-    HttpError,
-    HttpRequest,
-    json_answer,
-)
+from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_answer
 from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
-from surplus.engine.serving.http_status import status_of
-from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.load_request import override_of, wants_dependents
+from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
@@ -53,13 +49,22 @@ class HttpFace:
         Who answers.
     most_bytes : int
         Of a body, as it came and decompressed; a larger one gets 413.
+    observation : ObservationPaths, optional
+        What it says of how the server does; all of it by default.
     """
 
-    def __init__(self, plane: DataPlane, identity: ServerIdentity, most_bytes: int) -> None:
+    def __init__(
+        self,
+        plane: DataPlane,
+        identity: ServerIdentity,
+        most_bytes: int,
+        observation: ObservationPaths | None = None,
+    ) -> None:
         self._plane = plane
         self._identity = identity
         self._most_bytes = most_bytes
         self._document = DocumentReader(most_bytes)
+        self._observation = observation or ObservationPaths(plane)
         self._routes = self._table()
 
     @property
@@ -69,15 +74,7 @@ class HttpFace:
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Errors as the protocol has them: a status and ``{"error": ...}``."""
-        try:
-            return await self._routes.find(request)(request)
-        except HttpError as error:
-            status, text = error.status, f"{request.method} {request.path}: {error}"
-            headers = dict(error.headers)
-        except Exception as error:
-            status, text = status_of(error)
-            headers = {}
-        return json_answer({"error": text}, status, headers)
+        return await answered(self._routes, request)
 
     def _table(self) -> HttpRoutes:
         routes = HttpRoutes()
@@ -86,8 +83,6 @@ class HttpFace:
         add("GET", "/v2/health/live", self.server_live)
         add("GET", "/v2/health/ready", self.server_ready)
         add("GET", "/v2/models/stats", self.model_statistics)
-        add("GET", "/v2/surplus/top", self.top)
-        add("GET", "/v2/surplus/late", self.late)
         add("POST", "/v2/repository/index", self.repository_index)
         add("POST", "/v2/repository/models/{name}/load", self.repository_model_load)
         add("POST", "/v2/repository/models/{name}/unload", self.repository_model_unload)
@@ -99,6 +94,7 @@ class HttpFace:
             add("POST", f"{path}/infer", self.model_infer)
         SharedMemoryPaths(self._plane.regions, self._document).add_to(routes)
         SettingPaths(self._plane, self._document).add_to(routes)
+        self._observation.add_to(routes)
         return routes
 
     async def model_infer(self, request: HttpRequest) -> HttpAnswer:
@@ -109,7 +105,8 @@ class HttpFace:
         request.begin_query()
         share = request.share
         length = request.headers.get(HEADER_LENGTH.lower())
-        given = body, length, received_ns, self._plane.regions, share
+        trace_parent = request.headers.get("traceparent", "")
+        given = body, length, received_ns, self._plane.regions, share, trace_parent
         if len(body) < _LONG_BYTES:
             asked = decode_request(*given)
         else:
@@ -153,32 +150,27 @@ class HttpFace:
         models = self._plane.models.select(*_names(request))
         return json_answer(descriptions.more_statistics(models))
 
-    async def top(self, request: HttpRequest) -> HttpAnswer:
-        """What models were asked over the last seconds, and who waited for whom."""
-        return json_answer(await tails.top(tails.window_of(request.query)))
-
-    async def late(self, request: HttpRequest) -> HttpAnswer:
-        """Why queries came late; ``format=perfetto`` draws them."""
-        return json_answer(await tails.asked_late(request.query))
-
     async def repository_index(self, request: HttpRequest) -> HttpAnswer:
         """State of every version of every model; a body may ask for those that are ready."""
         ready_only = (await self._document(request)).get("ready", False)
-        rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
+        unlisted = await self._plane.unlisted()
+        rows = descriptions.repository_index(
+            self._plane.models, unlisted, ready_only=bool(ready_only)
+        )
         return json_answer(rows)
 
     async def repository_model_load(self, request: HttpRequest) -> HttpAnswer:
-        """Put a model back into service."""
-        name = _names(request)[0]
-        check_load_parameters(name, _parameters(await self._document(request)))
-        self._plane.load(name)
+        """Put a model into service, as its files are."""
+        name, control = _names(request)[0], self._plane.controlled()
+        override = override_of(name, _parameters(await self._document(request)))
+        await control.load(name, override)
         return json_answer({})
 
     async def repository_model_unload(self, request: HttpRequest) -> HttpAnswer:
         """Take a model out of service."""
-        name = _names(request)[0]
-        check_unload_parameters(name, _parameters(await self._document(request)))
-        self._plane.unload(name)
+        name, control = _names(request)[0], self._plane.controlled()
+        dependents = wants_dependents(name, _parameters(await self._document(request)))
+        await control.unload(name, dependents=dependents)
         return json_answer({})
 
     def _model(self, request: HttpRequest) -> ServedModel:

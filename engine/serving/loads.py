@@ -44,6 +44,8 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         Whether they are only checked, and loaded by their first query.
     load : callable
         Loads one, and may show how far it is.
+    rest : callable, optional
+        Instead of all that: makes what loads a version when a query asks for it.
     """
 
     def __init__(
@@ -53,9 +55,13 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         *,
         lazy: bool = False,
         load: Load = load_entry,
+        rest: Callable[[RepositoryEntry], Servable] | None = None,
     ) -> None:
+        self._rest = rest
         self._open = ExitStack()
-        self._open.enter_context(many_loads(len(entries), next(iter(params.values()))))
+        if entries:
+            first = params[entries[0].name]
+            self._open.enter_context(many_loads(len(entries), first))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         self._load = load
         made = checked if lazy else self._loaded
@@ -74,6 +80,8 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
             future.cancel()
 
     def _loaded(self, entry: RepositoryEntry, params: LoadParams) -> Servable:
+        if self._rest is not None:
+            return self._rest(entry)
         return loaded(entry, params, self._load)
 
 
@@ -109,4 +117,6 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
     """How to load, with what the model's configuration says of that."""
     if entry.error:
         raise ConfigError(entry.error)
+    if entry.config is not None and entry.config.is_ensemble:
+        raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
     return replace(params, devices=devices_for(entry.config, params.devices))

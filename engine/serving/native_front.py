@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.serving.address import listening_sockets
@@ -13,10 +14,12 @@ from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.native_calls import NativeCalls
+from surplus.engine.serving.seen_query import SeenQuery
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.serving.server_params import ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
+from surplus.engine.serving.trouble import Trouble
 from surplus.engine.values import elem_type_of
 
 _LOOK_S = 0.005
@@ -25,6 +28,8 @@ _LOOK_AGAIN_S = 0.2
 model."""
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_NS_EACH = 100_000_000
+
+_TROUBLES = tuple(Trouble)
 
 _Port = tuple[str, str, int, Sequence[int] | None]
 
@@ -147,14 +152,17 @@ class NativeFront:
             self._front.withdraw(model.name, model.version)
             return
         worker = model.executor.worker
-        model.front = self._front.offer(
-            model.name,
-            model.version,
-            [_port(spec) for spec in signature.inputs.values()],
-            [_port(spec) for spec in signature.outputs.values()],
-            model.executor.route,
-            self._most_in_flight,
-            worker,
+        model.be_offered(
+            self._front.offer(
+                model.name,
+                model.version,
+                [_port(spec) for spec in signature.inputs.values()],
+                [_port(spec) for spec in signature.outputs.values()],
+                model.executor.route,
+                self._most_in_flight,
+                worker,
+                model.tally,
+            )
         )
         if worker is not None:
             self._front.watch(worker)
@@ -185,6 +193,10 @@ class NativeFront:
         """End calls whose messages are on their way: the process holds all that it may."""
         self._front.end_receipts()
 
+    def recent(self) -> list[SeenQuery]:
+        """The last queries that ended there."""
+        return [_seen(row) for row in self._front.recent()]
+
     @property
     def in_flight(self) -> int:
         """Queries that Python does not know of."""
@@ -212,3 +224,8 @@ class NativeFront:
 def _port(spec: TensorSpec) -> _Port:
     elem_type = elem_type_of(DATATYPES[spec.dtype].dtype)
     return spec.name, spec.dtype, elem_type, spec.shape
+
+
+def _seen(row: Sequence[Any]) -> SeenQuery:
+    *told, trouble = row
+    return SeenQuery._make((*told, None if trouble < 0 else _TROUBLES[trouble]))

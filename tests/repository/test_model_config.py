@@ -1,13 +1,15 @@
 import pickle
+import re
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from google.protobuf import descriptor_pb2
 from tritonclient.grpc import model_config_pb2
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.repository.config_fields import HONOURED, IGNORED
+from surplus.engine.repository.config_fields import HONOURED, IGNORED, field_rows
 from surplus.engine.repository.config_message import FULL_NAME, POOL
 from surplus.engine.repository.model_config import parse_config, read_config
 
@@ -125,6 +127,17 @@ def test_no_row_is_of_a_field_that_there_is_not():
         for name, rows in table.items():
             assert set(rows) <= set(OURS[f"inference.{name}"].fields_by_name), name
             assert all(rows.values())
+
+
+def test_the_manual_has_every_field():
+    rows = [
+        f"| `{path}` | {'honoured' if is_honoured else 'warned of'} | {why} |"
+        for path, is_honoured, why in field_rows(POOL.FindMessageTypeByName(FULL_NAME))
+    ]
+    manual = Path(__file__).parents[2] / "docs" / "how_to" / "repository.md"
+    text = manual.read_text()
+    table = [line for line in text.splitlines() if re.match(r"\| `[\w.]+` \| (hon|warned)", line)]
+    assert table == rows, "the table is to be:\n" + "\n".join(rows)
 
 
 def filled(descriptor, text=""):

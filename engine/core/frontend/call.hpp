@@ -19,6 +19,9 @@ namespace engine::frontend {
 
 constexpr std::string_view infer_path = "/inference.GRPCInferenceService/ModelInfer";
 
+/// W3C has 55 characters, and later versions may append to them.
+constexpr std::size_t longest_trace_parent = 128;
+
 /// The place of an answer in its stream.
 struct Item {
   std::vector<OutPart> answer;
@@ -47,6 +50,7 @@ struct Call {
   const std::uint64_t token;  ///< its number in the front end
   std::uint64_t tag = 0;      ///< of a query for another process: its number there
   std::string path, content_type, encoding;
+  std::string trace_parent;    ///< W3C's header, as it came; empty without one
   std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;
   bool is_post = false;

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,8 @@ from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.load import load
 from surplus.engine.pipeline.served_late import ServedLate
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.program.isolated_models import IsolatedModels
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
@@ -21,6 +23,9 @@ from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
 from surplus.engine.serving.tls_context import server_context
+
+_REFUSING: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS}
+"""What cannot be in time is refused at once, as by ``engine serve``."""
 
 
 class Server:
@@ -44,11 +49,14 @@ class Server:
         All settings at once; single ones by keyword, as ``host`` or ``max_in_flight``.
     port, http_port : int
         Of gRPC and of HTTP; 0 lets the system choose, no HTTP port serves gRPC only.
+    isolate : bool or mapping of str to sequence of str
+        Whether each model, which is then a path, runs in a process of its own, or those of a group
+        in one: what ends that process fails the queries that it has, and not the program.
 
     Raises
     ------
     ConfigError
-        If there is no model.
+        If there is no model, or one to isolate that is loaded here already.
     """
 
     def __init__(
@@ -56,11 +64,17 @@ class Server:
         models: Mapping[str, str | Path | Model | LazyModel],
         port: int = 8001,
         http_port: int | None = None,
+        isolate: bool | Mapping[str, Sequence[str]] = False,
         **params: Any,
     ) -> None:
         if not models:
             raise ConfigError("a server needs a model")
         self._models = dict(models)
+        self._isolated: IsolatedModels | None = None
+        if isolate is not False:
+            groups = {} if isolate is True else isolate
+            self._isolated = IsolatedModels(models, groups, LoadParams(**_REFUSING))
+            self._models = {}
         self._params = ServerParams(grpc_port=port, http_port=http_port, **params)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -154,17 +168,23 @@ class Server:
         self, executors: Mapping[str, Servable], ports: Future[tuple[int, int | None]]
     ) -> None:
         self._server = server = AsyncServer(self._params)
-        try:
-            for name, executor in executors.items():
-                server.plane.models.add(name).set_ready(executor)
-            port = await server.start()
-        except BaseException as error:
-            await asyncio.to_thread(server.plane.close)
-            ports.set_exception(error)
-            return
-        ports.set_result((port, server.http_port))
-        await asyncio.wrap_future(self._over)
-        self._finished = await server.stop()
+        started = False
+        processes: AbstractContextManager[Any] = self._isolated or nullcontext()
+        with processes:
+            try:
+                for name, executor in executors.items():
+                    server.plane.models.add(name).set_ready(executor)
+                port = await server.start()
+                started = True
+                if self._isolated is not None:
+                    await self._isolated.make_ready(server, self._params)
+            except BaseException as error:
+                await (server.stop() if started else asyncio.to_thread(server.plane.close))
+                ports.set_exception(error)
+                return
+            ports.set_result((port, server.http_port))
+            await asyncio.wrap_future(self._over)
+            self._finished = await server.stop()
 
     def _bound(self) -> tuple[int, int | None]:
         if self._ports is None:
@@ -180,5 +200,5 @@ def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model, name=name))
     if not isinstance(model, Model):
-        model = load(model, late="refuse", max_wait_ms=MAX_WAIT_MS)
+        model = load(model, **_REFUSING)
     return ModelExecutor(ServedAlone(model, name))

@@ -19,7 +19,7 @@ import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.serving import in_process
+from surplus.engine.program import server as program
 
 IMAGE = np.random.default_rng(0).random((1, 1, 28, 28), np.float32)
 
@@ -90,7 +90,7 @@ def test_ctrl_c_while_it_starts_leaves_nothing_behind(
             raise KeyboardInterrupt
 
     server = surplus.Server({"m": model}, port=0)
-    monkeypatch.setattr(in_process, "Future", Interrupted)  # of its ports
+    monkeypatch.setattr(program, "Future", Interrupted)  # of its ports
     with pytest.raises(KeyboardInterrupt):
         server.start()
     assert "surplus server" not in threads()
