@@ -21,17 +21,17 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
     """
     from surplus.engine.planning.load_params import LoadParams
 
-    custom_ops = getattr(args, "custom_ops", None) or ()
-    if custom_ops:
+    custom_operators = getattr(args, "custom_operators", None) or ()
+    if custom_operators:
         from surplus.engine.custom_operators import add_custom_operators
 
-        add_custom_operators(custom_ops)  # some verbs read the model before they load it
+        add_custom_operators(custom_operators)  # some verbs read the model before they load it
     return LoadParams(
         devices=args.devices,
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
-        custom_ops=custom_ops,
+        custom_operators=custom_operators,
         **{"tune": "now", **_kernels(args), **more},
     )
 

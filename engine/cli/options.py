@@ -153,12 +153,12 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_custom_ops(parser: argparse.ArgumentParser) -> None:
-    """--custom-ops."""
+def add_custom_operators(parser: argparse.ArgumentParser) -> None:
+    """--custom-operators."""
     parser.add_argument(
-        "--custom-ops",
+        "--custom-operators",
         action="append",
-        metavar="FILE.so",
+        metavar="LIBRARY",
         help="a library of operators that ONNX Runtime does not bring along, or"
         " onnxruntime-extensions by its name; may be repeated",
     )

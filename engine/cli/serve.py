@@ -51,7 +51,7 @@ def add_parser(verbs: Any) -> None:
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
-    options.add_custom_ops(parser)
+    options.add_custom_operators(parser)
     options.add_limits(parser)
     options.add_overlap(parser)
     add_urgency(parser)

@@ -87,7 +87,7 @@ def load_with(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    add_custom_operators(params.custom_ops)
+    add_custom_operators(params.custom_operators)
     ways = params.after_losses()
     while True:
         try:

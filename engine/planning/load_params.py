@@ -118,7 +118,7 @@ class LoadParams:
     kernel_memory : str
         What weights that a library keeps for itself may take of a model, for example ``2GiB``;
         empty is a quarter of the memory that is free.
-    custom_ops : sequence of str
+    custom_operators : sequence of str
         Libraries of operators that ONNX Runtime does not bring along: files, or
         ``onnxruntime-extensions`` (engine/custom_operators.py). The process has them from then on.
     emulation : EmulationParams, optional
@@ -156,13 +156,13 @@ class LoadParams:
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""
-    custom_ops: Sequence[str] = ()
+    custom_operators: Sequence[str] = ()
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
-        object.__setattr__(self, "custom_ops", named_libraries(self.custom_ops))
+        object.__setattr__(self, "custom_operators", named_libraries(self.custom_operators))
         self._check_policy()
         if self.finalists < 1:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")

@@ -106,7 +106,7 @@ def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
 
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         params = _configured(entry, params)
-        add_custom_operators(params.custom_ops)
+        add_custom_operators(params.custom_operators)
         late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
         return ModelExecutor(late, entry.config)
 
@@ -117,6 +117,4 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
     """How to load, with what the model's configuration says of that."""
     if entry.error:
         raise ConfigError(entry.error)
-    if entry.config is not None and entry.config.is_ensemble:
-        raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
     return replace(params, devices=devices_for(entry.config, params.devices))

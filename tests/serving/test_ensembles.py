@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
+
 import numpy as np
 import onnx
 import pytest
@@ -10,7 +13,7 @@ import tritonclient.http as triton_http
 
 from surplus.engine.serving.server_params import FrontEnd
 from tests.ensembles.steps import SCALE, SHIFT, rows, written
-from tests.repository.serving_repositories import served_repository
+from tests.repository.serving_repositories import served_repository as started
 
 ENSEMBLE = """
 platform: "ensemble"
@@ -59,6 +62,15 @@ def repository(root, texts=None, config=ENSEMBLE):
     return root
 
 
+@contextmanager
+def served_repository(root, cache, front_end=FrontEnd.AUTO):
+    thread = started(root, cache, front_end)
+    try:
+        yield thread
+    finally:
+        thread.stop()
+
+
 def asked(client_module, client, array, model="both"):
     given = client_module.InferInput("RAW", list(array.shape), "FP32")
     given.set_data_from_numpy(array)
@@ -76,14 +88,14 @@ def check(answer, array):
 def test_steps_are_one_plan(tmp_path, front_end):
     root = repository(tmp_path / "models")
     with served_repository(root, tmp_path / "cache", front_end) as thread:
-        client = triton.InferenceServerClient(thread.address)
+        client = triton.InferenceServerClient(thread.url)
         check(asked(triton, client, rows(5)), rows(5))
         config = client.get_model_config("both", as_json=True)["config"]
         assert config["platform"] == "ensemble"
         assert config["parameters"]["ensemble"]["string_value"] == "one plan of 2 steps"
         assert config["ensemble_scheduling"]["step"][0]["model_name"] == "scale"
         assert client.is_model_ready("scale"), "steps answer by themselves, too"
-        with triton_http.InferenceServerClient(thread.http_address) as rest:
+        with triton_http.InferenceServerClient(thread.http_url) as rest:
             check(asked(triton_http, rest, rows(2)), rows(2))
 
 
@@ -92,7 +104,7 @@ def test_steps_run_in_turn_where_one_is_reshaped(tmp_path):
     root = repository(tmp_path / "models", config=config)
     (root / "scale" / "config.pbtxt").write_text(RESHAPED)
     with served_repository(root, tmp_path / "cache") as thread:
-        client = triton.InferenceServerClient(thread.address)
+        client = triton.InferenceServerClient(thread.url)
         check(asked(triton, client, rows(5).reshape(5, 3, 1)), rows(5))
         config = client.get_model_config("both", as_json=True)["config"]
         told = config["parameters"]["ensemble"]["string_value"]
@@ -114,7 +126,7 @@ def test_an_ensemble_within_another(tmp_path):
     )
     (root / "outer" / "config.pbtxt").write_text(outer)
     with served_repository(root, tmp_path / "cache") as thread:
-        client = triton.InferenceServerClient(thread.address)
+        client = triton.InferenceServerClient(thread.url)
         given = triton.InferInput("FIRST", [2, 3], "FP32")
         given.set_data_from_numpy(rows(2))
         found = client.infer("outer", [given]).as_numpy("LAST")
@@ -136,10 +148,10 @@ def test_an_ensemble_within_another(tmp_path):
 def test_a_broken_one_keeps_no_other_from_being_served(tmp_path, change, says):
     root = repository(tmp_path / "models", config=ENSEMBLE.replace(*change, 1))
     with served_repository(root, tmp_path / "cache") as thread:
-        client = triton.InferenceServerClient(thread.address)
+        client = triton.InferenceServerClient(thread.url)
         assert client.is_model_ready("scale")
         model = thread.server.plane.models.find("both")
-        assert pytest.importorskip("re").search(says, model.reason), model.reason
+        assert re.search(says, model.reason), model.reason
 
 
 def test_rows_of_many_queries_are_one_call(tmp_path):
@@ -157,6 +169,6 @@ def test_a_step_that_changes_is_merged_anew(tmp_path):
         pass
     onnx.save(onnx.parser.parse_model(SCALE.replace("2.0", "3.0")), root / "scale/2/model.onnx")
     with served_repository(root, tmp_path / "cache") as thread:
-        client = triton.InferenceServerClient(thread.address)
+        client = triton.InferenceServerClient(thread.url)
         out, _ = asked(triton, client, rows(2))
         np.testing.assert_array_equal(out, np.maximum(3 * rows(2), 0) + 5)
