@@ -13,7 +13,7 @@ Wrong = Callable[[str, str], ConfigError]
 
 
 @dataclass(frozen=True)
-class Step:
+class EnsembleStep:
     """A model that an ensemble runs.
 
     Parameters
@@ -47,7 +47,7 @@ class Port:
     Parameters
     ----------
     at : str
-        As of ``Step``.
+        As of ``EnsembleStep``.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Ensemble:
     name: str
     inputs: Sequence[Port]
     outputs: Sequence[Port]
-    steps: Sequence[Step]
+    steps: Sequence[EnsembleStep]
     wrong: Wrong
 
 

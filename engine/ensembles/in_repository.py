@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.ensembles.ensemble import Ensemble, Port, Step, StepModel
+from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep, Port, StepModel
 from surplus.engine.ensembles.merged_file import merged_file
 from surplus.engine.ensembles.wiring import ordered_steps
 from surplus.engine.errors import ConfigError
@@ -22,12 +22,12 @@ class FoundEnsemble:
 
     Parameters
     ----------
-    steps : tuple of (Step, RepositoryEntry)
+    steps : tuple of (EnsembleStep, RepositoryEntry)
         In the order of their running.
     """
 
     ensemble: Ensemble
-    steps: tuple[tuple[Step, RepositoryEntry], ...]
+    steps: tuple[tuple[EnsembleStep, RepositoryEntry], ...]
 
 
 def read_ensemble(config: ModelConfig) -> Ensemble:
@@ -38,7 +38,7 @@ def read_ensemble(config: ModelConfig) -> Ensemble:
         [Port(entry.name, f"input[{i}]") for i, entry in enumerate(message.input)],
         [Port(entry.name, f"output[{i}]") for i, entry in enumerate(message.output)],
         [
-            Step(
+            EnsembleStep(
                 step.model_name,
                 step.model_version,
                 dict(step.input_map),
@@ -106,7 +106,9 @@ def as_one_file(
     return replace(entry, path=merged_file(found.ensemble, models, cache))
 
 
-def _entry(ensemble: Ensemble, step: Step, root: Path, within: tuple[str, ...]) -> RepositoryEntry:
+def _entry(
+    ensemble: Ensemble, step: EnsembleStep, root: Path, within: tuple[str, ...]
+) -> RepositoryEntry:
     at = f"{step.at}.model_name"
     folder = root / step.model
     if step.model in within:

@@ -8,7 +8,7 @@ import onnx
 
 from surplus.engine.ensembles.ensemble import Ensemble
 from surplus.engine.ensembles.opsets import OpsetError, opsets_of, with_equal_opsets
-from surplus.engine.ensembles.part import Part
+from surplus.engine.ensembles.part import StepPart
 from surplus.engine.ensembles.sizes import EqualSizes, Mismatch, join_types
 from surplus.engine.ensembles.wiring import ordered_steps
 
@@ -40,13 +40,14 @@ def merged(ensemble: Ensemble, models: Mapping[str, onnx.ModelProto]) -> onnx.Mo
     """
     steps = ordered_steps(ensemble)
     for step in steps:
-        Part(step, 0, models[step.at]).check(ensemble)
+        StepPart(step, 0, models[step.at]).check(ensemble)
     try:
         levelled = with_equal_opsets([models[step.at] for step in steps])
     except OpsetError as error:
         raise NotMerged(str(error)) from error
     parts = [
-        Part(step, i, model) for i, (step, model) in enumerate(zip(steps, levelled, strict=True))
+        StepPart(step, i, model)
+        for i, (step, model) in enumerate(zip(steps, levelled, strict=True))
     ]
     for part in parts:
         part.join()
@@ -54,7 +55,7 @@ def merged(ensemble: Ensemble, models: Mapping[str, onnx.ModelProto]) -> onnx.Mo
     return _one(ensemble, parts, known, sizes)
 
 
-def _joined(ensemble: Ensemble, parts: Sequence[Part]) -> tuple[_Known, EqualSizes]:
+def _joined(ensemble: Ensemble, parts: Sequence[StepPart]) -> tuple[_Known, EqualSizes]:
     """What is known of the tensors, as all that make or read them know it."""
     sizes, known, whose = EqualSizes(), _Known(), dict[str, str]()
     for part in parts:
@@ -72,7 +73,7 @@ def _joined(ensemble: Ensemble, parts: Sequence[Part]) -> tuple[_Known, EqualSiz
 
 
 def _one(
-    ensemble: Ensemble, parts: Sequence[Part], known: _Known, sizes: EqualSizes
+    ensemble: Ensemble, parts: Sequence[StepPart], known: _Known, sizes: EqualSizes
 ) -> onnx.ModelProto:
     """The graph of all parts, and what belongs to it."""
     model = onnx.ModelProto(ir_version=max(_LEAST_IR, *(p.model.ir_version for p in parts)))

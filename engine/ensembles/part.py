@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import onnx
 
 from surplus.engine.dfg.constants import tensors_of_model
-from surplus.engine.ensembles.ensemble import Ensemble, Step
+from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep
 from surplus.engine.ensembles.renaming import rename_functions, rename_sizes, rename_values
 
 _OVERRIDABLE_IR = 4
@@ -17,7 +17,7 @@ _HandedOn = list[tuple[str, str]]
 """From one name to another, by a node."""
 
 
-class Part:
+class StepPart:
     """A step and its model, which is changed.
 
     Parameters
@@ -33,7 +33,7 @@ class Part:
         The same of those that it makes.
     """
 
-    def __init__(self, step: Step, place: int, model: onnx.ModelProto) -> None:
+    def __init__(self, step: EnsembleStep, place: int, model: onnx.ModelProto) -> None:
         self.step, self.place, self.model = step, place, model
         graph = model.graph
         self._held = {tensor.name for tensor in graph.initializer}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surplus.engine.dfg.topological import topological_order
-from surplus.engine.ensembles.ensemble import Ensemble, Port, Step
+from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep, Port
 
 
-def ordered_steps(ensemble: Ensemble) -> list[Step]:
+def ordered_steps(ensemble: Ensemble) -> list[EnsembleStep]:
     """The steps such that each comes after those that it reads of.
 
     Raises

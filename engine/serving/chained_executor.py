@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from surplus.engine.ensembles.ensemble import Ensemble, Step
+from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep
 from surplus.engine.errors import InputError
 from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.serving.servable import Array, Servable, TensorSpec
@@ -22,7 +22,7 @@ class ChainedExecutor:
     ----------
     config : ModelConfig
         The ensemble's.
-    steps : sequence of (Step, Servable)
+    steps : sequence of (EnsembleStep, Servable)
         In the order of their running.
     why : str
         They run in turn, for people.
@@ -42,7 +42,7 @@ class ChainedExecutor:
         self,
         config: ModelConfig,
         ensemble: Ensemble,
-        steps: Sequence[tuple[Step, Servable]],
+        steps: Sequence[tuple[EnsembleStep, Servable]],
         why: str,
     ) -> None:
         self._steps = [(step, executor, Signature(executor)) for step, executor in steps]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from surplus.engine.ensembles.ensemble import Ensemble, Port, Step, StepModel
+from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep, Port, StepModel
 from surplus.engine.errors import ConfigError
 from surplus.engine.native import open_session
 from surplus.engine.values import from_value, to_value
@@ -38,7 +38,7 @@ def ensemble(
     *steps: tuple[str, dict[str, str], dict[str, str]],
 ) -> Ensemble:
     made = [
-        Step(model, -1, reads, makes, at=f"step[{i}]")
+        EnsembleStep(model, -1, reads, makes, at=f"step[{i}]")
         for i, (model, reads, makes) in enumerate(steps)
     ]
     return Ensemble(
