@@ -22,6 +22,9 @@ EXTENSIONS = "onnxruntime-extensions"
 """By its name instead of a file: decoding of images, tokenizers and more."""
 
 _PACKAGE, _PATTERN = "onnxruntime_extensions", "_extensions_pydll*.so"
+EXTENSION_NAMES = (EXTENSIONS, _PACKAGE)
+"""As it may be written."""
+
 _LOCK = threading.Lock()
 
 
@@ -38,7 +41,7 @@ def library_of(name: str) -> Path:
     ConfigError
         If there is none.
     """
-    if name in (EXTENSIONS, _PACKAGE):
+    if name in EXTENSION_NAMES:
         return _extensions()
     path = Path(name)
     if not path.is_file():

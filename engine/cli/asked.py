@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
@@ -14,6 +15,22 @@ if TYPE_CHECKING:
     from surplus.placement import Problem
 
 
+def add_asked_operators(args: argparse.Namespace) -> Sequence[str]:
+    """Have all that is read or loaded from now on know --custom-operators, which are returned.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such library.
+    """
+    asked: Sequence[str] = getattr(args, "custom_operators", None) or ()
+    if asked:
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(asked)
+    return asked
+
+
 def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
     """How to load: --devices, --policy, --option and --cache, and what a verb adds.
 
@@ -21,17 +38,12 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
     """
     from surplus.engine.planning.load_params import LoadParams
 
-    custom_operators = getattr(args, "custom_operators", None) or ()
-    if custom_operators:
-        from surplus.engine.custom_operators import add_custom_operators
-
-        add_custom_operators(custom_operators)  # some verbs read the model before they load it
     return LoadParams(
         devices=args.devices,
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
-        custom_operators=custom_operators,
+        custom_operators=add_asked_operators(args),
         **{"tune": "now", **_kernels(args), **more},
     )
 

@@ -10,7 +10,7 @@ from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep, Port, Step
 from surplus.engine.ensembles.merged_file import merged_file
 from surplus.engine.ensembles.wiring import ordered_steps
 from surplus.engine.errors import ConfigError
-from surplus.engine.repository.layout import RepositoryEntry, read_entries
+from surplus.engine.repository.layout import RepositoryEntry, is_model_folder, read_entries
 from surplus.engine.repository.model_config import ModelConfig
 
 _NEWEST = (-1, 0)
@@ -113,7 +113,7 @@ def _entry(
     folder = root / step.model
     if step.model in within:
         raise ensemble.wrong(at, f"{step.model!r} is a step of itself")
-    if not step.model or "/" in step.model or not folder.is_dir():
+    if not step.model or "/" in step.model or not is_model_folder(folder):
         raise ensemble.wrong(at, f"there is no model {step.model!r} in {root}")
     found = read_entries(folder, step.model)
     if found[0].error:

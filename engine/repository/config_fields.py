@@ -27,6 +27,10 @@ HONOURED: dict[str, dict[str, str]] = {
         "ensemble_scheduling": "steps become one plan, or run in turn (docs/how_to/ensembles.md)",
         "model_warmup": "queries that are answered before the model is ready; those with files"
         " are also what it is measured with",
+        "model_operations": "custom operators (docs/how_to/ensembles.md)",
+    },
+    "ModelOperations": {
+        "op_library_filename": "a file, seen from the model's folder, or `onnxruntime-extensions`",
     },
     "ModelEnsembling": {"step": "models beside the ensemble's folder"},
     "ModelEnsembling.Step": {
@@ -90,7 +94,6 @@ IGNORED: dict[str, dict[str, str]] = {
         "metric_tags": "metrics carry the model's name and version",
         "batch_input": "ONNX models have no inputs of this kind",
         "batch_output": "ONNX models have no outputs of this kind",
-        "model_operations": "custom operators are not loaded",
         "model_transaction_policy": "an ONNX model answers each query once",
         "model_repository_agents": "files are read as they are",
         "model_metrics": "buckets are the server's",

@@ -161,7 +161,7 @@ def served_versions(folder: Path, config: ModelConfig) -> Sequence[str]:
 
 def _models_of(path: Path, may_be_empty: bool) -> dict[str, Path]:
     if path.is_dir():
-        folders = {entry.name: entry for entry in path.iterdir() if _is_model_folder(entry)}
+        folders = {entry.name: entry for entry in path.iterdir() if is_model_folder(entry)}
         if not folders and not may_be_empty:
             raise ConfigError(f"{path}: no model in it; expected NAME/VERSION/{MODEL_FILE}")
         return folders
@@ -172,7 +172,8 @@ def _models_of(path: Path, may_be_empty: bool) -> dict[str, Path]:
     return {path.stem: path}
 
 
-def _is_model_folder(path: Path) -> bool:
+def is_model_folder(path: Path) -> bool:
+    """Whether a folder in a repository is of a model; some are of other programs."""
     return path.is_dir() and not path.name.startswith((".", "_"))
 
 

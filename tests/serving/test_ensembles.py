@@ -95,6 +95,12 @@ def test_steps_are_one_plan(tmp_path, front_end):
         assert config["parameters"]["ensemble"]["string_value"] == "one plan of 2 steps"
         assert config["ensemble_scheduling"]["step"][0]["model_name"] == "scale"
         assert client.is_model_ready("scale"), "steps answer by themselves, too"
+        metadata = client.get_model_metadata("both")
+        assert (metadata.platform, list(metadata.versions)) == ("ensemble", ["1"])
+        assert [list(each.shape) for each in metadata.outputs] == [[-1, 3], [-1, 1]]
+        (counted,) = client.get_inference_statistics("both").model_stats
+        assert (counted.inference_count, counted.execution_count) == (1, 1)
+        assert counted.inference_stats.compute_infer.ns > 0
         with triton_http.InferenceServerClient(thread.http_url) as rest:
             check(asked(triton_http, rest, rows(2)), rows(2))
 
