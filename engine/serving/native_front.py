@@ -197,6 +197,14 @@ class NativeFront:
         """The last queries that ended there."""
         return [_seen(row) for row in self._front.recent()]
 
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of those."""
+        self._front.sample(every, follows)
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """As ``SeenQueries.take_sampled``, of those."""
+        return [_seen(row) for row in self._front.take_sampled()]
+
     @property
     def in_flight(self) -> int:
         """Queries that Python does not know of."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from surplus.engine.serving.loopback import is_loopback
+from surplus.engine.serving.reporting.report_params import ReportParams
 from surplus.engine.serving.tls_files import TlsFiles
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
@@ -49,6 +50,8 @@ class ServerParams:
         A further port for what observes the server, over HTTP; None: only HTTP's has it.
     needs_metrics_port : bool
         Whether the server does not start where that cannot be bound; else it says so.
+    reports : ReportParams
+        Of which queries somebody is told, and who.
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
@@ -103,6 +106,7 @@ class ServerParams:
     metrics: bool = True
     metrics_port: int | None = None
     needs_metrics_port: bool = True
+    reports: ReportParams = field(default_factory=ReportParams)
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port", "metrics_port"):
