@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ class Watch:
 
 
 def started(folder: Path, count: int, budget_bytes: int) -> tuple[ServerProcess, float]:
-    """The server, and the seconds until it had answered a query."""
+    """The server, and the seconds until it was ready."""
     repository = folder / "repository"
     for index in range(count):
         version = repository / f"m{index:03}" / "1"
@@ -108,13 +109,16 @@ def started(folder: Path, count: int, budget_bytes: int) -> tuple[ServerProcess,
             shutil.copy(build(index), version / "model.onnx")
     port = free_port()
     payload = Payload("m000", build(0), {"x": np.ones((1, SIZE), np.float32)})
-    command = [
+    command: list[str | Path] = [
         Path(sys.executable).with_name("engine"),
         *("serve", repository, "--cache", folder / "cache"),
         *("--model-memory", str(budget_bytes), "--port", str(port)),
     ]
     began = time.perf_counter()
     server = ServerProcess(command, {"grpc": port}, {"m000": payload}, folder / "log")
+    with triton.InferenceServerClient(f"127.0.0.1:{port}") as client:
+        while not client.is_server_ready():  # each model's file is checked first
+            time.sleep(_LOOK_S)
     return server, time.perf_counter() - began
 
 
@@ -170,6 +174,8 @@ def measured(count: int, room: int, queries: int) -> dict[str, Any]:
             parts = tree_bytes(server.pid)
         finally:
             server.end()
+    for message, times in Counter(clients.failed).most_common(5):
+        print(f"{times} failed: {message}", file=sys.stderr)
     return {
         "models": count,
         "room": room,

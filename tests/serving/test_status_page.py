@@ -136,8 +136,8 @@ def test_counts_are_those_of_the_api(server: surplus.Server, page: Page) -> None
 
 @browser
 def test_percentiles_are_those_of_the_api(server: surplus.Server, page: Page) -> None:
-    (machine,) = get(server, "/v2/surplus/top?window_s=600")["machines"]
-    recent = next(model for model in machine["models"] if model["model"] == NAME)
+    machines = get(server, "/v2/surplus/top?window_s=600")["machines"]  # of this process
+    recent = next(m for machine in machines for m in machine["models"] if m["model"] == NAME)
     for name in ("p50", "p95", "p99"):
         wanted = recent["latency_ns"][name]
         assert quantity(page.only(name)) == pytest.approx(wanted, rel=0.01), name
@@ -149,11 +149,11 @@ def test_percentiles_are_those_of_the_api(server: surplus.Server, page: Page) ->
 
 @browser
 def test_each_segment_that_ran_is_drawn(server: surplus.Server, page: Page) -> None:
-    (machine,) = get(server, "/v2/surplus/timeline?window_s=600")["machines"]
+    machines = get(server, "/v2/surplus/timeline?window_s=600")["machines"]  # of this process
+    machine = next(machine for machine in machines if NAME in machine["models"])
     assert len(machine["spans"]) > 40
-    assert [(lane["data-lane"], lane["data-spans"]) for lane in page.lanes] == [
-        ("cpu 0", str(len(machine["spans"])))
-    ]
+    drawn = [(lane["data-lane"], lane["data-spans"]) for lane in page.lanes]
+    assert ("cpu 0", str(len(machine["spans"]))) in drawn
 
 
 @browser
