@@ -1185,6 +1185,9 @@ class Frontend:
         for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
         """
 
+    def observe(self, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+
     def sample(self, every: int, follows: bool) -> None:
         """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
 

@@ -20,7 +20,9 @@ def add_observation(parser: argparse.ArgumentParser) -> None:
         " where that is taken); 0 lets the system choose",
     )
     metrics.add_argument(
-        "--no-metrics", action="store_true", help="have no such port, and no /metrics elsewhere"
+        "--no-metrics",
+        action="store_true",
+        help="have no such port, no /metrics elsewhere, and remember no query",
     )
     add = parser.add_argument
     add(

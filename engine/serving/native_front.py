@@ -193,6 +193,10 @@ class NativeFront:
         """End calls whose messages are on their way: the process holds all that it may."""
         self._front.end_receipts()
 
+    def observe(self, *, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+        self._front.observe(wanted)
+
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
         return [_seen(row) for row in self._front.recent()]

@@ -157,6 +157,7 @@ class AsyncServer:
             calls = NativeCalls(front, handlers, face.answer_item, most_bytes, requests)
             self._native = native = NativeFront(front, calls, self._params.max_in_flight)
             self._native_http_port = bound.http_port
+            native.observe(wanted=self._params.metrics or self._params.reports.is_wanted)
             self.plane.front = native
             native.watch(self.plane.models)
             return bound.port

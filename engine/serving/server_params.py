@@ -45,7 +45,8 @@ class ServerParams:
         Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
         native front end alone.
     metrics : bool
-        Whether there is ``/metrics``.
+        Whether there is ``/metrics``; without, and without reports, the front end counts no
+        durations by buckets and remembers no query.
     metrics_port : int or None
         A further port for what observes the server, over HTTP; None: only HTTP's has it.
     needs_metrics_port : bool

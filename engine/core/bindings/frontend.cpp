@@ -214,6 +214,10 @@ Model, version, id and trace parent as the client gave them, plan (0: of another
 and arrival of its run, when it was received, started, ended and answered, what it waited
 for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
       .def(
+          "observe", [](const PyFrontend& self, bool wanted) { self.frontend->observe(wanted); },
+          "wanted"_a,
+          "Whether to count durations by buckets and remember queries; at first it does.")
+      .def(
           "sample",
           [](const PyFrontend& self, std::uint64_t every, bool follows) {
             self.frontend->recent().sample(every, follows);

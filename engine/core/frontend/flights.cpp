@@ -234,8 +234,9 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
   counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
-  flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
-                                 waited_ns);
+  if (is_observed_.load(std::memory_order_relaxed))  // relaxed: as in observe()
+    flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
+                                   waited_ns);
   const std::int64_t due_ns = flight.run.get() != nullptr && flight.run->order().is_due()
                                   ? flight.run->order().due_ns
                                   : flight.deadline_ns;
@@ -247,6 +248,7 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
 /// A query that has ended, so that it can be looked at.
 void Frontend::remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
                         std::int64_t waited_ns) {
+  if (!is_observed_.load(std::memory_order_relaxed)) return;  // relaxed: as in observe()
   const Run* const run = flight.run.get();
   recent_.add({.model = flight.model,
                .id = flight.id,

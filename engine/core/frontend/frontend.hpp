@@ -76,6 +76,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
   /// What was answered here lately.
   [[nodiscard]] RecentQueries& recent() noexcept { return recent_; }
+  /// Whether durations are counted by buckets, and queries remembered; at first they are.
+  void observe(bool wanted) noexcept {
+    is_observed_.store(wanted, std::memory_order_relaxed);  // relaxed: soon enough
+  }
   /// For Python.
   [[nodiscard]] PythonQueue& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
@@ -196,6 +200,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   FrontModels models_;
   Readiness readiness_;
   RecentQueries recent_;
+  std::atomic<bool> is_observed_{true};
   PythonQueue events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-EVERY = 100
+EVERY = 1000
+"""As Triton's ``trace_rate``: a span takes the library 30 us, with four parts."""
 
 
 @dataclass(frozen=True)
