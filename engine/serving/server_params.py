@@ -120,6 +120,8 @@ class ServerParams:
             raise ValueError("one_port is of the native front end, and front_end is python")
         if self.metrics_port is not None and not self.metrics:
             raise ValueError(f"metrics_port is {self.metrics_port}, and metrics are not wanted")
+        if self.needs_metrics_port and self.shares_metrics_port:
+            raise ValueError(f"metrics_port is {self.metrics_port}, which is gRPC's or HTTP's")
         if not self.drain_timeout_s >= 0:  # nan, too
             raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
         if not 0 < self.max_message_bytes <= LARGEST_MESSAGE_BYTES:
@@ -139,6 +141,11 @@ class ServerParams:
             raise ValueError("tls_cert and tls_key go together")
         if self.tls_client_ca and not self.tls_cert:
             raise ValueError("tls_client_ca needs tls_cert and tls_key")
+
+    @property
+    def shares_metrics_port(self) -> bool:
+        """Whether queries are to be answered on the port for metrics."""
+        return bool(self.metrics_port) and self.metrics_port in (self.grpc_port, self.http_port)
 
     @property
     def tls(self) -> TlsFiles | None:
