@@ -178,7 +178,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
-                std::int64_t waited_ns);
+                std::int64_t answered_ns, std::int64_t waited_ns);
   void fail(const Flight& flight, Status status, Trouble trouble, const std::string& text);
   void send_ready_items(Place place);
   bool begin_items(Call& call);
