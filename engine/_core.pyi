@@ -1185,6 +1185,9 @@ class Frontend:
         for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
         """
 
+    def observe(self, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+
     def sample(self, every: int, follows: bool) -> None:
         """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
 
@@ -1208,6 +1211,7 @@ class Frontend:
             bool,
             int,
             tuple[str, list[tuple[str, str]]] | None,
+            str,
         ]
     ]:
         """
@@ -1216,7 +1220,7 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields.
+        request its method and fields, of what else begins its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

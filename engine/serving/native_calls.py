@@ -41,6 +41,7 @@ class _Call:
 
     token: int
     encoding: str
+    trace_parent: str
     messages: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     task: asyncio.Task[None] | None = None
 
@@ -79,14 +80,15 @@ class NativeCalls:
     def take_events(self) -> None:
         """Go on with some of what came since the last call."""
         for event in self._front.take_events(_AT_A_TIME):
-            kind, token, number, path, encoding, content, packed, due_ns, request = event
+            kind, token, number, path, encoding, content, packed, due_ns, request, parent = event
             if request is not None and self._requests is not None:
                 method, fields = request
                 self._requests.begin(token, method, path, fields, content or b"")
             elif kind == _CALL:
-                self._begin(_Call(token, encoding), path, due_ns)
+                self._begin(_Call(token, encoding, parent), path, due_ns)
             elif kind == _ITEM:
-                self._begin_item(token, number, content or b"", encoding if packed else "", due_ns)
+                context = NativeContext(lambda message: None, due_ns, trace_parent=parent)
+                self._begin_item(token, number, content or b"", encoding if packed else "", context)
             elif kind == _FAILED:
                 self._end(token, *_status(ExecutionError(path)))
             elif kind == _ITEM_FAILED:
@@ -133,7 +135,10 @@ class NativeCalls:
 
     async def _answer(self, call: _Call, handler: Any, due_ns: int) -> None:
         context = NativeContext(
-            lambda message: self._front.send(call.token, message), due_ns, call.messages
+            lambda message: self._front.send(call.token, message),
+            due_ns,
+            call.messages,
+            call.trace_parent,
         )
         try:
             await _run(handler, call.messages, context)
@@ -149,10 +154,9 @@ class NativeCalls:
             self._end(call.token, code, details)
 
     def _begin_item(
-        self, token: int, number: int, content: bytes, encoding: str, due_ns: int
+        self, token: int, number: int, content: bytes, encoding: str, context: NativeContext
     ) -> None:
         async def answer() -> None:
-            context = NativeContext(lambda message: None, due_ns)
             try:
                 data = self._unpacked(content, encoding) if encoding else content
             except (Exception, Aborted) as error:

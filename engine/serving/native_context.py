@@ -26,10 +26,12 @@ class NativeContext:
         send: Callable[[bytes], None],
         deadline_ns: int,
         messages: asyncio.Queue[bytes | None] | None = None,
+        trace_parent: str = "",
     ) -> None:
         self._send = send
         self._deadline_ns = deadline_ns
         self._messages = messages
+        self._trace_parent = trace_parent
         self._when_done: list[Callable[[object], object]] = []
 
     async def read(self) -> object:
@@ -61,5 +63,5 @@ class NativeContext:
         self._send(message)
 
     def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Nothing: what clients say beside is not handed on."""
-        return ()
+        """W3C's trace parent; what else clients say beside is not handed on."""
+        return (("traceparent", self._trace_parent),) if self._trace_parent else ()

@@ -36,6 +36,7 @@ from surplus.engine.serving.native_front import (
 from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.receipts import Receipts
+from surplus.engine.serving.reporting.reports import Reports, sinks_of
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
 
@@ -92,7 +93,7 @@ class AsyncServer:
             If an address cannot be bound, for example because the port is in use, HTTP is wanted
             and aiohttp is not installed, or a file of TLS does not do.
         """
-        rest = None
+        rest, sinks = None, sinks_of(self._params.reports)
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes
             rest = HttpFace(self.plane, self._identity(), most_bytes, self._observation)
@@ -111,6 +112,8 @@ class AsyncServer:
                 is_native=is_native and not missing_parser(),
             )
             port = await self._start_grpc(rest, is_native=is_native)
+            if sinks:
+                self.close_with(Reports(self.plane, self._params.reports, sinks).close)
         except BaseException:
             for listener in (self._http, self._metrics):
                 if listener is not None:
@@ -154,6 +157,7 @@ class AsyncServer:
             calls = NativeCalls(front, handlers, face.answer_item, most_bytes, requests)
             self._native = native = NativeFront(front, calls, self._params.max_in_flight)
             self._native_http_port = bound.http_port
+            native.observe(wanted=self._params.metrics or self._params.reports.is_wanted)
             self.plane.front = native
             native.watch(self.plane.models)
             return bound.port

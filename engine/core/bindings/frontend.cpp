@@ -66,7 +66,7 @@ nb::tuple row_of(const Event& event) {
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
                         text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event));
+                        request_of(event), text(event.trace_parent));
 }
 
 nb::list take_events(const PyFrontend& self, std::size_t most) {
@@ -214,6 +214,10 @@ Model, version, id and trace parent as the client gave them, plan (0: of another
 and arrival of its run, when it was received, started, ended and answered, what it waited
 for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
       .def(
+          "observe", [](const PyFrontend& self, bool wanted) { self.frontend->observe(wanted); },
+          "wanted"_a,
+          "Whether to count durations by buckets and remember queries; at first it does.")
+      .def(
           "sample",
           [](const PyFrontend& self, std::uint64_t every, bool follows) {
             self.frontend->recent().sample(every, follows);
@@ -229,13 +233,13 @@ for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
-                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, str]]"),
            R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the
 query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-request its method and fields.)")
+request its method and fields, of what else begins its trace parent.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {

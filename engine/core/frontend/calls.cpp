@@ -100,7 +100,8 @@ void Frontend::hand_over(Connection& connection, Call& call) {
   tell_python(call, {.kind = Event::call,
                      .path = call.path,
                      .encoding = call.encoding,
-                     .deadline_ns = call.deadline_ns});
+                     .deadline_ns = call.deadline_ns,
+                     .trace_parent = call.trace_parent});
   for (Message& message : call.messages)
     tell_python(call, {.kind = Event::message, .content = std::move(message)});
   call.messages.clear();
@@ -112,7 +113,8 @@ void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message)
                      .number = number,
                      .encoding = call.encoding,
                      .content = std::move(message),
-                     .deadline_ns = call.deadline_ns});
+                     .deadline_ns = call.deadline_ns,
+                     .trace_parent = call.trace_parent});
 }
 
 /// Nothing where Python has to say who is ready.
