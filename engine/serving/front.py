@@ -13,6 +13,10 @@ class Front(Protocol):
         """Queries that it runs."""
         ...
 
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+        ...
+
     def drain(self) -> None:
         """Run no further query: the data plane says why."""
         ...

@@ -12,6 +12,7 @@ from typing import Any
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions, tails
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.http_body import DocumentReader, read_body
@@ -52,12 +53,21 @@ class HttpFace:
         Who answers.
     most_bytes : int
         Of a body, as it came and decompressed; a larger one gets 413.
+    access : Access, optional
+        Who may ask for what; else anybody for all.
     """
 
-    def __init__(self, plane: DataPlane, identity: ServerIdentity, most_bytes: int) -> None:
+    def __init__(
+        self,
+        plane: DataPlane,
+        identity: ServerIdentity,
+        most_bytes: int,
+        access: Access | None = None,
+    ) -> None:
         self._plane = plane
         self._identity = identity
         self._most_bytes = most_bytes
+        self._access = access or Access()
         self._document = DocumentReader(most_bytes)
         self._routes = self._table()
 
@@ -69,7 +79,10 @@ class HttpFace:
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Errors as the protocol has them: a status and ``{"error": ...}``."""
         try:
-            return await self._routes.find(request)(request)
+            route = self._routes.find(request)
+            model = route.api.model and request.names[route.api.model]
+            self._access.check(request.caller, route.api.right, model)
+            return await route.handler(request)
         except HttpError as error:
             status, text = error.status, f"{request.method} {request.path}: {error}"
             headers = dict(error.headers)

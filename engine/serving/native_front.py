@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surplus.engine import _core
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.address import listening_sockets
 from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
@@ -58,6 +59,7 @@ def listening(
     params: ServerParams,
     regions: SharedRegions,
     certificates: Certificates | None,
+    access: Access,
     *,
     speaks_rest: bool,
 ) -> Listening:
@@ -69,6 +71,8 @@ def listening(
         Where clients may have put tensors.
     certificates : Certificates or None
         What everything is encrypted with.
+    access : Access
+        Who may do what.
     speaks_rest : bool
         Whether it listens for HTTP, too.
 
@@ -104,6 +108,7 @@ def listening(
         tls=tls,
         most_of_a_client=params.max_connections_per_client,
     )
+    front.set_access(access.native)
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))
     return Listening(front, port, http_port)
@@ -176,6 +181,14 @@ class NativeFront:
     def drain(self) -> None:
         """Answer no further query but by Python, which says why."""
         self._front.drain()
+
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+        self._front.leave()
+
+    def ask(self, access: Access) -> None:
+        """Ask it who may do what, from now on."""
+        self._front.set_access(access.native)
 
     def abandon(self) -> None:
         """Cancel what is in flight."""

@@ -69,6 +69,14 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!read_request(call, message)) return false;
+  if (const auto verdict = verdict_on(call, Right::infer, request_.model); !verdict.is_yes()) {
+    fail({.token = call.token,
+          .item = item,
+          .in_stream = call.method == Method::stream_infer,
+          .id = std::string(request_.id)},
+         verdict.status, verdict.why);
+    return true;
+  }
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr) return false;
   if (model->worker != nullptr && call.rest != nullptr) return false;  // its request is no message
