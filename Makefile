@@ -54,7 +54,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -88,6 +88,12 @@ check: install lint  ## lint, and the tests of what was changed: a minute or two
 
 test-gpu-emulated: install  ## all tests beside an emulated GPU, where they name no devices
 	SURPLUS_TEST_DEVICES=cpu:1,emulated:gpu:4 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
+
+# Debian's packages, 450 MB when installed, which is why `make test` skips these tests without them.
+test-observers: install  ## a real Prometheus and Chromium look at a server; installs them where apt-get may
+	command -v prometheus promtool chromium > /dev/null || \
+	  { apt-get update -qq && apt-get install -qq --no-install-recommends prometheus chromium; }
+	$(BIN)/python -m pytest tests/serving/test_prometheus.py tests/serving/test_status_page.py tests/serving/test_metrics.py
 
 # Some 250 MB to fetch, which is why `make test` skips these tests where it was not done.
 $(STAMPS)/cuda-provider: pyproject.toml $(STAMPS)/packages

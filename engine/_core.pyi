@@ -555,6 +555,13 @@ class Machine:
         4 deadline.
         """
 
+    def busy_lanes(self) -> list[tuple[int, int, int, int]]:
+        """
+        Device, kind of lane as in `flights`, lane (-1: all of them) and ns it ran recorded nodes.
+
+        Of all that ever ran while it was recorded; what has not ended is not known yet.
+        """
+
     def nodes_of(self, plan: int) -> list[dict[str, Any]]:
         """Name, is_copy, executor, width, service_ns and after (indices) of its nodes, if known."""
 
@@ -1032,6 +1039,38 @@ class Access:
             What it is about; empty: all models; None: none, or it is not known yet.
         """
 
+class QueryTimes:
+    """
+    Histograms of how long queries took that were answered well.
+
+    One thread at a time adds, any reads.
+    """
+
+    def __init__(self) -> None: ...
+    def add(self, whole_ns: int, executing_ns: int, waited_ns: int) -> None:
+        """`waited_ns`: of `executing_ns`, for a lane; negative: as the last one."""
+
+    def rows(self) -> list[tuple[list[int], int]]:
+        """Of the whole, the queue and the computation: counts by bucket, and nanoseconds in all."""
+
+    @staticmethod
+    def bounds_us() -> list[int]:
+        """Upper bounds of the buckets, in microseconds; the last bucket has none."""
+
+class FrontTally:
+    """What the front end counts of a version of a model, from one load of it to the next."""
+
+    def __init__(self) -> None: ...
+    def times(self) -> list[tuple[list[int], int]]:
+        """As `QueryTimes.rows`, of the queries that were answered there."""
+
+    def trouble(self) -> list[int]:
+        """
+        How many queries, by why they were not answered or not in time.
+
+        Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.
+        """
+
 class Route:
     """Which plan answers a model's next query, for the front end."""
 
@@ -1134,12 +1173,13 @@ class Frontend:
         route: Route | None,
         most_in_flight: int,
         worker: WorkerLink | None = None,
+        tally: FrontTally | None = None,
     ) -> FrontModel:
         """
         Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-        In the place of the one that is there. Without a route Python is asked, unless there
-        is a worker, which is.
+        In the place of the one that is there, and counted in the same tally as that, if it is
+        given. Without a route Python is asked, unless there is a worker, which is.
         """
 
     def withdraw(self, name: str, version: str) -> None:
@@ -1176,6 +1216,23 @@ class Frontend:
     @staticmethod
     def rest_missing() -> str:
         """Why REST cannot be spoken here; empty if it can."""
+
+    def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """
+        The last 1024 queries that ended here, the oldest first.
+
+        Model, version, id and trace parent as the client gave them, plan (0: of another process)
+        and arrival of its run, when it was received, started, ended and answered, what it waited
+        for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
+        """
+
+    def sample(self, every: int, follows: bool) -> None:
+        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
+
+    def take_sampled(
+        self,
+    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """Those that were kept since the last call, 1024 at most; as `recent`."""
 
     @property
     def event_fd(self) -> int: ...

@@ -13,6 +13,7 @@
     ├── RuntimeLibraryError   ONNX Runtime is missing or too old
     ├── ExecutionError        a segment failed while it ran
     ├── UnknownModelError     no model of that name or version is served
+    ├── UnknownQueryError     no such query is among those that are remembered
     ├── UnsupportedError      the protocol has it, and this server does not
     ├── SharedMemoryError     the system does not open, read or write a region of shared memory
     │   ├── UnknownRegionError no region of that name is registered
@@ -83,6 +84,10 @@ class ExecutionError(EngineError):
 
 class UnknownModelError(EngineError, LookupError):
     """No model of that name, or no such version of it, is served."""
+
+
+class UnknownQueryError(EngineError, LookupError):
+    """No query of the last ones is the one that is asked for."""
 
 
 class UnsupportedError(EngineError):

@@ -17,10 +17,9 @@ class Load:
         host: str,
         port: int,
         is_grpc: bool,
-        headers: Sequence[tuple[str, str]],
-        requests: Sequence[bytes],
+        requests: Sequence[tuple[bytes, int, Sequence[tuple[str, str]]]],
+        turns: Sequence[int],
         connections: int,
-        timeout_ns: int,
         connect_ns: int,
         patience_ns: int,
         is_compared: bool,
@@ -28,9 +27,9 @@ class Load:
         """
         Connect; RuntimeError says why not.
 
-        Over gRPC `headers` are sent with every request, and a request is a message with its
-        prefix; else a request is all that is sent over HTTP/1.1. Queries take turns through the
-        requests.
+        A request has its bytes, its timeout in nanoseconds and its headers: over gRPC a message
+        with its prefix; else all that is sent over HTTP/1.1, without headers. Queries send the
+        requests that `turns` names, over and over, or take turns if it is empty.
         """
 
     def run_closed(
@@ -49,6 +48,22 @@ class Load:
         max_outstanding: int,
     ) -> None:
         """Send queries at these ascending times from `start_ns` on."""
+
+    def run_fed(self, start_ns: int) -> None:
+        """Send what `ask` is told to, until `finish` and the last answer."""
+
+    def ask(self, request: int) -> None:
+        """Send a query of that request at once; they are numbered from 0."""
+
+    def take(self) -> list[tuple[int, bool]]:
+        """
+        Wait for queries of a fed run to end: their numbers, and whether they succeeded.
+
+        Empty: the run is over.
+        """
+
+    def finish(self) -> None:
+        """Nothing more will be asked."""
 
     def stop(self) -> None:
         """End the run, from any thread."""

@@ -3,9 +3,11 @@
 ::
 
     LoadgenError
-    ├── TargetError   the server cannot be reached, or does not know the model
-    ├── PayloadError  the inputs cannot be made, or do not fit the model
-    └── ClientError   one query failed; its kind is what the statistics count
+    ├── TargetError     the server cannot be reached, or does not know the model
+    ├── PayloadError    the inputs cannot be made, or do not fit the model
+    ├── BadOptionError  what was asked for makes no sense
+    ├── ResultError     a file is no result of ours, or cannot be used so
+    └── ClientError     one query failed; its kind is what the statistics count
 """
 
 
@@ -19,6 +21,14 @@ class TargetError(LoadgenError):
 
 class PayloadError(LoadgenError, ValueError):
     """The inputs of the queries cannot be made, or do not fit the model."""
+
+
+class BadOptionError(LoadgenError):
+    """What was asked for makes no sense."""
+
+
+class ResultError(LoadgenError):
+    """A file is no result of ours, or not one that can be used so."""
 
 
 class ClientError(LoadgenError):

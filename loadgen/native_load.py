@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surplus.loadgen.address import HostPort
+from surplus.loadgen.clients.grpc_request import with_timeout
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import TargetError
 from surplus.loadgen.generator import Generator
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.query_plan import planned
 from surplus.loadgen.record import Records, merge
 
 if TYPE_CHECKING:  # where it was not built there is the Python client
@@ -47,12 +49,23 @@ class NativeTarget:
         Of every gRPC call; empty for HTTP/1.1, which is then spoken.
     timeout_ns : int
         Of each query, from when it is sent, > 0; past it, it fails as ``DEADLINE_EXCEEDED``.
+    timeouts_ns : sequence of int
+        Of the queries of each request, where they differ.
     """
 
     address: HostPort
     requests: Sequence[bytes]
     headers: Sequence[tuple[str, str]] = ()
     timeout_ns: int = 60_000_000_000
+    timeouts_ns: Sequence[int] = ()
+
+    def prepared(self) -> list[tuple[bytes, int, list[tuple[str, str]]]]:
+        """The requests with what belongs to each, as the native client has them."""
+        timeouts_ns = self.timeouts_ns or [self.timeout_ns] * len(self.requests)
+        return [
+            (request, timeout_ns, with_timeout(self.headers, timeout_ns))
+            for request, timeout_ns in zip(self.requests, timeouts_ns, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,8 @@ class NativeLoad:
     params : NativeParams, optional
     offsets_ns : iterable of int
         Intended send times of an open loop (see ``surplus.loadgen.arrivals``), as many as it takes.
+    turns : sequence of int
+        Which request each query sends, over and over; empty: they take turns.
 
     Raises
     ------
@@ -87,7 +102,8 @@ class NativeLoad:
         target: NativeTarget,
         loop: ClosedLoopParams | OpenLoopParams,
         params: NativeParams | None = None,
-        offsets_ns: Iterable[int] = (),
+        offsets_ns: Iterable[int] | NDArray[np.int64] = (),
+        turns: Sequence[int] | NDArray[np.uint32] = (),
     ) -> None:
         params = params or NativeParams()
         is_open = isinstance(loop, OpenLoopParams)
@@ -96,10 +112,13 @@ class NativeLoad:
         self._threads = min(params.threads, users, self._connections)
         self._loop = loop
         self._users = _shares(users, self._threads)
-        self._offsets_ns = planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
+        self._offsets_ns = _planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
+        self._turns = self._own_turns(turns, len(target.requests))
         self._loads = [
-            _made(target, connections, params.compares)
-            for connections in _shares(self._connections, self._threads)
+            _made(target, connections, params.compares, own)
+            for connections, own in zip(
+                _shares(self._connections, self._threads), self._turns, strict=True
+            )
         ]
 
     @property
@@ -129,6 +148,11 @@ class NativeLoad:
                 raise
 
     @property
+    def native(self) -> Load:
+        """The first of its threads' clients, for who feeds it query by query."""
+        return self._loads[0]
+
+    @property
     def generator(self) -> Generator:
         """How busy the client was; of the busiest of its threads."""
         busy, cpu = max((_shares_of(load) for load in self._loads if load.wall_ns), default=(0, 0))
@@ -144,19 +168,25 @@ class NativeLoad:
         else:
             least = _shares(load.min_count, self._threads)[place]
             native.run_closed(start_ns, users, warmup_ns, load.min_duration_ns, least)
-        return _records(native, start_ns + warmup_ns)
+        return _records(native, start_ns + warmup_ns, self._turns[place])
+
+    def _own_turns(
+        self, turns: Sequence[int] | NDArray[np.uint32], requests: int
+    ) -> list[NDArray[np.uint32]]:
+        """Of each thread: an open loop's queries are dealt out to them."""
+        all_turns = np.asarray(turns, np.uint32)
+        if not len(all_turns):
+            all_turns = np.arange(requests, dtype=np.uint32)
+        if not len(self._offsets_ns) or self._threads == 1:
+            return [all_turns] * self._threads
+        every = np.resize(all_turns, len(self._offsets_ns))
+        return [every[place :: self._threads] for place in range(self._threads)]
 
 
-def planned(offsets_ns: Iterable[int], load: LoadgenParams) -> NDArray[np.int64]:
-    """The intended send times of a load of that length, array of shape ``(queries,)``."""
-    kept: list[int] = []
-    measured = 0
-    for offset_ns in offsets_ns:
-        if load.is_over(offset_ns - load.warmup_ns, measured):
-            break
-        kept.append(offset_ns)
-        measured += offset_ns >= load.warmup_ns
-    return np.array(kept, np.int64)
+def _planned(
+    offsets_ns: Iterable[int] | NDArray[np.int64], load: LoadgenParams
+) -> NDArray[np.int64]:
+    return offsets_ns if isinstance(offsets_ns, np.ndarray) else planned(offsets_ns, load)
 
 
 def _shares(total: int, parts: int) -> list[int]:
@@ -170,7 +200,9 @@ def _shares_of(load: Load) -> tuple[float, float]:
     return max(cpu, 1 - load.slept_ns / load.wall_ns), cpu
 
 
-def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
+def _made(
+    target: NativeTarget, connections: int, compares: bool, turns: NDArray[np.uint32]
+) -> Load:
     from surplus.loadgen._native import Load
 
     host, port = target.address
@@ -179,10 +211,9 @@ def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
             host=host,
             port=port,
             is_grpc=bool(target.headers),
-            headers=list(target.headers),
-            requests=list(target.requests),
+            requests=target.prepared(),
+            turns=turns.tolist(),
             connections=connections,
-            timeout_ns=target.timeout_ns,
             connect_ns=CONNECT_NS,
             patience_ns=PATIENCE_NS,
             is_compared=compares,
@@ -191,7 +222,7 @@ def _made(target: NativeTarget, connections: int, compares: bool) -> Load:
         raise TargetError(f"cannot reach a server at {target.address}: {error}") from error
 
 
-def _records(load: Load, measure_from_ns: int) -> Records:
+def _records(load: Load, measure_from_ns: int, turns: NDArray[np.uint32]) -> Records:
     done = np.flatnonzero(load.kind >= 0)
     return Records(
         load.intended_ns[done],
@@ -201,4 +232,5 @@ def _records(load: Load, measure_from_ns: int) -> Records:
         tuple(load.kinds),
         measure_from_ns,
         tuple(unquote(message) for message in load.messages),
+        turns[done % len(turns)].astype(np.int32),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rich.console import Console
 from rich.progress import Progress
@@ -30,17 +30,24 @@ class Counting(Protocol):
         ...
 
 
+class Watcher(NamedTuple):
+    """Who watches: a console, and what a load is called there; empty where there is but one."""
+
+    console: Console
+    label: str = ""
+
+
 @asynccontextmanager
 async def show_progress(
-    load: LoadgenParams, counts: Counting, clock: LoadClock, console: Console
+    load: LoadgenParams, counts: Counting, clock: LoadClock, watcher: Watcher
 ) -> AsyncIterator[None]:
     """Show how far the load is while the body runs; nothing where no terminal watches."""
-    if not console.is_terminal:
+    if not watcher.console.is_terminal:
         yield
         return
     # No refresh thread: it would compete with the senders for the interpreter.
-    with Progress(console=console, auto_refresh=False, transient=True) as bar:
-        ticker = asyncio.create_task(_tick(bar, load, counts, clock))
+    with Progress(console=watcher.console, auto_refresh=False, transient=True) as bar:
+        ticker = asyncio.create_task(_tick(bar, load, counts, clock, watcher.label))
         try:
             yield
         finally:
@@ -53,10 +60,13 @@ def fraction(load: LoadgenParams, elapsed_ns: int, count: int) -> float:
     return max(0.0, min(1.0, time_share, count / load.min_count if load.min_count else 1.0))
 
 
-async def _tick(bar: Progress, load: LoadgenParams, counts: Counting, clock: LoadClock) -> None:
+async def _tick(
+    bar: Progress, load: LoadgenParams, counts: Counting, clock: LoadClock, label: str
+) -> None:
     start_ns = clock.now_ns()
     task = bar.add_task("", total=1.0)
     while True:
         done = fraction(load, clock.now_ns() - start_ns, counts.measured_count)
-        bar.update(task, completed=done, description=f"{counts.count:,} queries", refresh=True)
+        said = f"{label}: " * bool(label) + f"{counts.count:,} queries"
+        bar.update(task, completed=done, description=said, refresh=True)
         await asyncio.sleep(_PERIOD_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class Records:
         End of the warm-up.
     messages : tuple of str
         What was said of the first query of each kind; may be empty.
+    request : int32 array
+        Which of the prepared requests it sent; 0 where there is one, or nobody counts.
     """
 
     intended_ns: NDArray[np.int64]
@@ -41,6 +43,11 @@ class Records:
     kinds: tuple[str, ...]
     measure_from_ns: int
     messages: tuple[str, ...] = ()
+    request: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        if len(self.request) != len(self.intended_ns):
+            object.__setattr__(self, "request", np.zeros(len(self.intended_ns), np.int32))
 
     def __len__(self) -> int:
         return len(self.intended_ns)
@@ -52,15 +59,17 @@ class Records:
 
     def measured(self) -> Records:
         """The rows that were intended at or after the end of the warm-up."""
-        keep = self.intended_ns >= self.measure_from_ns
-        return Records(
-            self.intended_ns[keep],
-            self.sent_ns[keep],
-            self.done_ns[keep],
-            self.kind[keep],
-            self.kinds,
-            self.measure_from_ns,
-            self.messages,
+        return self.where(self.intended_ns >= self.measure_from_ns)
+
+    def where(self, keep: NDArray[np.bool_]) -> Records:
+        """Those rows."""
+        return replace(
+            self,
+            intended_ns=self.intended_ns[keep],
+            sent_ns=self.sent_ns[keep],
+            done_ns=self.done_ns[keep],
+            kind=self.kind[keep],
+            request=self.request[keep],
         )
 
     def said(self) -> dict[str, str]:
@@ -72,9 +81,18 @@ class Recorder:
     """Collects the rows of one run; not thread-safe.
 
     Its arrays are allocated ahead and doubled when full, so that a query costs two stores.
+
+    Parameters
+    ----------
+    capacity : int
+        Rows that it begins with.
+    turns : sequence of int
+        Which request each query sends, over and over.
     """
 
-    def __init__(self, capacity: int = 1 << 16) -> None:
+    def __init__(self, capacity: int = 1 << 16, turns: Sequence[int] = (0,)) -> None:
+        self._turns = np.asarray(turns, np.int32)
+        self._query = np.zeros(capacity, np.int64)
         self._times = np.zeros((3, capacity), np.int64)
         self._kind = np.full(capacity, _UNFINISHED, np.int16)
         self._kinds: list[str] = []
@@ -87,13 +105,17 @@ class Recorder:
         """Set the end of the warm-up; before the first row."""
         self._measure_from_ns = when_ns
 
-    def begin(self, intended_ns: int, sent_ns: int) -> int:
-        """Add a row for a query that is being sent; returns its number."""
+    def begin(self, intended_ns: int, sent_ns: int, query: int | None = None) -> int:
+        """Add a row for a query that is being sent; returns its number.
+
+        ``query`` is the query's number, where it is not the row's, as others record, too.
+        """
         row = self.count
         if row == len(self._kind):
             self._grow()
         self._times[0, row] = intended_ns
         self._times[1, row] = sent_ns
+        self._query[row] = row if query is None else query
         self.count += 1
         self.measured_count += intended_ns >= self._measure_from_ns
         return row
@@ -109,7 +131,8 @@ class Recorder:
         intended, sent, end = self._times[:, done]
         kinds, messages = tuple(self._kinds), tuple(self._messages)
         times = (intended, sent, end)
-        return Records(*times, self._kind[done], kinds, self._measure_from_ns, messages)
+        request = self._turns[self._query[done] % len(self._turns)]
+        return Records(*times, self._kind[done], kinds, self._measure_from_ns, messages, request)
 
     def _code(self, kind: str, message: str) -> int:
         if kind not in self._kinds:
@@ -120,6 +143,7 @@ class Recorder:
     def _grow(self) -> None:
         self._times = np.concatenate([self._times, np.zeros_like(self._times)], axis=1)
         self._kind = np.concatenate([self._kind, np.full_like(self._kind, _UNFINISHED)])
+        self._query = np.concatenate([self._query, np.zeros_like(self._query)])
 
 
 def merge(parts: Sequence[Records]) -> Records:
@@ -137,6 +161,7 @@ def merge(parts: Sequence[Records]) -> Records:
         kinds,
         parts[0].measure_from_ns,
         tuple(said.get(kind, "") for kind in kinds),
+        np.concatenate([part.request for part in parts])[order],
     )
 
 

@@ -3,23 +3,73 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
+from surplus.loadgen.confidence import confidence_of
+from surplus.loadgen.distribution import percentile_curve, time_parts
+from surplus.loadgen.errors import ResultError
 from surplus.loadgen.measure_params import MeasureParams
-from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.measurement import Measurement
+from surplus.loadgen.record import Records
 from surplus.loadgen.stats import LoadSummary
 
 FORMAT = "loadgen-result/1"
 
 
-def to_json(summary: LoadSummary, params: MeasureParams) -> str:
+def to_json(measured: Measurement, params: MeasureParams) -> str:
     """Write what was measured and how; times in nanoseconds, rates per second."""
-    is_open = isinstance(params.loop, OpenLoopParams)
+    return json.dumps(to_document(measured, params), indent=1)
+
+
+def to_document(measured: Measurement, params: MeasureParams) -> dict[str, Any]:
+    """What ``to_json`` writes."""
     loop = asdict(params.loop)
-    load = {"loop": "open" if is_open else "closed"} | loop.pop("load") | loop
-    if is_open:
-        load |= asdict(params.arrivals)
-    load["protocol"] = params.transport.protocol
-    target = {"url": params.url, "model": params.model, "version": params.version}
-    result = {"format": FORMAT, "target": target, "load": load, "summary": summary.to_dict()}
-    return json.dumps(result, indent=1)
+    load = {"loop": "open" if params.is_open else "closed"} | loop.pop("load") | loop
+    if params.process is not None:
+        load |= params.process.describe()
+    load |= {"seed": params.seed, "protocol": params.transport.protocol}
+    first = params.models[0]
+    name = first.name if len(params.models) == 1 else ", ".join(m.name for m in params.models)
+    target: dict[str, Any] = {"url": params.url, "model": name, "version": first.version}
+    target["models"] = [model.describe() for model in params.models]
+    parts = [
+        {"name": part.name, "version": part.version} | _figures(part.summary, part.records)
+        for part in measured.models
+    ]
+    whole = {"format": FORMAT, "target": target, "load": load}
+    return whole | _figures(measured.summary, measured.records) | {"models": parts}
+
+
+def read_result(path: Path, formats: Sequence[str] = (FORMAT,)) -> dict[str, Any]:
+    """What a file of ``to_json`` says, or one of another of our formats.
+
+    Raises
+    ------
+    ResultError
+        If it is none; it names the file.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"{path}: {error}") from error
+    if not isinstance(document, dict) or document.get("format") not in formats:
+        raise ResultError(f"{path}: not a result of loadgen ({' or '.join(formats)})")
+    for key in ("target", "load", "summary") if document["format"] == FORMAT else ():
+        if not isinstance(document.get(key), dict):
+            raise ResultError(f"{path}: {key}: is missing")
+    return document
+
+
+def _figures(summary: LoadSummary, records: Records) -> dict[str, Any]:
+    confidence = confidence_of(records)
+    return {
+        "summary": summary.to_dict(),
+        "confidence": None if confidence is None else asdict(confidence),
+        "percentiles": percentile_curve(records),
+        "timeline": time_parts(records),
+    }

@@ -97,11 +97,28 @@ def percentiles(values_ns: NDArray[np.int64], percents: tuple[float, ...]) -> li
     return [int(ordered[max(rank, 1) - 1]) for rank in ranks]
 
 
-def summarise(records: Records, open_loop: bool, generator: Generator | None = None) -> LoadSummary:
-    """Summarise the measured part of a run."""
+def summarise(
+    records: Records,
+    open_loop: bool,
+    generator: Generator | None = None,
+    window_ns: int | None = None,
+) -> LoadSummary:
+    """Summarise the measured part of a run.
+
+    Parameters
+    ----------
+    records : Records
+    open_loop : bool
+    generator : Generator or None
+        What sent them.
+    window_ns : int or None
+        Of the whole run, where these are a part of its queries; else from the first intended send
+        time to the last answer.
+    """
     rows = records.measured()
     ok = rows.kind == 0
-    window_ns = int(rows.done_ns.max() - rows.intended_ns.min()) if len(rows) else 0
+    if window_ns is None:
+        window_ns = int(rows.done_ns.max() - rows.intended_ns.min()) if len(rows) else 0
     latency = Latency.of((rows.done_ns - rows.intended_ns)[ok])
     sent = ~rows.is_kind(OVERFLOW)
     lateness = (rows.sent_ns - rows.intended_ns)[sent]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from surplus.loadgen.clock import LoadClock
@@ -15,7 +15,10 @@ from surplus.loadgen.record import Recorder, Records, merge
 
 
 def run_threaded_loop(
-    call: Callable[[int], object], params: ClosedLoopParams, clock: LoadClock
+    call: Callable[[int], object],
+    params: ClosedLoopParams,
+    clock: LoadClock,
+    turns: Sequence[int] = (0,),
 ) -> Records:
     """Call ``call(query)`` from ``params.users`` threads at once.
 
@@ -24,8 +27,10 @@ def run_threaded_loop(
     call : callable
         Thread-safe; raises ClientError for a query that failed. Any other exception ends the
         run and is raised here.
+    turns : sequence of int
+        Which request each query sends, over and over; for the record.
     """
-    run = _Run(call, params.load, clock, clock.now_ns() + params.load.warmup_ns)
+    run = _Run(call, params.load, clock, clock.now_ns() + params.load.warmup_ns, turns)
     barrier = threading.Barrier(params.users)
 
     def use() -> Records:
@@ -46,7 +51,9 @@ class _Run:
         load: LoadgenParams,
         clock: LoadClock,
         measure_from_ns: int,
+        turns: Sequence[int],
     ) -> None:
+        self._turns = turns
         self._call = call
         self._load = load
         self._clock = clock
@@ -56,7 +63,7 @@ class _Run:
         self._broken = threading.Event()
 
     def use(self) -> Records:
-        recorder = Recorder()
+        recorder = Recorder(turns=self._turns)
         recorder.measure_from(self._measure_from_ns)
         try:
             while (now_ns := self._admitted_ns()) is not None:
@@ -74,10 +81,11 @@ class _Run:
         return None if over else now_ns
 
     def _send(self, recorder: Recorder, now_ns: int) -> None:
-        row = recorder.begin(now_ns, now_ns)
+        query = next(self._queries)
+        row = recorder.begin(now_ns, now_ns, query)
         kind = ""
         try:
-            self._call(next(self._queries))
+            self._call(query)
         except ClientError as error:
             kind = error.kind
         recorder.finish(row, self._clock.now_ns(), kind)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surplus.loadgen.runtimes import RUNTIMES
+
 CLIENTS = ("auto", "native", "python")
 PROTOCOLS = ("grpc", "http")
 
@@ -38,9 +40,11 @@ class TransportParams:
     client : str
         ``native``, ``python``, or ``auto``: native where that can be used.
     protocol : str
-        ``grpc``, or ``http`` with binary tensors, which the native client speaks alone.
+        ``grpc``, or ``http`` with binary tensors, which the native client speaks alone; or the name
+        of a runtime (``surplus.loadgen.runtimes``) for models in this process.
     connections : int
-        Of the native client, >= 1; 0: one a user of a closed loop, 16 for an open one.
+        Of the native client, >= 1; 0: one a user of a closed loop, 16 for an open one. Of models
+        in this process: threads of an open loop; 0: two a core.
     threads : int
         Of the native client, >= 1; users and connections are shared out among them.
     compares : bool
@@ -62,8 +66,8 @@ class TransportParams:
     def __post_init__(self) -> None:
         if self.client not in CLIENTS:
             raise ValueError(f"unknown client {self.client!r}; there are: {', '.join(CLIENTS)}")
-        if self.protocol not in PROTOCOLS:
-            known = ", ".join(PROTOCOLS)
+        if self.protocol not in (*PROTOCOLS, *RUNTIMES):
+            known = ", ".join((*PROTOCOLS, *RUNTIMES))
             raise ValueError(f"unknown protocol {self.protocol!r}; there are: {known}")
         if self.connections < 0:
             raise ValueError(
@@ -73,10 +77,27 @@ class TransportParams:
             raise ValueError(f"threads must be >= 1, got {self.threads}")
         if self.shares_memory and self.protocol != "grpc":
             raise ValueError(f"shared memory is for protocol grpc, not {self.protocol}")
+        if self.is_in_process:
+            self._check_in_process()
         if self.tls is not None and self.client == "native":
             raise ValueError("the native client does not speak TLS")
         if (self.client == "python" or self.tls is not None) and self.needs_native:
             raise ValueError(f"the Python client cannot do this: {', '.join(self.needs_native)}")
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether models are in this process."""
+        return self.protocol in RUNTIMES
+
+    def _check_in_process(self) -> None:
+        asked = {
+            "a client": self.client != "auto",
+            "threads": self.threads > 1,
+            "comparing answers": self.compares,
+            "TLS": self.tls is not None,
+        }
+        if refused := [what for what, is_asked in asked.items() if is_asked]:
+            raise ValueError(f"models in this process have no {', no '.join(refused)}")
 
     @property
     def needs_native(self) -> list[str]:

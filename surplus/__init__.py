@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from surplus.engine.dropin.session_options import SessionOptions
     from surplus.engine.pipeline.lazy import LazyModel
     from surplus.engine.pipeline.load import load
+    from surplus.engine.program.server import Server
     from surplus.engine.runtime.flight_log import late, top
     from surplus.engine.runtime.model import Future, Model
-    from surplus.engine.serving.in_process import Server
 
     __version__: str
 
@@ -74,7 +74,7 @@ def __getattr__(name: str) -> Any:
     if name in _DROP_IN:
         return getattr(import_module(f"surplus.engine.dropin.{_DROP_IN[name]}"), name)
     if name == "Server":
-        from surplus.engine.serving.in_process import Server
+        from surplus.engine.program.server import Server
 
         return Server
     if name in ("Model", "Future"):

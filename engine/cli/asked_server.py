@@ -80,20 +80,36 @@ class AskedServer:
         """Why a model's queries were late, all models' if it is empty; raises as ``top``."""
         return self._asked("late", {"model": model, "window_s": window_s, "perfetto": perfetto})
 
+    def trace(self, words: Mapping[str, Any]) -> Document:
+        """One query, drawn for Perfetto: ``id``, ``trace_id``, ``model``, ``next_s`` say which.
+
+        Raises
+        ------
+        ConfigError
+            If the server is asked over gRPC.
+        EngineError
+            As ``top``, or if there is no such query.
+        """
+        if self._channel is not None:
+            raise ConfigError("a trace is asked for over HTTP: http://HOST:PORT")
+        wait_s = _TIMEOUT_S + float(words.get("next_s") or 0)
+        document: Document = json.loads(self._over_http("trace", words, wait_s))
+        return document
+
     def _asked(self, what: str, wanted: Mapping[str, Any]) -> Document:
         given = {name: value for name, value in wanted.items() if value}
         text = self._over_http(what, given) if self._channel is None else self._call(what, given)
         document: Document = json.loads(text)
         return document
 
-    def _over_http(self, what: str, given: Mapping[str, Any]) -> str:
+    def _over_http(self, what: str, given: Mapping[str, Any], timeout_s: float = _TIMEOUT_S) -> str:
         words = {name: value for name, value in given.items() if name != "perfetto"}
         if given.get("perfetto"):
             words["format"] = "perfetto"
         url = f"{self._url}/v2/surplus/{what}?{urlencode(words)}"
         try:
             asked = Request(url, headers=dict(bearer()))
-            with urlopen(asked, timeout=_TIMEOUT_S) as answer:
+            with urlopen(asked, timeout=timeout_s) as answer:
                 text: str = answer.read(_LARGEST_BYTES).decode()
                 return text
         except HTTPError as error:

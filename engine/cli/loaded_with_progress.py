@@ -6,9 +6,9 @@ from surplus.engine.cli.output import duration
 from surplus.engine.cli.progress import progress_bar
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
 
 

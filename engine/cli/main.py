@@ -25,6 +25,7 @@ VERBS = (
     "top",
     "token",
     "health",
+    "trace",
     "adopt",
     "models",
     "convert",

@@ -48,7 +48,7 @@ class PolicyLoad(AbstractContextManager["PolicyLoad"]):
         self._service = service = _started(prepared, served)
         if self._clients_control:
             indices = {model.name: index for index, (_, model) in enumerate(served)}
-            server.plane.control = PolicyControl(service, indices)
+            server.plane.control = PolicyControl(service, server.plane.models, indices)
         return served
 
 

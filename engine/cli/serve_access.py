@@ -38,10 +38,12 @@ def access_params(args: argparse.Namespace) -> dict[str, Any]:
     from surplus.engine.serving.rights import Right
     from surplus.engine.serving.tokens_file import read_tokens, rights_of
 
-    if args.model_control and not args.tokens and not is_loopback(args.host):
+    is_explicit = args.model_control_mode == "explicit"
+    if (is_explicit or args.model_control) and not args.tokens and not is_loopback(args.host):
+        option = "--model-control-mode explicit" if is_explicit else "--model-control"
         raise ConfigError(
-            f"--model-control and --host {args.host}: every client could take models out of"
-            " service: give --tokens"
+            f"{option} and --host {args.host}: nobody may load and unload models there without a"
+            " token: give --tokens"
         )
     if args.open is not None and not args.tokens:
         raise ConfigError(f"--open {args.open}: nothing needs a token without --tokens")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from surplus.engine.errors import ConfigError
 
 if TYPE_CHECKING:
-    from surplus.engine.serving.repository import RepositoryEntry
+    from surplus.engine.repository.layout import RepositoryEntry
 
 
 def add_isolation(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import DeviceLostError
 
 if TYPE_CHECKING:
+    from surplus.engine.cli.serve_control import Control
     from surplus.engine.planning.load_params import LoadParams
+    from surplus.engine.repository.layout import RepositoryEntry
     from surplus.engine.serving.life import MakeReady
-    from surplus.engine.serving.repository import RepositoryEntry
     from surplus.engine.serving.server import AsyncServer
     from surplus.engine.serving.server_params import ServerParams
 
@@ -24,25 +26,56 @@ DEVICE_LOST = 75
 """Status of a server that lost its GPU: EX_TEMPFAIL of sysexits.h, try again."""
 
 
+@dataclass(frozen=True)
+class Live:
+    """What may be loaded while a server runs.
+
+    Parameters
+    ----------
+    roots : sequence of Path
+        Where models come from.
+    control : Control
+        Who loads them.
+    usual : LoadParams
+        How one is loaded that was not there at the start.
+    """
+
+    roots: Sequence[Path]
+    control: Control
+    usual: LoadParams
+
+
 def served(
     server: ServerParams,
     entries: Sequence[RepositoryEntry],
     loadings: Mapping[str, LoadParams],
+    live: Live,
     *,
     lazy: bool,
     restarts: bool,
 ) -> int:
     """Load while the server is imported, each model as its name says, and serve."""
     from surplus.engine.cli.loaded_with_progress import loaded_with_progress
+    from surplus.engine.serving.live_loads import LiveLoads
     from surplus.engine.serving.loads import Loads
 
-    loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress)
+    memory_bytes = live.control.memory_bytes
+    loading = LiveLoads(loadings, live.usual, lazy=lazy, memory_bytes=memory_bytes)
+    rest = None if loading.budget is None else loading.budget.resting
+    loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress, rest=rest)
     try:
         from surplus.engine.serving.life import Served, all_loaded
+        from surplus.engine.serving.live_start import LiveStart, begin_budget, begin_control
 
-        async def make_ready(_: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
+        start = LiveStart(live.roots, live.control.mode, live.control.poll_s, entries)
+
+        async def make_ready(server: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
+            if loading.budget is not None:
+                begin_budget(server, loading.budget)
             with loads as futures:
-                return await all_loaded(futures, served)
+                ready = await all_loaded(futures, served, may_fail=start.is_live)
+            begin_control(server, start, loading)
+            return ready
 
         return _lived(server, entries, make_ready, restarts=restarts)
     except DeviceLostError as error:
@@ -108,7 +141,10 @@ def check_addresses(server: ServerParams) -> None:
     """Before anything is loaded that would have to be waited for."""
     from surplus.engine.serving.address import check_address
 
-    for port in (server.grpc_port, server.http_port):
+    ports = [server.grpc_port, server.http_port]
+    if server.needs_metrics_port:
+        ports.append(server.metrics_port)
+    for port in ports:
         if port is not None:
             check_address(server.host, port)
 
@@ -118,7 +154,7 @@ def expect_trials(entries: Sequence[RepositoryEntry], cache: Path | None) -> Non
     from surplus.engine.cache_folder import cache_folder
     from surplus.engine.dfg.file_hashes import hashes_in
 
-    if not hashes_in(cache or cache_folder()).is_known(entries[0].path):
+    if entries and not hashes_in(cache or cache_folder()).is_known(entries[0].path):
         from surplus.engine.trial.servers import SERVERS
 
         SERVERS.start(min(len(entries), available_cores()))

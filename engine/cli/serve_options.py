@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from surplus.engine.cli.serve_access import access_params, add_access
-from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS
+from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS, METRICS_PORT
 
 if TYPE_CHECKING:
     from surplus.engine.serving.server_params import ServerParams
@@ -82,6 +82,17 @@ def _add_ports(parser: argparse.ArgumentParser) -> None:
         "--one-port",
         action="store_true",
         help="serve HTTP, too, on gRPC's port: the first bytes of a connection tell",
+    )
+    metrics = parser.add_mutually_exclusive_group()
+    metrics.add_argument(
+        "--metrics-port",
+        type=int,
+        metavar="N",
+        help="port for Prometheus and the status page, over HTTP (default 8002, or none where that"
+        " is taken); 0 lets the system choose",
+    )
+    metrics.add_argument(
+        "--no-metrics", action="store_true", help="have no such port, and no /metrics elsewhere"
     )
     add(
         "--front-end",
@@ -176,6 +187,9 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         grpc_port=args.port,
         http_port=args.http_port,
         one_port=args.one_port,
+        metrics=not args.no_metrics,
+        metrics_port=_metrics_port(args),
+        needs_metrics_port=args.metrics_port is not None,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
         drain_delay_s=args.drain_delay,
@@ -195,6 +209,12 @@ def server_params(args: argparse.Namespace) -> ServerParams:
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load
     return params
+
+
+def _metrics_port(args: argparse.Namespace) -> int | None:
+    if args.no_metrics:
+        return None
+    return METRICS_PORT if args.metrics_port is None else int(args.metrics_port)
 
 
 def _memory_limit_bytes(text: str) -> int:

@@ -73,15 +73,18 @@ def by_model(
                 )
     return {
         name: replace(
-            loading,
+            usual(args, loading),
             deadline_ms=due_ns[name] / 1e6 if name in due_ns else None,
             best_effort=name in args.best_effort,
-            late=args.late,
-            max_wait_ms=args.max_wait_ms,
             weight=weights.get(name, 1.0),
         )
         for name in known
     }
+
+
+def usual(args: argparse.Namespace, loading: LoadParams) -> LoadParams:
+    """How to load a model that no option names."""
+    return replace(loading, late=args.late, max_wait_ms=args.max_wait_ms)
 
 
 def _weight(name: str, text: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from surplus.engine import _core
 from surplus.engine.isolation.reports import ModelReport
 from surplus.engine.isolation.worker_queries import WorkerQueries, outputs_of, request_of
+from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.serving.servable import Array
 
 
@@ -14,12 +15,28 @@ class IsolatedModel:
     """An ``surplus.engine.serving.servable.Servable`` over a worker.
 
     Plain queries of gRPC go to the worker by ``worker``, and never come here.
+
+    Parameters
+    ----------
+    config : ModelConfig
+        As it is written; the worker has completed it.
+
+    Raises
+    ------
+    ConfigError
+        If what the worker says of that is no configuration.
     """
 
     def __init__(
-        self, report: ModelReport, link: _core.WorkerLink, queries: WorkerQueries, process: int
+        self,
+        report: ModelReport,
+        config: ModelConfig,
+        link: _core.WorkerLink,
+        queries: WorkerQueries,
+        process: int,
     ) -> None:
         self._report = report
+        self.config = config.told(report.config)
         self._queries = queries
         self._process = process
         self.inputs = tuple(spec.tensor_spec() for spec in report.inputs)

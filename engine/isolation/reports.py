@@ -8,7 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.repository.layout import RepositoryEntry
+from surplus.engine.serving.metrics.lane_sample import LaneSample
 from surplus.engine.serving.servable import TensorSpec
 
 
@@ -34,6 +35,10 @@ class ModelReport(msgspec.Struct, frozen=True):
         Why it could not be loaded; empty if it could.
     inputs, outputs, warning, held, facts, failure, joined, batches
         As a ``Servable`` has them.
+    lanes : tuple of LaneSample
+        What those of the process have done; the first of its models says it.
+    config : bytes
+        The message of the model's configuration, completed.
     """
 
     name: str
@@ -47,6 +52,8 @@ class ModelReport(msgspec.Struct, frozen=True):
     failure: str = ""
     joined: int = 0
     batches: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
+    lanes: tuple[LaneSample, ...] = ()
+    config: bytes = b""
 
 
 class Told(msgspec.Struct, frozen=True):

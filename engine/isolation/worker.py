@@ -20,8 +20,9 @@ import msgspec
 
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of, spec_of
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.loads import Loads
-from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.serving.metrics.machine_samples import lane_samples
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.worker_server import WorkerServer
@@ -97,7 +98,8 @@ async def _report(
         said: dict[RepositoryEntry, ModelReport] = {}
         while True:
             for entry, model in models.items():
-                report = _reported(entry, model, errors.get(entry, ""))
+                says_lanes = entry is spec.entries[0]
+                report = _reported(entry, model, errors.get(entry, ""), says_lanes=says_lanes)
                 if report is not None and said.get(entry) != report:
                     said[entry] = report
                     writer.write(line_of(report))
@@ -109,7 +111,9 @@ async def _report(
                 await asyncio.sleep(_LOOK_S)
 
 
-def _reported(entry: RepositoryEntry, model: ServedModel, error: str) -> ModelReport | None:
+def _reported(
+    entry: RepositoryEntry, model: ServedModel, error: str, *, says_lanes: bool
+) -> ModelReport | None:
     """None while it is loading."""
     if error:
         return ModelReport(entry.name, entry.version, error)
@@ -127,4 +131,6 @@ def _reported(entry: RepositoryEntry, model: ServedModel, error: str) -> ModelRe
         failure=executor.failure,
         joined=executor.joined,
         batches=dict(executor.batches),
+        lanes=tuple(lane_samples()) if says_lanes else (),
+        config=model.config.message.SerializeToString(deterministic=True),
     )

@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from surplus.engine import _core
-from surplus.engine.errors import UnavailableError
+from surplus.engine.errors import ConfigError, UnavailableError
 from surplus.engine.isolation.isolated_model import IsolatedModel
 from surplus.engine.isolation.nursery import Nursery
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of
 from surplus.engine.isolation.worker import LENGTH
 from surplus.engine.isolation.worker_queries import WorkerQueries
+from surplus.engine.repository.model_config import unwritten
+from surplus.engine.serving.metrics.lane_sample import LaneSample
+from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.say import say
 from surplus.engine.serving.served_model import ServedModel
 
@@ -62,10 +65,16 @@ class WorkerProcess:
         self._name = name
         self._spec = spec
         self._models = models
+        self._configs = {
+            (entry.name, entry.version): entry.config or unwritten(entry.name)
+            for entry in spec.entries
+        }
         self._nursery = nursery
         self._pumps = pumps
         self._writer: asyncio.StreamWriter | None = None
         self.pid = 0
+        self._starts = 0
+        self._lanes: tuple[LaneSample, ...] = ()
         self.first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -81,6 +90,10 @@ class WorkerProcess:
             wait_s = _FIRST_WAIT_S if was_loaded else min(2 * wait_s, _LONGEST_WAIT_S)
             await asyncio.sleep(wait_s)
 
+    def sample(self) -> WorkerSample:
+        """What it is now."""
+        return WorkerSample(self._name, self.pid, self._starts, self._lanes)
+
     def tell_others(self, others_bytes: int) -> None:
         """Say how much memory the server and its other workers hold."""
         if self._writer is not None:
@@ -93,6 +106,7 @@ class WorkerProcess:
         ends = (theirs.detach(), *link.take_ends())
         try:
             self.pid = await self._nursery.fork(ends)
+            self._starts += 1
         except BaseException:
             ours.close()
             raise
@@ -138,6 +152,7 @@ class WorkerProcess:
             if model is None:
                 continue
             heard.add(key)
+            self._lanes = report.lanes or self._lanes
             if report.error:
                 say(f"{report.name}: {report.error}")
                 model.set_unavailable(report.error)
@@ -146,7 +161,11 @@ class WorkerProcess:
             elif key in loaded:
                 loaded[key].tell(report)
             else:
-                loaded[key] = IsolatedModel(report, link, queries, self.pid)
+                try:
+                    config = self._configs[key]
+                    loaded[key] = IsolatedModel(report, config, link, queries, self.pid)
+                except ConfigError as error:
+                    return f"{self._name}: {error}"
                 model.set_ready(loaded[key])
                 say(f"{report.name}: in process {self.pid}")
             if len(heard) == len(self._models):

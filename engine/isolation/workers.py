@@ -71,6 +71,7 @@ class Workers:
         for process in self._processes:
             self._tasks.append(asyncio.create_task(process.run()))
         server.measure_with(self.resident_bytes)
+        server.plane.workers = lambda: [process.sample() for process in self._processes]
         self._tasks.append(asyncio.create_task(self._tell()))
         await asyncio.gather(*(process.first for process in self._processes))
         ready = [pair for pair in served if pair[1].loaded is not None]

@@ -111,6 +111,8 @@ class Learning:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None and not self._ending.is_set():
+            if not job.is_wanted:  # at once: models may come and go faster than one is waited for
+                continue
             if self._ending.wait(self._grace_s):
                 return
             try:

@@ -32,7 +32,7 @@ def late_trace(summaries: Iterable[LateSummary]) -> Row:
         {name: query.breakdown for name, query in named.items()},
     )
     for number, query in enumerate(named.values(), 1):
-        trace["traceEvents"] += _why(number, query)
+        trace["traceEvents"] += why_events(number, query, "why it was late")
     return trace
 
 
@@ -55,8 +55,9 @@ _WHY_THREAD = 10_000
 """Behind all lanes."""
 
 
-def _why(process: int, query: LateQuery) -> Iterator[Row]:
-    name = {"name": "why it was late"}
+def why_events(process: int, query: LateQuery, title: str) -> Iterator[Row]:
+    """A thread of a trace, called by that title: its stretches, and when it was due."""
+    name = {"name": title}
     yield {"name": "thread_name", "ph": "M", "pid": process, "tid": _WHY_THREAD, "args": name}
     for stretch in query.stretches:
         yield {

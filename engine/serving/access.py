@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import grpc
@@ -25,7 +25,7 @@ Stamp = tuple[int, int, int] | None
 
 
 class Access:
-    """Rules of one server; both faces ask it, and the native front end has the same (``native``).
+    """Rules of one server; both faces ask it, and native front ends that it guards.
 
     Parameters
     ----------
@@ -44,11 +44,19 @@ class Access:
         self, grants: Collection[Grant] = (), open_rights: Collection[Right] = tuple(Right)
     ) -> None:
         self._open = _bits(open_rights)
-        self.native = _native(grants, self._open)
+        self._native = _native(grants, self._open)
+        self._guarded: list[_core.Frontend] = []
 
     def renew(self, grants: Collection[Grant]) -> None:
         """Know these, and nobody else, from now on. Raises as the constructor does."""
-        self.native = _native(grants, self._open)
+        self._native = _native(grants, self._open)
+        for front in self._guarded:
+            front.set_access(self._native)
+
+    def guard(self, front: _core.Frontend) -> None:
+        """Have a front end ask the same, now and when it is renewed."""
+        front.set_access(self._native)
+        self._guarded.append(front)
 
     def check(self, caller: Caller, right: Right, model: str | None = None) -> None:
         """Return where somebody may.
@@ -68,7 +76,7 @@ class Access:
         authorization = caller.authorization.encode("ascii", "replace").decode()
         names = [name.encode(errors="replace").decode() for name in caller.certificate_names]
         name = None if model is None else model.encode(errors="replace").decode()
-        status, why = self.native.check(right.number, authorization, names, name)
+        status, why = self._native.check(right.number, authorization, names, name)
         if status != _OK:
             raise (ForbiddenError if status == _FORBIDDEN else UnauthenticatedError)(why)
 
@@ -80,14 +88,11 @@ class TokensWatch:
     ----------
     access : Access
         What is renewed.
-    on_renewal : callable
-        Called then.
     """
 
-    def __init__(self, path: str, access: Access, on_renewal: Callable[[], None]) -> None:
+    def __init__(self, path: str, access: Access) -> None:
         self._path = path
         self._access = access
-        self._on_renewal = on_renewal
         self._stamp = self._stamp_now()
         self._watch = asyncio.create_task(self._look_on())
 
@@ -106,7 +111,6 @@ class TokensWatch:
         except ConfigError as error:
             _LOG.warning("the tokens stay as they were: %s", error)
             return
-        self._on_renewal()
         _LOG.info("the tokens were read anew")
 
     async def _look_on(self) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from surplus.engine.serving.repository import RepositoryEntry
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.tls_files import TlsFiles
@@ -23,18 +23,24 @@ def announce(
     host: str,
     http_port: int | None,
     tls: TlsFiles | None = None,
+    metrics_port: int | None = None,
 ) -> None:
     """Say what is served where, and how to query it."""
-    names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready))
+    names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready)) or "no model yet"
     grpc = "gRPC" if tls is None else "gRPC over TLS"
     print(f"serving {names} on {address} ({grpc}, Open Inference Protocol)")
-    entry, model = ready[0]
-    query = query_command(entry, model.executor.inputs, address)
-    trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
-    print(f"query: {query}{trusting}", flush=True)
+    if ready:
+        entry, model = ready[0]
+        query = query_command(entry, model.executor.inputs, address)
+        trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
+        print(f"query: {query}{trusting}")
+    sys.stdout.flush()
+    scheme = "http" if tls is None else "https"
     if http_port is not None:
-        scheme = "http" if tls is None else "https"
         print(f"HTTP: {scheme}://{_host(host)}:{http_port}/v2", flush=True)
+    if metrics_port is not None:
+        at = f"{scheme}://{_host(host)}:{metrics_port}"
+        print(f"metrics: {at}/metrics, status: {at}/status", flush=True)
 
 
 def query_command(entry: RepositoryEntry, inputs: Sequence[TensorSpec], address: str) -> str:

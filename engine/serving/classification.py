@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from surplus.engine.errors import InputError
@@ -15,11 +18,30 @@ _NUMBERS = frozenset(
 )
 
 
-def classified(output: str, array: Array, count: int) -> Array:
-    """The largest values of all of an output, each as ``value:index``, largest first.
+@dataclass(frozen=True)
+class Classes:
+    """What a model's configuration says of the classes of an output.
 
-    Of equal values the earlier comes first, and NaNs come last. As the model configuration says
-    that models have no batch dimension, an output is taken as a whole, as Triton takes it then.
+    Parameters
+    ----------
+    labels : sequence of str
+        By class; there may be fewer, or none.
+    has_batch : bool
+        Whether the first dimension is a batch, whose rows are classified each by itself.
+    """
+
+    labels: Sequence[str] = ()
+    has_batch: bool = False
+
+
+_NOTHING = Classes()
+
+
+def classified(output: str, array: Array, count: int, classes: Classes = _NOTHING) -> Array:
+    """The largest values of an output, each as ``value:index:label``, largest first.
+
+    Of equal values the earlier comes first, and NaNs come last. Without a batch dimension an output
+    is taken as a whole, and without a label nothing follows the index, as Triton has it.
 
     Parameters
     ----------
@@ -28,7 +50,7 @@ def classified(output: str, array: Array, count: int) -> Array:
 
     Returns
     -------
-    array of bytes, shape (count,)
+    array of bytes, shape (count,) or (batch, count)
         Fractions have six digits, as C++'s ``std::to_string`` writes them.
 
     Raises
@@ -42,12 +64,27 @@ def classified(output: str, array: Array, count: int) -> Array:
             f"output {output!r}: class result not available for output due to unsupported type "
             f"{datatype!r}"
         )
-    values = array.reshape(-1)
+    if not classes.has_batch or not array.ndim:
+        return _texts(array.reshape(-1), count, classes.labels)
+    if not array.shape[0]:
+        return np.empty((0, 0), np.object_)
+    rows = array.reshape(array.shape[0], -1)
+    return np.stack([_texts(row, count, classes.labels) for row in rows])
+
+
+def _texts(values: Array, count: int, labels: Sequence[str]) -> Array:
     form = "%.6f:%d" if values.dtype.kind == "f" else "%d:%d"
-    found = [form % (values[index], index) for index in _largest(values, count)]
+    found = [
+        form % (values[index], index) + _behind(labels, index) for index in _largest(values, count)
+    ]
     texts = np.empty(len(found), np.object_)
     texts[:] = [text.encode() for text in found]
     return texts
+
+
+def _behind(labels: Sequence[str], index: int) -> str:
+    label = labels[index] if index < len(labels) else ""
+    return f":{label}" if label else ""
 
 
 def _largest(values: Array, count: int) -> list[int]:

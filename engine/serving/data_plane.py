@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,13 +25,16 @@ from surplus.engine.errors import (
 from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.log_settings import LogSettings
+from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
+from surplus.engine.serving.seen_query import MOST, SeenQuery
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
+from surplus.engine.serving.trouble import trouble_of
 
 A = TypeVar("A")
 Clock = Callable[[], int]
@@ -72,6 +76,8 @@ class InferQuery:
         On the same clock.
     priority : int
         As in :meth:`Executor.infer`.
+    id, trace_parent : str
+        What its client calls it, and W3C's header; empty where it says nothing.
     """
 
     inputs: Sequence[tuple[str, Array]]
@@ -79,6 +85,8 @@ class InferQuery:
     received_ns: int
     deadline_ns: int | None = None
     priority: int = 0
+    id: str = ""
+    trace_parent: str = ""
 
 
 def deadline_after(received_ns: int, timeouts_ns: Sequence[int]) -> int | None:
@@ -110,6 +118,10 @@ class DataPlane:
         What of the process's log is written.
     memory : _core.MemoryAccount
         What requests, values and answers are counted in.
+    seen_here : deque of SeenQuery
+        The last queries that ended here, the oldest first.
+    workers : callable
+        Says what the processes are that run models for this one.
     """
 
     def __init__(
@@ -120,9 +132,11 @@ class DataPlane:
         self.control: ModelControl | None = None
         self.front: Front | None = None
         self.memory = _core.MemoryAccount()
+        self.workers: Callable[[], Sequence[WorkerSample]] = tuple
         self._params = params or DataPlaneParams()
         self.regions = SharedRegions()
         self.log = LogSettings()
+        self.seen_here: deque[SeenQuery] = deque(maxlen=MOST)
         self._in_flight = InFlight()
         self._draining = False
         self._leaving = False
@@ -163,9 +177,8 @@ class DataPlane:
         """
         try:
             model.executor.foresee(deadline_ns, priority)
-        except RefusedError:
-            model.statistics.fail.add(0)
-            model.statistics.refused.add(0)
+        except RefusedError as error:
+            model.statistics.record_failure(error, 0)
             raise
 
     async def infer(
@@ -192,31 +205,26 @@ class DataPlane:
         try:
             return await self._run(model, query, encode)
         except BaseException as error:
-            duration_ns = self.clock_ns() - query.received_ns
-            model.statistics.fail.add(duration_ns)
-            if isinstance(error, RefusedError):
-                model.statistics.refused.add(duration_ns)
+            ended_ns = self.clock_ns()
+            model.statistics.record_failure(error, ended_ns - query.received_ns)
+            self._remember(model, query, Moments(query.received_ns, *(ended_ns,) * 3), error)
             raise
 
-    def load(self, name: str) -> None:
-        """Put every version of a model back into service.
+    def controlled(self) -> ModelControl:
+        """What loads and unloads models.
 
         Raises
         ------
-        UnknownModelError
-            If the name is unknown.
         UnavailableError
             If this server keeps its models as they are.
         """
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.load(model)
+        if self.control is None:
+            raise UnavailableError("this server keeps its models as they were at its start")
+        return self.control
 
-    def unload(self, name: str) -> None:
-        """Take every version of a model out of service; raises as :meth:`load`."""
-        control = self._control()
-        for model in self.models.versions(name).values():
-            control.unload(model)
+    async def unlisted(self) -> Sequence[str]:
+        """Names of models that could be loaded and never were."""
+        return () if self.control is None else await self.control.unlisted()
 
     def leave(self) -> None:
         """Be ready no more, and admit queries all the same: who sends them is to notice."""
@@ -256,20 +264,21 @@ class DataPlane:
         """Queries between admission and answer."""
         return len(self._in_flight) + (0 if self.front is None else self.front.in_flight)
 
+    def seen(self) -> list[SeenQuery]:
+        """The last queries that ended, by when they were answered, whoever answered them."""
+        there = [] if self.front is None else self.front.recent()
+        return sorted([*self.seen_here, *there], key=lambda query: query.answered_ns)
+
     def close(self) -> None:
         """Close every model. Blocks as long as the executors' own close does."""
         for model in self.models:
             model.close()
 
-    def _control(self) -> ModelControl:
-        if self.control is None:
-            raise UnavailableError("this server keeps its models as they were at its start")
-        return self.control
-
     def _check_room(self, model: ServedModel) -> None:
         if model.in_flight >= self._params.max_in_flight:
-            model.statistics.fail.add(0)
-            raise QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
+            full = QueueFullError(f"{model} has {model.in_flight} queries in flight, its limit")
+            model.statistics.record_failure(full, 0)
+            raise full
 
     async def _run(
         self, model: ServedModel, query: InferQuery, encode: Callable[[dict[str, Array]], A]
@@ -279,21 +288,45 @@ class DataPlane:
         names = signature.check_outputs(query.outputs)
         requested = names if query.outputs else None
         started_ns = self.clock_ns()
-        model.in_python += 1
         try:
-            with self._in_flight.enter():
+            with model.used(), self._in_flight.enter():
                 outputs = await self._execute(model, inputs, requested, query)
         except EngineError:
             raise
         except Exception as error:
             raise ExecutionError(f"{model} failed: {type(error).__name__}: {error}") from error
-        finally:
-            model.in_python -= 1
         ended_ns = self.clock_ns()
         answer = encode(model.ordered(names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
-        model.statistics.record_success(moments, model.newly_queued_ns())
+        queued_ns = model.newly_queued_ns()
+        model.statistics.record_success(moments, queued_ns)
+        self._remember(model, query, moments, None, queued_ns)
         return answer
+
+    def _remember(
+        self,
+        model: ServedModel,
+        query: InferQuery,
+        moments: Moments,
+        error: BaseException | None,
+        waited_ns: int = -1,
+    ) -> None:
+        """A query that has ended, so that it can be looked at."""
+        trouble = None if error is None else trouble_of(error)
+        times = moments.received_ns, moments.started_ns, moments.ended_ns, moments.answered_ns
+        self.seen_here.append(
+            SeenQuery(
+                model.name,
+                model.version,
+                query.id,
+                query.trace_parent,
+                0,
+                0,
+                *times,
+                waited_ns,
+                trouble,
+            )
+        )
 
     async def _execute(
         self,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.repository.config_message import empty_config
 from surplus.engine.serving.for_clients import without_paths
 from surplus.engine.serving.servable import TensorSpec
-from surplus.engine.serving.served_model import BACKEND, PLATFORM, ModelState, ServedModel
+from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.serving.statistics import Duration
 from surplus.engine.version import version
 
@@ -67,26 +67,21 @@ def model_metadata(model: ServedModel, versions: Iterable[str]) -> Document:
     return {
         "name": model.name,
         "versions": list(versions),
-        "platform": PLATFORM,
+        "platform": model.config.message.platform,
         "inputs": [_tensor(spec) for spec in signature.inputs.values()],
         "outputs": [_tensor(spec) for spec in signature.outputs.values()],
     }
 
 
-def model_config(model: ServedModel) -> Document:
-    """Signature of a model as a Triton configuration without a batch dimension."""
-    signature = model.signature
-    return {
-        "name": model.name,
-        "platform": PLATFORM,
-        "backend": BACKEND,
-        "max_batch_size": 0,
-        "input": [
-            _config_tensor(spec) | {"optional": spec.optional} for spec in signature.inputs.values()
-        ],
-        "output": [_config_tensor(spec) for spec in signature.outputs.values()],
-        "parameters": {name: {"string_value": text} for name, text in model.executor.facts.items()},
-    }
+def model_config(model: ServedModel) -> Any:
+    """A model's configuration as a ``ModelConfig`` message, with what the model says of itself."""
+    _ = model.signature
+    message = empty_config()
+    message.CopyFrom(model.config.message)
+    message.name = model.name
+    for name, text in {**model.executor.facts, **model.told}.items():
+        message.parameters[name].string_value = text
+    return message
 
 
 def model_statistics(models: Iterable[ServedModel]) -> Document:
@@ -99,13 +94,21 @@ def more_statistics(models: Iterable[ServedModel]) -> Document:
     rows = [(model, _statistics(model)) for model in models]
     for model, row in rows:
         row["inference_stats"]["refused"] = _duration(model.statistics.refused)
-        row |= {"memory_usage": [], "response_stats": {}}  # Triton's documents have both
+        row |= {"memory_usage": _memory(model), "response_stats": {}}  # as in Triton's documents
     return {"model_stats": [row for _, row in rows]}
 
 
-def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list[Document]:
-    """State of every version of every model."""
-    return [
+def repository_index(
+    models: Iterable[ServedModel], unlisted: Iterable[str] = (), *, ready_only: bool
+) -> list[Document]:
+    """State of every version of every model.
+
+    Parameters
+    ----------
+    unlisted : iterable of str
+        Names of models that were never loaded: nothing else is known of them.
+    """
+    known = [
         {
             "name": model.name,
             "version": model.version,
@@ -115,6 +118,15 @@ def repository_index(models: Iterable[ServedModel], *, ready_only: bool) -> list
         for model in models
         if model.state is ModelState.READY or not ready_only
     ]
+    never = [] if ready_only else unlisted
+    return [*known, *({"name": name, "version": "", "state": "", "reason": ""} for name in never)]
+
+
+def _memory(model: ServedModel) -> list[Document]:
+    """Where that was measured."""
+    if not model.cost_bytes:
+        return []
+    return [{"type": "CPU", "id": 0, "byte_size": model.cost_bytes}]
 
 
 def _statistics(model: ServedModel) -> Document:
@@ -180,14 +192,6 @@ def _milliseconds_since_1970(moment_ns: int) -> int:
 
 def _tensor(spec: TensorSpec) -> Document:
     return {"name": spec.name, "datatype": spec.dtype, "shape": _dims(spec)}
-
-
-def _config_tensor(spec: TensorSpec) -> Document:
-    return {
-        "name": spec.name,
-        "data_type": DATATYPES[spec.dtype].config_name,
-        "dims": _dims(spec),
-    }
 
 
 def _dims(spec: TensorSpec) -> list[int]:

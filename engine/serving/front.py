@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from surplus.engine.serving.seen_query import SeenQuery
+
 
 class Front(Protocol):
     """A front end of the server that runs queries by itself."""
@@ -15,6 +17,10 @@ class Front(Protocol):
 
     def leave(self) -> None:
         """Be ready no more, and answer queries all the same."""
+        ...
+
+    def recent(self) -> list[SeenQuery]:
+        """The last queries that ended there."""
         ...
 
     def drain(self) -> None:

@@ -6,6 +6,7 @@ Requests reach us as bytes and are parsed here, so that malformed ones get a sta
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from inspect import isawaitable
 from typing import Any
 
 import grpc
@@ -27,7 +28,7 @@ from surplus.engine.serving.grpc_settings import SettingCalls
 from surplus.engine.serving.grpc_shared_memory import SharedMemoryCalls
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import answer_in_order, stream_answer, stream_failure
-from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.load_request import override_of, wants_dependents
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
 from surplus.engine.serving.receipts import Receipts
@@ -115,7 +116,10 @@ class GrpcFace:
         remaining_s = context.time_remaining()
         self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))
         regions = self._plane.regions
-        query = decode_query(request, raw_inputs, received_ns, remaining_s, regions, share)
+        trace_parent = _trace_parent(context)
+        query = decode_query(
+            request, raw_inputs, received_ns, remaining_s, regions, share, trace_parent
+        )
         wanted = decode_outputs(request, regions)
         return await self._plane.infer(
             model, query, lambda outputs: encode_answer(model, request.id, wanted, outputs, share)
@@ -170,9 +174,9 @@ class GrpcFace:
         return message_type("ModelMetadataResponse")(**document)
 
     def model_config(self, request: Any) -> Any:
-        """Signature of a model as a Triton configuration."""
+        """A model's configuration, completed."""
         model = self._plane.models.find(request.name, request.version)
-        config = message_type("ModelConfig")(**descriptions.model_config(model))
+        config = descriptions.model_config(model)
         return message_type("ModelConfigResponse")(config=config)
 
     def model_statistics(self, request: Any) -> Any:
@@ -180,24 +184,26 @@ class GrpcFace:
         models = self._plane.models.select(request.name, request.version)
         return message_type("ModelStatisticsResponse")(**descriptions.model_statistics(models))
 
-    def repository_index(self, request: Any) -> Any:
+    async def repository_index(self, request: Any) -> Any:
         """State of every version of every model."""
         _check_repository(request)
-        rows = descriptions.repository_index(self._plane.models, ready_only=request.ready)
+        unlisted = await self._plane.unlisted()
+        rows = descriptions.repository_index(self._plane.models, unlisted, ready_only=request.ready)
         return message_type("RepositoryIndexResponse")(models=rows)
 
-    def repository_model_load(self, request: Any) -> Any:
-        """Put a model back into service."""
+    async def repository_model_load(self, request: Any) -> Any:
+        """Put a model into service, as its files are."""
         _check_repository(request)
-        check_load_parameters(request.model_name, plain_values(request.parameters))
-        self._plane.load(request.model_name)
+        control, name = self._plane.controlled(), request.model_name
+        await control.load(name, override_of(name, plain_values(request.parameters)))
         return message_type("RepositoryModelLoadResponse")()
 
-    def repository_model_unload(self, request: Any) -> Any:
+    async def repository_model_unload(self, request: Any) -> Any:
         """Take a model out of service."""
         _check_repository(request)
-        check_unload_parameters(request.model_name, plain_values(request.parameters))
-        self._plane.unload(request.model_name)
+        control, name = self._plane.controlled(), request.model_name
+        dependents = wants_dependents(name, plain_values(request.parameters))
+        await control.unload(name, dependents=dependents)
         return message_type("RepositoryModelUnloadResponse")()
 
 
@@ -208,8 +214,11 @@ def _check_repository(request: Any) -> None:
 
 def _parsing(request_type: Any, method: Callable[[Any], Any]) -> Handler:
     async def handle(data: bytes, context: Any) -> bytes:
-        answer: bytes = method(request_type.FromString(data)).SerializeToString()
-        return answer
+        answer = method(request_type.FromString(data))
+        if isawaitable(answer):
+            answer = await answer
+        serialized: bytes = answer.SerializeToString()
+        return serialized
 
     return handle
 
@@ -227,3 +236,9 @@ def guarded(handler: Handler) -> Handler:
         raise AssertionError("abort raises")
 
     return handle
+
+
+def _trace_parent(context: Any) -> str:
+    """W3C's header of a call; empty without one."""
+    said = context.invocation_metadata() or ()
+    return next((str(value) for name, value in said if name == "traceparent"), "")

@@ -29,6 +29,7 @@ def decode_query(
     remaining_s: float | None,
     regions: SharedRegions,
     share: MemoryShare | None = None,
+    trace_parent: str = "",
 ) -> InferQuery:
     """Make a query of a request.
 
@@ -46,6 +47,8 @@ def decode_query(
         Where inputs in shared memory are read.
     share : MemoryShare, optional
         Counts strings, and what is read, before they are made.
+    trace_parent : str
+        W3C's, of the call's metadata.
 
     Raises
     ------
@@ -63,6 +66,8 @@ def decode_query(
         received_ns=received_ns,
         deadline_ns=deadline_ns,
         priority=priority,
+        id=request.id,
+        trace_parent=trace_parent,
     )
 
 

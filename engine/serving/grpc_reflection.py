@@ -85,9 +85,11 @@ class Reflection:
         else:
             _refuse(response, grpc.StatusCode.INVALID_ARGUMENT, "the request asks for nothing")
             return
-        found = descriptor_pb2.FileDescriptorProto()
-        file.CopyToProto(found)
-        response.file_descriptor_response.file_descriptor_proto.append(found.SerializeToString())
+        described = response.file_descriptor_response.file_descriptor_proto
+        for needed in (*file.dependencies, file):  # none of ours imports one that imports another
+            found = descriptor_pb2.FileDescriptorProto()
+            needed.CopyToProto(found)
+            described.append(found.SerializeToString())
 
 
 def _refuse(response: Any, code: grpc.StatusCode, message: str) -> None:

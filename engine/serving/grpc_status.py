@@ -16,6 +16,7 @@ _DETAILS_LIMIT_BYTES = 1500  # trailers hold 8 KiB, and gRPC may triple non-ASCI
 _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (errors.InputError, grpc.StatusCode.INVALID_ARGUMENT),
     (errors.UnknownModelError, grpc.StatusCode.NOT_FOUND),
+    (errors.UnknownQueryError, grpc.StatusCode.NOT_FOUND),
     (errors.UnknownRegionError, grpc.StatusCode.NOT_FOUND),
     (errors.RegionExistsError, grpc.StatusCode.ALREADY_EXISTS),
     (errors.TooManyRegionsError, grpc.StatusCode.RESOURCE_EXHAUSTED),

@@ -11,10 +11,12 @@ import asyncio
 from typing import Any
 
 from surplus.engine.errors import InputError
-from surplus.engine.serving import descriptions, tails
+from surplus.engine.repository.config_document import document_of
+from surplus.engine.serving import descriptions
 from surplus.engine.serving.access import Access
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.http_answering import answered
 from surplus.engine.serving.http_body import DocumentReader, read_body
 from surplus.engine.serving.http_infer import (
     HEADER_LENGTH,
@@ -22,17 +24,12 @@ from surplus.engine.serving.http_infer import (
     decode_request,
     encode_answer,
 )
-from surplus.engine.serving.http_message import (
-    HttpAnswer,
-    HttpError,
-    HttpRequest,
-    json_answer,
-)
+from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_answer
 from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.http_settings import SettingPaths
 from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
-from surplus.engine.serving.http_status import status_of
-from surplus.engine.serving.load_parameters import check_load_parameters, check_unload_parameters
+from surplus.engine.serving.load_request import override_of, wants_dependents
+from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.served_model import ServedModel
 
 _MODEL = "/v2/models/{name}"
@@ -55,6 +52,8 @@ class HttpFace:
         Of a body, as it came and decompressed; a larger one gets 413.
     access : Access, optional
         Who may ask for what; else anybody for all.
+    observation : ObservationPaths, optional
+        What it says of how the server does; all of it by default.
     """
 
     def __init__(
@@ -63,12 +62,14 @@ class HttpFace:
         identity: ServerIdentity,
         most_bytes: int,
         access: Access | None = None,
+        observation: ObservationPaths | None = None,
     ) -> None:
         self._plane = plane
         self._identity = identity
         self._most_bytes = most_bytes
         self._access = access or Access()
         self._document = DocumentReader(most_bytes)
+        self._observation = observation or ObservationPaths(plane)
         self._routes = self._table()
 
     @property
@@ -78,18 +79,7 @@ class HttpFace:
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Errors as the protocol has them: a status and ``{"error": ...}``."""
-        try:
-            route = self._routes.find(request)
-            model = route.api.model and request.names[route.api.model]
-            self._access.check(request.caller, route.api.right, model)
-            return await route.handler(request)
-        except HttpError as error:
-            status, text = error.status, f"{request.method} {request.path}: {error}"
-            headers = dict(error.headers)
-        except Exception as error:
-            status, text = status_of(error)
-            headers = {}
-        return json_answer({"error": text}, status, headers)
+        return await answered(self._routes, self._access, request)
 
     def _table(self) -> HttpRoutes:
         routes = HttpRoutes()
@@ -98,8 +88,6 @@ class HttpFace:
         add("GET", "/v2/health/live", self.server_live)
         add("GET", "/v2/health/ready", self.server_ready)
         add("GET", "/v2/models/stats", self.model_statistics)
-        add("GET", "/v2/surplus/top", self.top)
-        add("GET", "/v2/surplus/late", self.late)
         add("POST", "/v2/repository/index", self.repository_index)
         add("POST", "/v2/repository/models/{name}/load", self.repository_model_load)
         add("POST", "/v2/repository/models/{name}/unload", self.repository_model_unload)
@@ -111,6 +99,7 @@ class HttpFace:
             add("POST", f"{path}/infer", self.model_infer)
         SharedMemoryPaths(self._plane.regions, self._document).add_to(routes)
         SettingPaths(self._plane, self._document).add_to(routes)
+        self._observation.add_to(routes)
         return routes
 
     async def model_infer(self, request: HttpRequest) -> HttpAnswer:
@@ -121,7 +110,8 @@ class HttpFace:
         request.begin_query()
         share = request.share
         length = request.headers.get(HEADER_LENGTH.lower())
-        given = body, length, received_ns, self._plane.regions, share
+        trace_parent = request.headers.get("traceparent", "")
+        given = body, length, received_ns, self._plane.regions, share, trace_parent
         if len(body) < _LONG_BYTES:
             asked = decode_request(*given)
         else:
@@ -157,40 +147,35 @@ class HttpFace:
         return json_answer(descriptions.model_metadata(model, versions))
 
     async def model_config(self, request: HttpRequest) -> HttpAnswer:
-        """Signature of a model as a Triton configuration."""
-        return json_answer(descriptions.model_config(self._model(request)))
+        """A model's configuration, completed."""
+        return json_answer(document_of(descriptions.model_config(self._model(request))))
 
     async def model_statistics(self, request: HttpRequest) -> HttpAnswer:
         """Counters of one model, of all its versions, or of all models."""
         models = self._plane.models.select(*_names(request))
         return json_answer(descriptions.more_statistics(models))
 
-    async def top(self, request: HttpRequest) -> HttpAnswer:
-        """What models were asked over the last seconds, and who waited for whom."""
-        return json_answer(await tails.top(tails.window_of(request.query)))
-
-    async def late(self, request: HttpRequest) -> HttpAnswer:
-        """Why queries came late; ``format=perfetto`` draws them."""
-        return json_answer(await tails.asked_late(request.query))
-
     async def repository_index(self, request: HttpRequest) -> HttpAnswer:
         """State of every version of every model; a body may ask for those that are ready."""
         ready_only = (await self._document(request)).get("ready", False)
-        rows = descriptions.repository_index(self._plane.models, ready_only=bool(ready_only))
+        unlisted = await self._plane.unlisted()
+        rows = descriptions.repository_index(
+            self._plane.models, unlisted, ready_only=bool(ready_only)
+        )
         return json_answer(rows)
 
     async def repository_model_load(self, request: HttpRequest) -> HttpAnswer:
-        """Put a model back into service."""
-        name = _names(request)[0]
-        check_load_parameters(name, _parameters(await self._document(request)))
-        self._plane.load(name)
+        """Put a model into service, as its files are."""
+        name, control = _names(request)[0], self._plane.controlled()
+        override = override_of(name, _parameters(await self._document(request)))
+        await control.load(name, override)
         return json_answer({})
 
     async def repository_model_unload(self, request: HttpRequest) -> HttpAnswer:
         """Take a model out of service."""
-        name = _names(request)[0]
-        check_unload_parameters(name, _parameters(await self._document(request)))
-        self._plane.unload(name)
+        name, control = _names(request)[0], self._plane.controlled()
+        dependents = wants_dependents(name, _parameters(await self._document(request)))
+        await control.unload(name, dependents=dependents)
         return json_answer({})
 
     def _model(self, request: HttpRequest) -> ServedModel:

@@ -75,6 +75,7 @@ def decode_request(
     received_ns: int,
     regions: SharedRegions,
     share: MemoryShare | None = None,
+    trace_parent: str = "",
 ) -> InferRequest:
     """Make a query of a request's body.
 
@@ -86,6 +87,8 @@ def decode_request(
         Where tensors in shared memory are.
     share : MemoryShare, optional
         Counts what values take beyond the body, before they are made.
+    trace_parent : str
+        The header of that name.
 
     Raises
     ------
@@ -109,10 +112,12 @@ def decode_request(
         received_ns=received_ns,
         deadline_ns=deadline_after(received_ns, [timeout_us * 1000] if timeout_us else []),
         priority=_number(parameters, "priority"),
+        id=_get(document, "id", str, ""),
+        trace_parent=trace_parent,
     )
     return InferRequest(
         query=query,
-        request_id=_get(document, "id", str, ""),
+        request_id=query.id,
         binary=_get(parameters, "binary_data_output", bool, False),
         binary_of={output["name"]: found for output in outputs for found in _binary(output)},
         wanted=_wanted(outputs, regions),

@@ -15,9 +15,9 @@ from aiohttp import web
 from surplus.engine.errors import InputError
 from surplus.engine.serving.caller import Caller, names_in
 from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.http_answering import Answering
 from surplus.engine.serving.http_body import too_large
 from surplus.engine.serving.http_connections import HttpConnections
-from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.http_message import HttpError, HttpRequest
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.server_params import ServerParams
@@ -60,7 +60,7 @@ class HttpListener:
 
 
 async def listen(
-    plane: DataPlane, face: HttpFace, params: ServerParams, tls: ssl.SSLContext | None = None
+    plane: DataPlane, face: Answering, params: ServerParams, tls: ssl.SSLContext | None = None
 ) -> HttpListener:
     """Answer on the HTTP port; 0 lets the system choose.
 
@@ -114,7 +114,7 @@ class _Driver:
     """Has requests of aiohttp answered."""
 
     def __init__(
-        self, plane: DataPlane, face: HttpFace, connections: HttpConnections, most_s: float
+        self, plane: DataPlane, face: Answering, connections: HttpConnections, most_s: float
     ) -> None:
         self._plane = plane
         self._face = face

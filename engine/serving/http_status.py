@@ -14,6 +14,7 @@ _CLIENT_CLOSED_REQUEST = 499  # no standard status says that the query was cance
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.InputError, 400),
     (errors.UnknownModelError, 404),
+    (errors.UnknownQueryError, 404),
     (errors.UnknownRegionError, 404),
     (errors.RegionExistsError, 400),  # as Triton answers
     (errors.TooManyRegionsError, 429),

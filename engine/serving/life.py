@@ -9,8 +9,8 @@ from enum import Enum, auto
 from typing import Any, NoReturn
 
 from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.announcement import announce
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.say import say
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
@@ -68,9 +68,11 @@ async def serve(
     except BaseException:
         await server.stop()
         raise
-    watch = asyncio.create_task(_look_after(server, served, restarts))
+    watch = asyncio.create_task(_look_after(server, restarts))
     finished = await server.serve_until_stopped(
-        lambda: announce(ready, address, params.host, server.http_port, params.tls)
+        lambda: announce(
+            ready, address, params.host, server.http_port, params.tls, server.metrics_port
+        )
     )
     if watch.done():
         return ServerEnd.DEVICE_LOST
@@ -79,9 +81,14 @@ async def serve(
 
 
 async def all_loaded(
-    loads: Sequence[Future[Servable]], served: Sequence[Served]
+    loads: Sequence[Future[Servable]], served: Sequence[Served], *, may_fail: bool = False
 ) -> Sequence[Served]:
     """Those of which a load went well, in order; each is served as soon as it is loaded.
+
+    Parameters
+    ----------
+    may_fail : bool
+        Whether it is no error that none is, since others may come later.
 
     Raises
     ------
@@ -94,7 +101,7 @@ async def all_loaded(
             model.set_ready(await asyncio.wrap_future(load))
         except EngineError as error:
             model.set_unavailable(str(error))
-            if len(served) == 1:
+            if len(served) == 1 and not may_fail:
                 raise
             say(f"{entry.name}: {error}")
             return False
@@ -104,20 +111,21 @@ async def all_loaded(
         *(one(*pair, load) for pair, load in zip(served, loads, strict=True))
     )
     ready = [pair for pair, well in zip(served, done, strict=True) if well]
-    if not ready:
+    if not ready and not may_fail:
         raise ConfigError("no model could be loaded")
     return ready
 
 
-async def _look_after(server: AsyncServer, served: Sequence[Served], restarts: bool) -> None:
+async def _look_after(server: AsyncServer, restarts: bool) -> None:
     """Say once what a model goes on without; stop the server when one can answer nothing more."""
-    said = [""] * len(served)
-    while not (restarts and (lost := [m.failure for _, m in served if m.failure])):
-        notices = [model.notice for _, model in served]
-        for (entry, _), before, notice in zip(served, said, notices, strict=True):
-            if notice not in ("", before):
-                say(f"{entry.name}: {notice}")
-        said = notices
+    said: dict[ServedModel, str] = {}
+    models = server.plane.models
+    while not (restarts and (lost := [m.failure for m in models if m.failure])):
+        for model in models:
+            notice = model.notice
+            if notice not in ("", said.get(model)):
+                say(f"{model.name}: {notice}")
+            said[model] = notice
         await asyncio.sleep(_LOOK_S)
     say(f"{lost[0]}; the server ends, to be started again")
     server.request_stop()

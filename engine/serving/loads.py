@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 
 from surplus.engine.devices.parsing import available_cores
+from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
+from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
-from surplus.engine.serving.repository import RepositoryEntry
 from surplus.engine.serving.servable import Servable
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
@@ -38,6 +41,8 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         Whether they are only checked, and loaded by their first query.
     load : callable
         Loads one, and may show how far it is.
+    rest : callable, optional
+        Instead of all that: makes what loads a version when a query asks for it.
     """
 
     def __init__(
@@ -47,12 +52,16 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         *,
         lazy: bool = False,
         load: Load = load_entry,
+        rest: Callable[[RepositoryEntry], Servable] | None = None,
     ) -> None:
+        self._rest = rest
         self._open = ExitStack()
-        self._open.enter_context(many_loads(len(entries), next(iter(params.values()))))
+        if entries:
+            first = params[entries[0].name]
+            self._open.enter_context(many_loads(len(entries), first))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         self._load = load
-        made = _checked if lazy else self._loaded
+        made = checked if lazy else self._loaded
         self._futures = [threads.submit(made, entry, params[entry.name]) for entry in entries]
 
     def __enter__(self) -> Sequence[Future[Servable]]:
@@ -68,8 +77,34 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
             future.cancel()
 
     def _loaded(self, entry: RepositoryEntry, params: LoadParams) -> Servable:
-        return ModelExecutor(ServedAlone(self._load(entry, params), entry.name))
+        if self._rest is not None:
+            return self._rest(entry)
+        return loaded(entry, params, self._load)
 
 
-def _checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
-    return ModelExecutor(ServedLate(LazyModel(entry.path, params), params.cache, entry.name))
+def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) -> Servable:
+    """A version of a model, ready.
+
+    Raises
+    ------
+    EngineError
+        If it cannot be loaded, its configuration is wrong, or the two contradict each other.
+    """
+    params = _configured(entry, params)
+    return ModelExecutor(ServedAlone(load(entry, params), entry.name), entry.config)
+
+
+def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
+    """The same, to be loaded by its first query."""
+    params = _configured(entry, params)
+    late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
+    return ModelExecutor(late, entry.config)
+
+
+def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
+    """How to load, with what the model's configuration says of that."""
+    if entry.error:
+        raise ConfigError(entry.error)
+    if entry.config is not None and entry.config.is_ensemble:
+        raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
+    return replace(params, devices=devices_for(entry.config, params.devices))

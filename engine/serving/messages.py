@@ -13,6 +13,8 @@ from typing import Any
 from google.protobuf import descriptor_pb2, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from surplus.engine.repository.config_message import POOL
+
 SERVICE = "inference.GRPCInferenceService"
 TAILS = "surplus.Tails"
 """Our own, of tails.proto."""
@@ -28,7 +30,7 @@ def _described() -> Iterator[descriptor_pb2.FileDescriptorProto]:
         yield from descriptor_pb2.FileDescriptorSet.FromString(serialized).file
 
 
-_POOL = DescriptorPool()
+_POOL = POOL
 _SERVICES: list[str] = []
 for _file in _described():
     _POOL.Add(_file)

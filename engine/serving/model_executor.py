@@ -9,8 +9,10 @@ import numpy as np
 from surplus.engine._core import Route
 from surplus.engine.dfg.graph import ValueKind
 from surplus.engine.errors import ModelError
+from surplus.engine.repository.model_config import ModelConfig, unwritten
 from surplus.engine.runtime.inputs import Array, IoSpec
 from surplus.engine.runtime.queryable import Queryable
+from surplus.engine.serving.configured_tensors import ConfiguredTensors
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.values import dtype_of
@@ -36,18 +38,26 @@ class ModelExecutor:
     ----------
     model : Queryable
         A model by itself, one that its first query loads, or one of several under a policy.
+    config : ModelConfig, optional
+        How its tensors are shown; by default as they are.
 
     Raises
     ------
+    ConfigError
+        If the configuration contradicts the model.
     ModelError
         If an input or output is not a tensor: the protocol has no sequences.
     EngineError
         If the model is loaded late, and its file is none that can be served.
     """
 
-    def __init__(self, model: Queryable) -> None:
-        self.inputs = tuple(tensor_spec(spec) for spec in model.inputs)
-        self.outputs = tuple(tensor_spec(spec) for spec in model.outputs)
+    def __init__(self, model: Queryable, config: ModelConfig | None = None) -> None:
+        inputs = tuple(tensor_spec(spec) for spec in model.inputs)
+        outputs = tuple(tensor_spec(spec) for spec in model.outputs)
+        self.config = (config or unwritten("")).completed(inputs, outputs)
+        self._tensors = ConfiguredTensors(self.config, inputs, outputs)
+        self.inputs = self._tensors.inputs
+        self.outputs = self._tensors.outputs
         self._model = model
 
     @property
@@ -87,8 +97,8 @@ class ModelExecutor:
 
     @property
     def route(self) -> Route | None:
-        """As of the model."""
-        return self._model.route
+        """As of the model; None where tensors are not the model's as they are."""
+        return self._model.route if self._tensors.are_the_models else None
 
     @property
     def worker(self) -> None:
@@ -107,7 +117,9 @@ class ModelExecutor:
         priority: int = 0,
     ) -> dict[str, Array]:
         """Run one query; cancelling the awaiting task cancels the run."""
-        return await self._model.infer(inputs, outputs, deadline_ns, priority_of(priority))
+        given, wanted = self._tensors.to_model(inputs), self._tensors.wanted(outputs)
+        answer = await self._model.infer(given, wanted, deadline_ns, priority_of(priority))
+        return self._tensors.to_client(answer)
 
     def close(self) -> None:
         """Let the model go: lanes are shared, sessions go with it."""

@@ -44,6 +44,14 @@ class ModelTable:
         self._be_watched(versions[version])
         return versions[version]
 
+    def remove(self, model: ServedModel) -> None:
+        """Forget a model that was never served."""
+        versions = self._versions[model.name]
+        del versions[model.version]
+        if not versions:
+            del self._versions[model.name]
+        model.on_change = lambda: None
+
     def find(self, name: str, version: str = "") -> ServedModel:
         """Model of that name and version; without a version the newest that is ready.
 

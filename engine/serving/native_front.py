@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.serving.access import Access
@@ -14,10 +15,12 @@ from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.native_calls import NativeCalls
+from surplus.engine.serving.seen_query import SeenQuery
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ModelState, ServedModel
 from surplus.engine.serving.server_params import ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
+from surplus.engine.serving.trouble import Trouble
 from surplus.engine.values import elem_type_of
 
 _LOOK_S = 0.005
@@ -26,6 +29,8 @@ _LOOK_AGAIN_S = 0.2
 model."""
 # How long a connection without queries stays, times their number; clients open others themselves.
 _IDLE_NS_EACH = 100_000_000
+
+_TROUBLES = tuple(Trouble)
 
 _Port = tuple[str, str, int, Sequence[int] | None]
 
@@ -108,7 +113,7 @@ def listening(
         tls=tls,
         most_of_a_client=params.max_connections_per_client,
     )
-    front.set_access(access.native)
+    access.guard(front)
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))
     return Listening(front, port, http_port)
@@ -152,14 +157,17 @@ class NativeFront:
             self._front.withdraw(model.name, model.version)
             return
         worker = model.executor.worker
-        model.front = self._front.offer(
-            model.name,
-            model.version,
-            [_port(spec) for spec in signature.inputs.values()],
-            [_port(spec) for spec in signature.outputs.values()],
-            model.executor.route,
-            self._most_in_flight,
-            worker,
+        model.be_offered(
+            self._front.offer(
+                model.name,
+                model.version,
+                [_port(spec) for spec in signature.inputs.values()],
+                [_port(spec) for spec in signature.outputs.values()],
+                model.executor.route,
+                self._most_in_flight,
+                worker,
+                model.tally,
+            )
         )
         if worker is not None:
             self._front.watch(worker)
@@ -186,10 +194,6 @@ class NativeFront:
         """Be ready no more, and answer queries all the same."""
         self._front.leave()
 
-    def ask(self, access: Access) -> None:
-        """Ask it who may do what, from now on."""
-        self._front.set_access(access.native)
-
     def abandon(self) -> None:
         """Cancel what is in flight."""
         self._front.abandon()
@@ -197,6 +201,10 @@ class NativeFront:
     def end_receipts(self) -> None:
         """End calls whose messages are on their way: the process holds all that it may."""
         self._front.end_receipts()
+
+    def recent(self) -> list[SeenQuery]:
+        """The last queries that ended there."""
+        return [_seen(row) for row in self._front.recent()]
 
     @property
     def in_flight(self) -> int:
@@ -225,3 +233,8 @@ class NativeFront:
 def _port(spec: TensorSpec) -> _Port:
     elem_type = elem_type_of(DATATYPES[spec.dtype].dtype)
     return spec.name, spec.dtype, elem_type, spec.shape
+
+
+def _seen(row: Sequence[Any]) -> SeenQuery:
+    *told, trouble = row
+    return SeenQuery._make((*told, None if trouble < 0 else _TROUBLES[trouble]))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from surplus.engine import _core
 from surplus.engine.serving.caller import Caller
 from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.http_answering import Answering
 from surplus.engine.serving.http_body import too_large
-from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.http_message import HttpRequest
 from surplus.engine.serving.memory_share import MemoryShare
 
@@ -23,7 +23,7 @@ class NativeRequests:
         In whose memory they count.
     """
 
-    def __init__(self, front: _core.Frontend, face: HttpFace, plane: DataPlane) -> None:
+    def __init__(self, front: _core.Frontend, face: Answering, plane: DataPlane) -> None:
         self._front = front
         self._face = face
         self._plane = plane

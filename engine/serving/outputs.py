@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surplus.engine.errors import ExecutionError
-from surplus.engine.serving.classification import classified
+from surplus.engine.serving.classification import Classes, classified
 from surplus.engine.serving.codec import encode_raw
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.servable import Array
@@ -51,8 +51,10 @@ class Outputs:
             datatype = datatype_of(array)
         except ValueError as error:
             raise ExecutionError(f"{model}, output {name!r}: {error}") from error
-        classes = self._deliveries.get(name, AS_IT_IS).classes
-        return ("BYTES", classified(name, array, classes)) if classes else (datatype, array)
+        count = self._deliveries.get(name, AS_IT_IS).classes
+        if not count:
+            return datatype, array
+        return "BYTES", classified(name, array, count, _classes(model, name))
 
     def put_away(self, name: str, array: Array) -> bool:
         """Write an output into shared memory, if it is wanted there; whether it was.
@@ -67,3 +69,8 @@ class Outputs:
             return False
         self._regions.write(name, part, encode_raw(array))
         return True
+
+
+def _classes(model: ServedModel, name: str) -> Classes:
+    config = model.config
+    return Classes(config.labels.get(name, ()), config.message.max_batch_size > 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from surplus.engine.errors import UnsupportedError
 from surplus.engine.scheduling.policy_service import PolicyService
-from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.load_request import Override
+from surplus.engine.serving.model_table import ModelTable
 
 
 class PolicyControl:
@@ -17,22 +19,37 @@ class PolicyControl:
     Parameters
     ----------
     service : PolicyService
+    models : ModelTable
     services : mapping of str to int
         Index of each model's service, by name.
     """
 
-    def __init__(self, service: PolicyService, services: Mapping[str, int]) -> None:
+    def __init__(
+        self, service: PolicyService, models: ModelTable, services: Mapping[str, int]
+    ) -> None:
         self._service = service
+        self._models = models
         self._services = services
 
-    def load(self, model: ServedModel) -> None:
+    async def load(self, name: str, override: Override | None = None) -> None:
         """Let the service come back, then admit its queries."""
-        if model.is_unloaded:
-            self._service.come(self._services[model.name])
-            model.reload()
+        if override is not None:
+            raise UnsupportedError(
+                f"model {name!r}: parameter 'config' is not supported: models are loaded as they "
+                "were at the server's start"
+            )
+        for model in self._models.versions(name).values():
+            if model.is_unloaded:
+                self._service.come(self._services[name])
+                model.reload()
 
-    def unload(self, model: ServedModel) -> None:
+    async def unload(self, name: str, *, dependents: bool = False) -> None:
         """Admit no more queries, then answer those that wait; what runs finishes."""
-        if not model.is_unloaded:
-            model.unload()
-            self._service.leave(self._services[model.name])
+        for model in self._models.versions(name).values():
+            if not model.is_unloaded:
+                model.unload()
+                self._service.leave(self._services[name])
+
+    async def unlisted(self) -> Sequence[str]:
+        """None."""
+        return ()

@@ -100,6 +100,12 @@ PATHS: Mapping[str, Api] = {
     "GET /v2/models/{name}/stats": Api(Right.STATISTICS, "name"),
     "GET /v2/surplus/top": Api(Right.STATISTICS, ALL_MODELS),
     "GET /v2/surplus/late": Api(Right.STATISTICS, ALL_MODELS),
+    "GET /v2/surplus/server": Api(Right.STATISTICS, ALL_MODELS),
+    "GET /v2/surplus/timeline": Api(Right.STATISTICS, ALL_MODELS),
+    "GET /v2/surplus/trace": Api(Right.STATISTICS, ALL_MODELS),
+    "GET /metrics": Api(Right.STATISTICS, ALL_MODELS),
+    "GET /": Api(Right.HEALTH),  # the status page, which says nothing until it has asked with one
+    "GET /status": Api(Right.HEALTH),
     **{
         f"{method} /v2/{memory}sharedmemory{region}/{what}": Api(Right.SHARED_MEMORY)
         for memory in ("system", "cuda")

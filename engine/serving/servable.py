@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from surplus.engine._core import Route, WorkerLink
+from surplus.engine.repository.model_config import ModelConfig
 
 Array = npt.NDArray[Any]
 """A tensor; BYTES tensors are object arrays of ``bytes`` (``str`` is accepted in outputs)."""
@@ -47,6 +48,11 @@ class Servable(Protocol):
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """Signature of the outputs; constant."""
+        ...
+
+    @property
+    def config(self) -> ModelConfig | None:
+        """As it is configured, completed; None of what nobody configured. Constant."""
         ...
 
     @property

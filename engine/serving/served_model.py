@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
-from surplus.engine._core import FrontModel
+from surplus.engine._core import FrontModel, FrontTally
 from surplus.engine.errors import ExecutionError, UnavailableError
+from surplus.engine.repository.model_config import ModelConfig, unwritten
+from surplus.engine.serving.histogram import QueryHistograms
+from surplus.engine.serving.model_use import ModelUse, summed
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
+from surplus.engine.serving.trouble import Trouble
 
-PLATFORM = "surplus_onnx"
-BACKEND = "surplus"
 _QUEUE = 4
 """Place of the waits among ``FrontModel.take_counts``."""
 
@@ -35,8 +39,16 @@ class ServedModel:
 
     Attributes
     ----------
-    in_python : int
-        Queries in flight that the data plane runs.
+    is_unloaded : bool
+        Whether somebody asked for it not to be served.
+    note : str
+        What is to be told of it while it is ready: that newer files of it are not served, say.
+    told : mapping of str to str
+        Facts besides those of the executor: what it takes of a budget, say.
+    cost_bytes : int
+        What it takes of a budget of memory; 0 where nobody measured it.
+    tally : FrontTally
+        What the native front end counts of it, from one load to the next.
     on_change : callable
         Called whenever queries may be answered that were not, or the other way round.
     """
@@ -47,39 +59,86 @@ class ServedModel:
         self._state = ModelState.LOADING
         self._reason = ""
         self.is_unloaded = False
+        self.note = ""
+        self.told: Mapping[str, str] = {}
+        self.cost_bytes = 0
         self._statistics = ModelStatistics()
-        self.in_python = 0
-        self._front: FrontModel | None = None
+        self.tally = FrontTally()
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None
-        self._loaded: tuple[Servable, Signature] | None = None
+        self._use: ModelUse | None = None
+        self._former: list[ModelUse] = []
+        self._config = unwritten(name)
         self._queued_ns = 0
-        self._joined_before = 0
-        self._batches_before: Mapping[int, tuple[int, int]] = {}
+        self._joined_earlier = 0
+        self._batches_earlier: Mapping[int, tuple[int, int]] = {}
 
     def set_ready(self, executor: Servable) -> None:
-        """Serve with ``executor`` from now on; closed with the data plane."""
-        self._loaded = executor, Signature(executor)
+        """Serve with ``executor`` from now on; closed with the data plane.
+
+        Queries that another one has finish there (:meth:`take_idle`).
+        """
+        config = executor.config or unwritten(self.name).completed(
+            executor.inputs, executor.outputs
+        )
+        self._retire()
+        self._use, self._config = ModelUse(executor), config
         self._queued_ns = executor.queued_ns
-        self._joined_before = executor.joined
-        self._batches_before = dict(executor.batches)
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
         self.on_change()
 
-    @property
-    def front(self) -> FrontModel | None:
-        """What the native front end counts of it; None where it has not been offered to one."""
-        return self._front
+    def release(self, reason: str = "unloaded") -> None:
+        """Be without an executor, as somebody has asked: queries in flight finish."""
+        self.is_unloaded = True
+        self._retire()
+        self.set_unavailable(reason)
 
-    @front.setter
-    def front(self, front: FrontModel) -> None:
+    def _retire(self) -> None:
+        if self._use is None:
+            return
+        self._joined_earlier += self._use.joined
+        self._batches_earlier = summed(self._batches_earlier, self._use.batches)
+        self._former.append(self._use)
+        self._use = None
+
+    def take_idle(self) -> list[Servable]:
+        """Executors of before that no query is in any more, to be closed by who takes them."""
         self._take_counts()
-        self._front = front
+        idle = [use for use in self._former if not use.in_flight]
+        self._former = [use for use in self._former if use.in_flight]
+        return [use.executor for use in idle]
+
+    @property
+    def has_former(self) -> bool:
+        """Whether there are executors to take with :meth:`take_idle`, now or later."""
+        return bool(self._former)
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """A query is in flight, by the data plane, until the end of the block.
+
+        Raises
+        ------
+        UnavailableError
+            If the model is not ready.
+        """
+        use = self._ready()
+        use.in_python += 1
+        try:
+            yield
+        finally:
+            use.in_python -= 1
+
+    def be_offered(self, front: FrontModel) -> None:
+        """The native front end answers queries of it, and counts them there."""
+        if self._use is not None:
+            self._use.fronts.append(front)
+            self._take_counts()
 
     @property
     def in_flight(self) -> int:
         """Queries between admission and answer."""
-        return self.in_python + (0 if self._front is None else self._front.in_flight)
+        return sum(use.in_flight for use in self._uses())
 
     @property
     def statistics(self) -> ModelStatistics:
@@ -87,15 +146,33 @@ class ServedModel:
         self._take_counts()
         return self._statistics
 
+    @property
+    def times(self) -> QueryHistograms:
+        """How long its queries took that were answered well, whoever answered them."""
+        return QueryHistograms.of(self._statistics.times.rows(), self.tally.times())
+
+    @property
+    def trouble(self) -> Counter[Trouble]:
+        """Why its queries were not answered, or not in time."""
+        there = Counter(dict(zip(Trouble, self.tally.trouble(), strict=True)))
+        return self._statistics.trouble + there
+
+    def _uses(self) -> list[ModelUse]:
+        return self._former if self._use is None else [*self._former, self._use]
+
     def _take_counts(self) -> None:
-        if self._front is None:
-            return
-        totals = self._front.take_counts()
+        for use in self._uses():
+            for front in use.fronts:
+                self._count(front)
+            use.forget_idle_fronts(self._count)
+
+    def _count(self, front: FrontModel) -> None:
+        totals = front.take_counts()
         samples, waited_ns = totals[_QUEUE]
         if samples:
             self._wait_ns = waited_ns / samples
         queued_ns = int(self._wait_ns * totals[0][0])
-        self._statistics.record_native(totals, queued_ns, self._front.last_ns)
+        self._statistics.record_native(totals, queued_ns, front.last_ns)
 
     @property
     def state(self) -> ModelState:
@@ -105,23 +182,23 @@ class ServedModel:
     @property
     def reason(self) -> str:
         """Why it is not ready; of one that is, what it goes on without."""
-        if self._state is not ModelState.READY or self._loaded is None:
+        if self._state is not ModelState.READY or self._use is None:
             return self._reason
-        return self.failure or self._loaded[0].warning
+        return self.failure or "; ".join(filter(None, (self._use.executor.warning, self.note)))
 
     @property
     def notice(self) -> str:
         """What is to be said of it that nobody has said: lanes are held, or it answers no more."""
-        if self._state is not ModelState.READY or self._loaded is None:
+        if self._state is not ModelState.READY or self._use is None:
             return ""
-        return self.failure or self._loaded[0].held
+        return self.failure or self._use.executor.held
 
     @property
     def failure(self) -> str:
         """Why the executor can answer nothing any more; empty if it can or is not asked to."""
-        if self._state is not ModelState.READY or self._loaded is None:
+        if self._state is not ModelState.READY or self._use is None:
             return ""
-        return self._loaded[0].failure
+        return self._use.executor.failure
 
     def unload(self) -> None:
         """Turn queries away because somebody asked for it: no fault of the server's."""
@@ -148,7 +225,7 @@ class ServedModel:
         UnavailableError
             If the model is not ready; the message says why.
         """
-        return self._ready()[0]
+        return self._ready().executor
 
     @property
     def signature(self) -> Signature:
@@ -159,33 +236,32 @@ class ServedModel:
         UnavailableError
             If the model is not ready; the message says why.
         """
-        return self._ready()[1]
+        return self._ready().signature
+
+    @property
+    def config(self) -> ModelConfig:
+        """How it is configured, completed from the model once that is loaded."""
+        return self._config
 
     @property
     def loaded(self) -> Servable | None:
         """What would run its queries, whether or not they are turned away; None before it is."""
-        return None if self._loaded is None else self._loaded[0]
+        return None if self._use is None else self._use.executor
 
     def ready_signature(self) -> Signature | None:
         """Its inputs and outputs; None if it is not loaded."""
-        return None if self._loaded is None else self._loaded[1]
+        return None if self._use is None else self._use.signature
 
     @property
     def joined(self) -> int:
         """Queries that were answered together with another one, by its call."""
-        return 0 if self._loaded is None else max(0, self._loaded[0].joined - self._joined_before)
+        return self._joined_earlier + (0 if self._use is None else self._use.joined)
 
     @property
     def batches(self) -> dict[int, tuple[int, int]]:
         """By how many queries a call answered, of two and more: such calls, and their time, ns."""
-        if self._loaded is None:
-            return {}
-        found = {}
-        for size, (calls, took_ns) in self._loaded[0].batches.items():
-            calls_before, before_ns = self._batches_before.get(size, (0, 0))
-            if calls > calls_before:
-                found[size] = calls - calls_before, took_ns - before_ns
-        return found
+        now = {} if self._use is None else self._use.batches
+        return summed(self._batches_earlier, now)
 
     def ordered(self, names: Sequence[str], outputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs of those names, in their order.
@@ -202,23 +278,23 @@ class ServedModel:
 
     def newly_queued_ns(self) -> int:
         """By how much the executor's waits have grown since the last call."""
-        if self._loaded is None:
+        if self._use is None:
             return 0
-        before_ns, self._queued_ns = self._queued_ns, self._loaded[0].queued_ns
+        before_ns, self._queued_ns = self._queued_ns, self._use.executor.queued_ns
         return self._queued_ns - before_ns
 
     def close(self) -> None:
-        """Free the executor. Blocks as long as the executor's own close does."""
-        loaded, self._loaded = self._loaded, None
+        """Free the executors. Blocks as long as their own close does."""
+        uses, self._use, self._former = self._uses(), None, []
         self.set_unavailable("closed")
-        if loaded is not None:
-            loaded[0].close()
+        for use in uses:
+            use.executor.close()
 
     def __str__(self) -> str:
         return f"model {self.name!r} version {self.version}"
 
-    def _ready(self) -> tuple[Servable, Signature]:
-        if self.state is not ModelState.READY or self._loaded is None:
+    def _ready(self) -> ModelUse:
+        if self.state is not ModelState.READY or self._use is None:
             why = f": {self.reason}" if self.reason else ""
             raise UnavailableError(f"{self} is {self.state}{why}")
-        return self._loaded
+        return self._use

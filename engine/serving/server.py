@@ -1,11 +1,14 @@
-"""The server: listens, answers, and on SIGTERM finishes what it began."""
+"""The server: listens, answers, and on SIGTERM finishes what it began.
+
+Long because what of it is started must be ended, whichever of it fails to start.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,7 @@ from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.http_face import HttpFace
 from surplus.engine.serving.limited_memory import LimitedMemory
+from surplus.engine.serving.metrics_listener import MetricsListener, listen_for_metrics
 from surplus.engine.serving.native_calls import NativeCalls
 from surplus.engine.serving.native_front import (
     NativeFront,
@@ -34,6 +38,7 @@ from surplus.engine.serving.native_front import (
     missing_parser,
 )
 from surplus.engine.serving.native_requests import NativeRequests
+from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -69,8 +74,11 @@ class AsyncServer:
         self._native: NativeFront | None = None
         self._native_http_port: int | None = None
         self._http: HttpListener | None = None
+        self._observation = ObservationPaths(self.plane, has_metrics=self._params.metrics)
+        self._metrics: MetricsListener | None = None
         self._memory: LimitedMemory | None = None
         self._held_elsewhere: Callable[[], int] = lambda: 0
+        self._closers: list[Callable[[], Awaitable[object]]] = []
         self._receipts = Receipts()
         self._certificates: Certificates | None = None
         self._access = Access(open_rights=self._params.anybodys_rights)
@@ -97,7 +105,9 @@ class AsyncServer:
         rest = None
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes
-            rest = HttpFace(self.plane, self._identity(), most_bytes, self._access)
+            rest = HttpFace(
+                self.plane, self._identity(), most_bytes, self._access, self._observation
+            )
         if (files := self._params.tls) is not None:
             self._certificates = Certificates(files)
         try:
@@ -105,10 +115,19 @@ class AsyncServer:
             if rest is not None and not (is_native and self._speaks_rest()):
                 self._http = await self._start_http(rest)
                 rest = None
+            self._metrics = await listen_for_metrics(
+                self.plane,
+                self._observation,
+                self._params,
+                self._certificates,
+                self._access,
+                is_native=is_native and not missing_parser(),
+            )
             port = await self._start_grpc(rest, is_native=is_native)
         except BaseException:
-            if self._http is not None:
-                await self._http.stop()
+            for listener in (self._http, self._metrics):
+                if listener is not None:
+                    await listener.stop()
             if self._certificates is not None:
                 self._certificates.close()
             raise
@@ -118,7 +137,7 @@ class AsyncServer:
             )
             self.plane.memory = self._memory.account
         if path:
-            self._tokens = TokensWatch(path, self._access, self._renew_access)
+            self._tokens = TokensWatch(path, self._access)
         warn_of_exposure(self._params)
         return port
 
@@ -127,16 +146,17 @@ class AsyncServer:
         if self._tokens is not None:
             self._tokens.look()
 
-    def _renew_access(self) -> None:
-        if self._native is not None:
-            self._native.ask(self._access)
-
     @property
     def http_port(self) -> int | None:
         """The port bound for HTTP; None before the start, or if it is not served."""
         if self._native_http_port is not None:
             return self._native_http_port
         return None if self._http is None else self._http.port
+
+    @property
+    def metrics_port(self) -> int | None:
+        """The further port bound for metrics; None before the start, or without it."""
+        return None if self._metrics is None else self._metrics.port
 
     async def _start_grpc(self, rest: HttpFace | None, *, is_native: bool) -> int:
         face = GrpcFace(self.plane, self._identity(), self._receipts, self._access)
@@ -264,10 +284,13 @@ class AsyncServer:
             await self._grpc.stop(_FLUSH_GRACE_S)
         if self._native is not None:
             await self._native.stop(_FLUSH_GRACE_S)
-        if self._http is not None:
-            await self._http.stop()
+        for listener in (self._http, self._metrics):
+            if listener is not None:
+                await listener.stop()
         if self._certificates is not None:
             self._certificates.close()
+        for close in self._closers:
+            await close()
         await asyncio.to_thread(self.plane.close)
         if self._memory is not None:
             await self._memory.close()
@@ -292,6 +315,10 @@ class AsyncServer:
         """End a stop that goes on: cancel what is in flight. From the server's event loop."""
         self._hurry.set()
         self.plane.abandon()
+
+    def close_with(self, close: Callable[[], Awaitable[object]]) -> None:
+        """Await that when the server has drained, before it closes the models."""
+        self._closers.append(close)
 
     def measure_with(self, held_elsewhere: Callable[[], int]) -> None:
         """Count what that returns as this server's memory: that of processes that work for it."""

@@ -15,6 +15,8 @@ MAX_WAIT_MS = 1000.0
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_STREAMS = 2**31 - 1
 """By default: any number."""
+METRICS_PORT = 8002
+"""Of ``engine serve`` by default, as Triton has it."""
 MAX_IN_FLIGHT = 1024
 """By default: what waits is bounded by time, and this bounds memory."""
 
@@ -42,6 +44,12 @@ class ServerParams:
     one_port : bool
         Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
         native front end alone.
+    metrics : bool
+        Whether there is ``/metrics``.
+    metrics_port : int or None
+        A further port for what observes the server, over HTTP; None: only HTTP's has it.
+    needs_metrics_port : bool
+        Whether the server does not start where that cannot be bound; else it says so.
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
@@ -104,9 +112,12 @@ class ServerParams:
     tokens: str = ""
     open_rights: tuple[Right, ...] = (Right.HEALTH,)
     drain_delay_s: float = 0.0
+    metrics: bool = True
+    metrics_port: int | None = None
+    needs_metrics_port: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("grpc_port", "http_port"):
+        for name in ("grpc_port", "http_port", "metrics_port"):
             port = getattr(self, name)
             if port is not None and not 0 <= port <= 65535:
                 raise ValueError(f"{name} is {port}, must be in 0..65535")
@@ -114,6 +125,8 @@ class ServerParams:
             raise ValueError(f"http_port is {self.http_port}, and one_port leaves HTTP none")
         if self.one_port and self.front_end is FrontEnd.PYTHON:
             raise ValueError("one_port is of the native front end, and front_end is python")
+        if self.metrics_port is not None and not self.metrics:
+            raise ValueError(f"metrics_port is {self.metrics_port}, and metrics are not wanted")
         for name in ("drain_timeout_s", "drain_delay_s"):
             if not getattr(self, name) >= 0:  # nan, too
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")

@@ -6,8 +6,12 @@ A successful query's time falls into four parts, in their order: ``compute_input
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from surplus.engine import _core
+from surplus.engine.serving.trouble import Trouble, trouble_of
 
 
 @dataclass
@@ -59,6 +63,10 @@ class ModelStatistics:
         From the outputs to the encoded answer.
     last_ns : int
         When the last successful query was answered, monotonic; 0 before the first.
+    times : QueryTimes
+        How long those took that Python answered well.
+    trouble : Counter of Trouble
+        Why those that Python saw were not answered, or not in time.
     """
 
     success: Duration = field(default_factory=Duration)
@@ -68,6 +76,8 @@ class ModelStatistics:
     queue: Duration = field(default_factory=Duration)
     compute_output: Duration = field(default_factory=Duration)
     last_ns: int = 0
+    times: _core.QueryTimes = field(default_factory=_core.QueryTimes)
+    trouble: Counter[Trouble] = field(default_factory=Counter)
     _executing: Duration = field(default_factory=Duration)
 
     @property
@@ -117,5 +127,16 @@ class ModelStatistics:
         self.success.add(moments.answered_ns - moments.received_ns)
         self.compute_input.add(moments.started_ns - moments.received_ns)
         self.queue.add(queued_ns)
-        self._executing.add(moments.ended_ns - moments.started_ns)
+        executing_ns = moments.ended_ns - moments.started_ns
+        self._executing.add(executing_ns)
         self.compute_output.add(moments.answered_ns - moments.ended_ns)
+        whole_ns = moments.answered_ns - moments.received_ns
+        self.times.add(whole_ns, executing_ns, max(0, queued_ns))
+
+    def record_failure(self, error: BaseException, duration_ns: int) -> None:
+        """Count a query that this error ended, so long after its receipt."""
+        trouble = trouble_of(error)
+        self.fail.add(duration_ns)
+        self.trouble[trouble] += 1
+        if trouble is Trouble.REFUSED:
+            self.refused.add(duration_ns)

@@ -61,7 +61,8 @@ class GrpcClient:
         self._model = model
         self._version = version
         self._timeout_s = timeout_s
-        self._requests: list[bytes] = []
+        self._requests: Sequence[tuple[bytes, float]] = ()
+        self._turns: Sequence[int] = ()
         self._credentials = None if tls is None else _credentials(tls)
 
     async def __aenter__(self) -> GrpcClient:
@@ -81,7 +82,11 @@ class GrpcClient:
         await self._channel.close()
 
     async def inputs(self) -> list[TensorMetadata]:
-        """Ask the server for the model's inputs.
+        """Ask the server for the model's inputs; raises as ``inputs_of``."""
+        return await self.inputs_of(self._model, self._version)
+
+    async def inputs_of(self, model: str, version: str) -> list[TensorMetadata]:
+        """Ask the server for the inputs of any model.
 
         Raises
         ------
@@ -93,11 +98,11 @@ class GrpcClient:
             request_serializer=ModelMetadataRequest.SerializeToString,
             response_deserializer=ModelMetadataResponse.FromString,
         )
-        request = ModelMetadataRequest(name=self._model, version=self._version)
+        request = ModelMetadataRequest(name=model, version=version)
         try:
             answer = await call(request, timeout=_CONNECT_S)
         except grpc.aio.AioRpcError as error:
-            raise self._target_error(error) from error
+            raise self._target_error(error, model) from error
         return [TensorMetadata(t.name, t.datatype, tuple(t.shape)) for t in answer.inputs]
 
     def prepare(self, queries: Sequence[Sequence[RawTensor]]) -> None:
@@ -108,21 +113,34 @@ class GrpcClient:
         PayloadError
             If they are too large for the protocol.
         """
-        self._requests = [infer_request(self._model, self._version, row) for row in queries]
+        requests = [infer_request(self._model, self._version, row) for row in queries]
+        self.take_turns([(request, self._timeout_s) for request in requests], range(len(queries)))
+
+    def take_turns(self, requests: Sequence[tuple[bytes, float]], turns: Sequence[int]) -> None:
+        """Set what ``send`` sends.
+
+        Parameters
+        ----------
+        requests : sequence of (bytes, float)
+            A ModelInferRequest and its deadline in seconds each.
+        turns : sequence of int
+            Which of them each query sends, over and over.
+        """
+        self._requests, self._turns = requests, turns
 
     async def send(self, query: int) -> None:
         """Send a prepared request and wait for its answer."""
-        request = self._requests[query % len(self._requests)]
+        request, timeout_s = self._requests[self._turns[query % len(self._turns)]]
         try:
-            await self._infer(request, timeout=self._timeout_s)
+            await self._infer(request, timeout=timeout_s)
         except grpc.aio.AioRpcError as error:
             raise ClientError(error.code().name, error.details() or "") from error
 
-    def _target_error(self, error: Any) -> TargetError:
+    def _target_error(self, error: Any, model: str) -> TargetError:
         code, details = error.code(), error.details() or error.code().name
         if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
             return TargetError(f"cannot reach a server at {self._url}: {details}")
-        return TargetError(f"the server at {self._url} refused model {self._model!r}: {details}")
+        return TargetError(f"the server at {self._url} refused model {model!r}: {details}")
 
 
 def _credentials(tls: TlsParams) -> grpc.ChannelCredentials:

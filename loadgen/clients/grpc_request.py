@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from google.protobuf.message import EncodeError
 
@@ -13,11 +15,17 @@ from surplus.loadgen.clients.tensors import RawTensor
 from surplus.loadgen.errors import PayloadError
 
 _DIGITS = 10**8
+_TIMEOUT = "grpc-timeout"
 _UNITS_NS = {"n": 1, "u": 10**3, "m": 10**6, "S": 10**9, "M": 60 * 10**9, "H": 3600 * 10**9}
 
 
-def infer_request(model: str, version: str, tensors: Sequence[RawTensor]) -> bytes:
-    """Serialise a ModelInferRequest.
+def infer_request(
+    model: str,
+    version: str,
+    tensors: Sequence[RawTensor],
+    parameters: Mapping[str, int] = MappingProxyType({}),
+) -> bytes:
+    """Serialise a ModelInferRequest, with parameters of the protocol's extensions.
 
     Raises
     ------
@@ -25,6 +33,7 @@ def infer_request(model: str, version: str, tensors: Sequence[RawTensor]) -> byt
         If the tensors are too large for the protocol.
     """
     request = ModelInferRequest(model_name=model, model_version=version)
+    add_parameters(request, parameters)
     for tensor in tensors:
         request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
         request.raw_input_contents.append(tensor.raw)
@@ -33,6 +42,12 @@ def infer_request(model: str, version: str, tensors: Sequence[RawTensor]) -> byt
     except (EncodeError, ValueError) as error:
         raise PayloadError(f"the inputs do not fit a message: {error}") from error
     return data
+
+
+def add_parameters(request: Any, parameters: Mapping[str, int]) -> None:
+    """Put them into a ModelInferRequest."""
+    for key, value in parameters.items():
+        request.parameters.add(key=key).value.int64_param = value
 
 
 def framed(message: bytes) -> bytes:
@@ -50,7 +65,14 @@ def call_headers(authority: str, timeout_ns: int) -> list[tuple[str, str]]:
         ("te", "trailers"),
         ("content-type", "application/grpc"),
         ("user-agent", "surplus-loadgen"),
-        ("grpc-timeout", timeout_text(timeout_ns)),
+        (_TIMEOUT, timeout_text(timeout_ns)),
+    ]
+
+
+def with_timeout(headers: Sequence[tuple[str, str]], timeout_ns: int) -> list[tuple[str, str]]:
+    """The headers of a call with another timeout, if they say one."""
+    return [
+        (name, timeout_text(timeout_ns) if name == _TIMEOUT else value) for name, value in headers
     ]
 
 

@@ -6,11 +6,12 @@ import math
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from surplus.loadgen.clients.images import ImageParams, image_tensors
 from surplus.loadgen.clients.tensors import DATATYPES, FILLS, RawTensor, from_array
 from surplus.loadgen.errors import PayloadError
 
@@ -63,12 +64,15 @@ class InputParams:
         Shapes for inputs of which the server's metadata leaves dimensions open.
     seed : int
         Of the random values.
+    images : ImageParams or None
+        Pictures for one input; queries take turns through them.
     """
 
     file: Path | None = None
     specs: tuple[ModelInput, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
+    images: ImageParams | None = None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -115,6 +119,24 @@ def make_inputs(params: InputParams, metadata: Sequence[TensorMetadata]) -> list
         if name not in known:
             raise PayloadError(f"the model has no input {name!r}; it has: {', '.join(known)}")
     return [given.get(row.name) or _made(row, params.shapes, generator) for row in metadata]
+
+
+def make_queries(params: InputParams, metadata: Sequence[TensorMetadata]) -> list[list[RawTensor]]:
+    """As ``make_inputs``; several where there are several pictures.
+
+    Raises
+    ------
+    PayloadError
+        As there, and if a picture cannot be read, or no input takes one.
+    """
+    if params.images is None:
+        return [make_inputs(params, metadata)]
+    rows = [(m.name, m.datatype, params.shapes.get(m.name, m.shape)) for m in metadata]
+    pictures = image_tensors(params.images, rows)
+    others = [row for row in metadata if row.name != pictures[0].name]
+    shapes = {name: s for name, s in params.shapes.items() if name != pictures[0].name}
+    rest = {t.name: t for t in make_inputs(replace(params, shapes=shapes, images=None), others)}
+    return [[rest.get(row.name, picture) for row in metadata] for picture in pictures]
 
 
 def _made(

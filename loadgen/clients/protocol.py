@@ -49,6 +49,7 @@ _MESSAGES: dict[str, list[tuple[str, int, int, Any]]] = {
     "ModelInferRequest": [
         *_MODEL,
         _ID,
+        ("parameters", 4, _MANY, "Parameter"),
         ("inputs", 5, _MANY, "Tensor"),
         ("outputs", 6, _MANY, "RequestedOutput"),
         ("raw_input_contents", 7, _MANY, _BYTES),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +22,11 @@ from surplus.loadgen.errors import TargetError
 
 
 def rest_request(
-    address: HostPort, model: str, version: str, tensors: Sequence[RawTensor]
+    address: HostPort,
+    model: str,
+    version: str,
+    tensors: Sequence[RawTensor],
+    parameters: Mapping[str, int] = MappingProxyType({}),
 ) -> bytes:
     """All that is sent for one query: head, JSON, tensors; outputs are asked for in binary, too."""
     inputs = [
@@ -33,7 +38,7 @@ def rest_request(
         }
         for tensor in tensors
     ]
-    said = {"inputs": inputs, "parameters": {"binary_data_output": True}}
+    said = {"inputs": inputs, "parameters": {"binary_data_output": True} | dict(parameters)}
     text = json.dumps(said, separators=(",", ":")).encode()
     body = b"".join([text, *(tensor.raw for tensor in tensors)])
     headers = {

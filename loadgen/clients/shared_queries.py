@@ -13,13 +13,13 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import grpc
 
 from surplus.loadgen.address import HostPort
-from surplus.loadgen.clients.grpc_request import infer_request
+from surplus.loadgen.clients.grpc_request import add_parameters, infer_request
 from surplus.loadgen.clients.protocol import (
     SERVICE,
     ModelInferRequest,
@@ -48,6 +48,8 @@ class SharedQueries:
     copies : int
         Regions for outputs, >= 1: as many queries may be in flight without writing over each
         other's answer.
+    parameters : mapping of str to int
+        Of every request, as the protocol's extensions have them.
 
     Raises
     ------
@@ -63,11 +65,13 @@ class SharedQueries:
         version: str,
         tensors: Sequence[RawTensor],
         copies: int,
+        parameters: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         if copies < 1:
             raise ValueError(f"copies must be >= 1, got {copies}")
         self._address, self._asked = address, (model, version)
         self._tensors, self._copies = tensors, copies
+        self._parameters = parameters
         self._name = f"loadgen-{os.getpid()}-{secrets.token_hex(4)}"
         self._stack = ExitStack()
 
@@ -123,6 +127,7 @@ class SharedQueries:
     def _request(self, given: str, taken: str, sizes: Mapping[str, int]) -> bytes:
         model, version = self._asked
         request = ModelInferRequest(model_name=model, model_version=version)
+        add_parameters(request, self._parameters)
         offset = 0
         for tensor in self._tensors:
             row = request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surplus.loadgen.errors import PayloadError
 
-_NUMPY = {
+NUMPY_TYPES = {
     "BOOL": np.dtype(np.bool_),
     "UINT8": np.dtype("<u1"),
     "UINT16": np.dtype("<u2"),
@@ -24,7 +24,9 @@ _NUMPY = {
     "FP32": np.dtype("<f4"),
     "FP64": np.dtype("<f8"),
 }
-DATATYPES = (*_NUMPY, "BF16", "BYTES")
+"""What numpy has of them."""
+
+DATATYPES = (*NUMPY_TYPES, "BF16", "BYTES")
 _TEXT_BYTES = 8
 
 
@@ -48,10 +50,25 @@ def from_array(name: str, array: NDArray[np.generic]) -> RawTensor:
     """
     if array.dtype.kind in "SUO":
         return RawTensor(name, "BYTES", array.shape, _pack(array))
-    for datatype, dtype in _NUMPY.items():
+    for datatype, dtype in NUMPY_TYPES.items():
         if array.dtype == dtype:
             return RawTensor(name, datatype, array.shape, array.astype(dtype).tobytes())
     raise PayloadError(f"input {name!r}: dtype {array.dtype} is not one of the protocol")
+
+
+def to_array(tensor: RawTensor) -> NDArray[np.generic]:
+    """The array of a tensor, for models in this process.
+
+    Raises
+    ------
+    PayloadError
+        If numpy has no such type.
+    """
+    if tensor.datatype == "BYTES":
+        return _unpack(tensor.raw).reshape(tensor.shape)
+    if tensor.datatype not in NUMPY_TYPES:
+        raise PayloadError(f"input {tensor.name!r}: numpy has no {tensor.datatype}")
+    return np.frombuffer(tensor.raw, NUMPY_TYPES[tensor.datatype]).reshape(tensor.shape)
 
 
 def zeros(name: str, datatype: str, shape: tuple[int, ...]) -> RawTensor:
@@ -81,7 +98,7 @@ def _random_raw(datatype: str, shape: tuple[int, ...], generator: np.random.Gene
         # A bfloat16 is the upper half of a float32.
         single = generator.random(shape, dtype=np.float32).view(np.uint32)
         return (single >> 16).astype("<u2").tobytes()
-    dtype = _NUMPY[datatype]
+    dtype = NUMPY_TYPES[datatype]
     if dtype.kind == "f":
         # Half precision would round values just below 1 up to it.
         return (generator.random(shape) * (1 - 2**-11)).astype(dtype).tobytes()
@@ -91,7 +108,16 @@ def _random_raw(datatype: str, shape: tuple[int, ...], generator: np.random.Gene
 def _item_bytes(datatype: str) -> int:
     if datatype in ("BF16", "BYTES"):
         return 2 if datatype == "BF16" else 4
-    return _NUMPY[datatype].itemsize
+    return NUMPY_TYPES[datatype].itemsize
+
+
+def _unpack(raw: bytes) -> NDArray[np.generic]:
+    items, at = [], 0
+    while at < len(raw):
+        end = at + 4 + int.from_bytes(raw[at : at + 4], "little")
+        items.append(raw[at + 4 : end].decode(errors="replace"))
+        at = end
+    return np.array(items, object)
 
 
 def _pack(array: NDArray[np.generic]) -> bytes:

@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,19 +39,29 @@ Column<Number> column(const std::deque<Number>& values) {
   return {begin, {count}, owner};
 }
 
-void make(Load* self, std::string host, std::uint16_t port, bool is_grpc,
-          std::vector<std::pair<std::string, std::string>> headers,
-          const std::vector<nb::bytes>& requests, std::size_t connections, std::int64_t timeout_ns,
-          std::int64_t connect_ns, std::int64_t patience_ns, bool is_compared) {
-  if (connections < 1) throw nb::value_error("connections must be >= 1");
-  if (timeout_ns <= 0) throw nb::value_error("timeout_ns must be > 0");
+using Asking = std::tuple<nb::bytes, std::int64_t, Request::Headers>;
+
+std::vector<Request> requests_of(const std::vector<Asking>& given) {
+  std::vector<Request> requests;
+  for (const auto& [bytes, timeout_ns, headers] : given) {
+    if (timeout_ns <= 0) throw nb::value_error("timeout_ns must be > 0");
+    requests.push_back({std::string(bytes.c_str(), bytes.size()), timeout_ns, headers});
+  }
   if (requests.empty()) throw nb::value_error("there must be a request");
-  LoadParams params{std::move(host), port,       is_grpc,     connections,
-                    timeout_ns,      connect_ns, patience_ns, {}};
-  params.prepared.headers = std::move(headers);
+  return requests;
+}
+
+void make(Load* self, std::string host, std::uint16_t port, bool is_grpc,
+          const std::vector<Asking>& requests, std::vector<std::uint32_t> turns,
+          std::size_t connections, std::int64_t connect_ns, std::int64_t patience_ns,
+          bool is_compared) {
+  if (connections < 1) throw nb::value_error("connections must be >= 1");
+  LoadParams params{std::move(host), port, is_grpc, connections, connect_ns, patience_ns, {}, {}};
+  params.prepared.requests = requests_of(requests);
   params.prepared.is_compared = is_compared;
-  for (const nb::bytes& request : requests)
-    params.prepared.requests.emplace_back(request.c_str(), request.size());
+  for (const std::uint32_t turn : turns)
+    if (turn >= requests.size()) throw nb::value_error("a turn is of no request");
+  params.turns = std::move(turns);
   const nb::gil_scoped_release released;
   new (self) Load(std::move(params));
 }
@@ -88,13 +100,13 @@ NB_MODULE(_native, m) {
       "Opens libnghttp2, which gRPC needs; returns its version. RuntimeError if there is none.");
 
   auto load = nb::class_<Load>(m, "Load", "One run against one server, in one thread.");
-  load.def("__init__", &make, "host"_a, "port"_a, "is_grpc"_a, "headers"_a, "requests"_a,
-           "connections"_a, "timeout_ns"_a, "connect_ns"_a, "patience_ns"_a, "is_compared"_a,
+  load.def("__init__", &make, "host"_a, "port"_a, "is_grpc"_a, "requests"_a, "turns"_a,
+           "connections"_a, "connect_ns"_a, "patience_ns"_a, "is_compared"_a,
            R"(Connect; RuntimeError says why not.
 
-Over gRPC `headers` are sent with every request, and a request is a message with its
-prefix; else a request is all that is sent over HTTP/1.1. Queries take turns through the
-requests.)")
+A request has its bytes, its timeout in nanoseconds and its headers: over gRPC a message
+with its prefix; else all that is sent over HTTP/1.1, without headers. Queries send the
+requests that `turns` names, over and over, or take turns if it is empty.)")
       .def(
           "run_closed",
           [](Load& l, std::int64_t start_ns, std::size_t callers, std::int64_t warmup_ns,
@@ -115,6 +127,27 @@ requests.)")
           },
           "start_ns"_a, "offsets_ns"_a, "warmup_ns"_a, "max_outstanding"_a,
           "Send queries at these ascending times from `start_ns` on.")
+      .def(
+          "run_fed",
+          [](Load& l, std::int64_t start_ns) {
+            const nb::gil_scoped_release released;
+            l.run_fed(start_ns);
+          },
+          "start_ns"_a, "Send what `ask` is told to, until `finish` and the last answer.")
+      .def(
+          "ask", [](Load& l, std::uint32_t request) { l.ask(request); }, "request"_a,
+          "Send a query of that request at once; they are numbered from 0.")
+      .def(
+          "take",
+          [](Load& l) {
+            std::vector<std::pair<std::uint32_t, bool>> rows;
+            const nb::gil_scoped_release released;
+            for (const Mailbox::Ended& ended : l.take()) rows.emplace_back(ended.row, ended.is_ok);
+            return rows;
+          },
+          "Wait for queries of a fed run to end: their numbers, and whether they succeeded.\n\n"
+          "Empty: the run is over.")
+      .def("finish", &Load::finish, "Nothing more will be asked.")
       .def("stop", &Load::stop, "End the run, from any thread.")
       .def_prop_ro("finished", &Load::finished, "How many queries have ended so far.");
   bind_results(load);

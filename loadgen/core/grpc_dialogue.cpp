@@ -103,8 +103,11 @@ struct GrpcDialogue::Calls {
 
 GrpcDialogue::GrpcDialogue(const http2::Api& api, Prepared& prepared, Sink& sink)
     : api_(api), prepared_(prepared), sink_(sink) {
-  for (const auto& [name, value] : prepared.headers)
-    fields_.push_back({bytes_of(name), bytes_of(value), name.size(), value.size(), not_copied});
+  for (const Request& request : prepared.requests) {
+    auto& fields = fields_.emplace_back();
+    for (const auto& [name, value] : request.headers)
+      fields.push_back({bytes_of(name), bytes_of(value), name.size(), value.size(), not_copied});
+  }
   http2::Callbacks* made = nullptr;
   http2::check(api, api.callbacks_new(&made), "making callbacks");
   const std::unique_ptr<http2::Callbacks, void (*)(http2::Callbacks*)> callbacks(made,
@@ -131,8 +134,9 @@ void GrpcDialogue::send(const Query& query) {
   flight.query = query;
   flight.compared = prepared_.compared(query.request);
   const http2::DataProvider body{&flight, Calls::read};
+  const auto& fields = fields_[query.request];
   flight.stream =
-      api_.submit_request(session_, nullptr, fields_.data(), fields_.size(), &body, &flight);
+      api_.submit_request(session_, nullptr, fields.data(), fields.size(), &body, &flight);
   if (flight.stream > 0) return;
   is_draining_ = true;  // its numbers are used up
   flight.message = api_.strerror(flight.stream);
@@ -153,7 +157,7 @@ GrpcDialogue::Flight& GrpcDialogue::idle_flight() {
 }
 
 const std::string& GrpcDialogue::request_of(const Flight& flight) const {
-  return prepared_.requests[flight.query.request];
+  return prepared_.requests[flight.query.request].bytes;
 }
 
 void GrpcDialogue::take_header(Flight& flight, std::string_view name, std::string_view value) {

@@ -61,8 +61,8 @@ class GrpcDialogue final : public Dialogue {
   Prepared& prepared_;
   Sink& sink_;
   engine::http2::Session* session_ = nullptr;
-  std::vector<engine::http2::Field> fields_;
-  std::vector<std::unique_ptr<Flight>> flights_;  // whose addresses the library knows
+  std::vector<std::vector<engine::http2::Field>> fields_;  // by request
+  std::vector<std::unique_ptr<Flight>> flights_;           // whose addresses the library knows
   std::vector<Flight*> idle_;
   std::size_t open_ = 0;
   bool is_ready_ = false;  ///< the server's settings have come

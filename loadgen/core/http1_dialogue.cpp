@@ -51,7 +51,7 @@ void Http1Dialogue::send(const Query& query) {
 void Http1Dialogue::write(Output& output) {
   if (is_written_) return;
   is_written_ = true;
-  const std::string& request = prepared_.requests[query_->request];
+  const std::string& request = prepared_.requests[query_->request].bytes;
   output.refer(reinterpret_cast<const std::uint8_t*>(request.data()), request.size());
 }
 

@@ -30,7 +30,8 @@ Connection::Speaking speaking(LoadParams& params) {
 Load::Load(LoadParams params)
     : params_(std::move(params)),
       address_(find_server(params_.host, params_.port,
-                           static_cast<int>(params_.connect_ns / ns_per_ms))) {
+                           static_cast<int>(params_.connect_ns / ns_per_ms))),
+      deadlines_(params_.prepared.requests) {
   params_.prepared.first.resize(params_.prepared.requests.size());
   connect();
 }
@@ -52,6 +53,25 @@ void Load::run_open(std::int64_t start_ns, std::vector<std::int64_t> offsets_ns,
   most_ = most;
   begin(start_ns, warmup_ns);
   loop();
+}
+
+void Load::run_fed(std::int64_t start_ns) {
+  is_closed_ = false;
+  is_fed_ = true;
+  begin(start_ns, 0);
+  loop();
+  mailbox_.close();
+}
+
+void Load::ask(std::uint32_t request) {
+  if (request >= params_.prepared.requests.size()) throw std::out_of_range("no such request");
+  mailbox_.ask(request);
+  poller_.wake();
+}
+
+void Load::finish() {
+  mailbox_.finish();
+  poller_.wake();
 }
 
 void Load::begin(std::int64_t start_ns, std::int64_t warmup_ns) {
@@ -83,13 +103,14 @@ void Load::handle(const epoll_event& event) {
 }
 
 void Load::loop() {
-  while (!poller_.is_rung() && (in_flight_ > 0 || next_ < offsets_ns_.size())) {
+  while (!poller_.is_rung() && goes_on()) {
     const std::span<const epoll_event> events = poller_.wait(wake_ns());
     if (up_ > 0) up_ns_ = now_ns();  // until now
     for (const epoll_event& event : events) handle(event);
     const std::int64_t time_ns = now_ns();
     measure(time_ns);
     send_due(time_ns);
+    if (is_fed_) send_asked();
     expire(time_ns);
     tend(time_ns);
   }
@@ -97,6 +118,11 @@ void Load::loop() {
   effort_.wall_ns += now_ns();
   effort_.slept_ns += poller_.slept_ns();
   effort_.cpu_ns += thread_cpu_ns();
+}
+
+bool Load::goes_on() noexcept {
+  if (in_flight_ > 0 || next_ < offsets_ns_.size()) return true;
+  return is_fed_ && !mailbox_.is_finished();
 }
 
 void Load::measure(std::int64_t time_ns) {
@@ -108,19 +134,26 @@ void Load::measure(std::int64_t time_ns) {
 std::int64_t Load::wake_ns() const noexcept {
   std::int64_t wake = is_measuring_ ? never_ns : measure_from_ns_;
   if (next_ < offsets_ns_.size()) wake = std::min(wake, start_ns_ + offsets_ns_[next_]);
-  if (!waited_.empty()) wake = std::min(wake, waited_.front().until_ns);
+  wake = std::min(wake, deadlines_.next_ns());
   if (up_ == connections_.size()) return wake;
   for (const auto& connection : connections_) wake = std::min(wake, connection->retry_ns());
   return wake;
 }
 
-void Load::start(Connection& connection, std::int64_t intended_ns, std::int64_t sent_ns) {
+std::uint32_t Load::turn() const noexcept {
+  const std::size_t row = rows_.kind.size();
+  const auto& turns = params_.turns;
+  if (!turns.empty()) return turns[row % turns.size()];
+  return static_cast<std::uint32_t>(row % params_.prepared.requests.size());
+}
+
+void Load::start(Connection& connection, std::uint32_t request, std::int64_t intended_ns,
+                 std::int64_t sent_ns) {
   const std::uint32_t row = rows_.begin(intended_ns, sent_ns);
   measured_ += intended_ns >= measure_from_ns_;
   ++in_flight_;
-  waited_.push_back({sent_ns + params_.timeout_ns, row, &connection});
-  const auto requests = static_cast<std::uint32_t>(params_.prepared.requests.size());
-  connection.start({row, row % requests});
+  deadlines_.add(request, row, &connection, sent_ns);
+  connection.start({row, request});
 }
 
 void Load::follow(Connection& connection) {
@@ -128,7 +161,7 @@ void Load::follow(Connection& connection) {
     while (free_callers_ > 0) {
       --free_callers_;
       const std::int64_t time_ns = now_ns();
-      if (is_closed_ && !is_over(time_ns)) start(connection, time_ns, time_ns);
+      if (is_closed_ && !is_over(time_ns)) start(connection, turn(), time_ns, time_ns);
     }
     connection.flush();  // which may lose the connection, and so free callers
   } while (free_callers_ > 0);
@@ -150,22 +183,27 @@ void Load::send_due(std::int64_t time_ns) {
       continue;
     }
     Connection& connection = *connections_[next_ % connections_.size()];
-    start(connection, intended_ns, sent_ns);
+    start(connection, turn(), intended_ns, sent_ns);
+    follow(connection);
+  }
+}
+
+void Load::send_asked() {
+  for (const Mailbox::Asked& asked : mailbox_.asked()) {
+    Connection& connection = *connections_[rows_.kind.size() % connections_.size()];
+    start(connection, asked.request, asked.asked_ns, now_ns());
     follow(connection);
   }
 }
 
 void Load::expire(std::int64_t time_ns) {
-  while (!waited_.empty()) {
-    const Waited waited = waited_.front();
-    const bool is_finished = rows_.is_finished(waited.row);
-    if (!is_finished && waited.until_ns > time_ns) return;
-    waited_.pop_front();
-    if (is_finished) continue;
-    waited.connection->forget(waited.row);
-    answered(waited.row, "DEADLINE_EXCEEDED", "no answer in time");
-    follow(*waited.connection);
-  }
+  deadlines_.sweep(
+      time_ns, [this](std::uint32_t row) { return rows_.is_finished(row); },
+      [this](const Waited& waited) {
+        waited.connection->forget(waited.row);
+        answered(waited.row, "DEADLINE_EXCEEDED", "no answer in time");
+        follow(*waited.connection);
+      });
 }
 
 void Load::tend(std::int64_t time_ns) {
@@ -178,6 +216,7 @@ void Load::tend(std::int64_t time_ns) {
 
 void Load::answered(std::uint32_t row, std::string_view kind, std::string_view message) {
   rows_.finish(row, now_ns(), kind, message);
+  if (is_fed_) mailbox_.put({row, kind.empty()});
   --in_flight_;
   ++free_callers_;
   finished_.fetch_add(1, std::memory_order_relaxed);  // relaxed: for a progress bar

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,7 +10,9 @@
 
 #include "address.hpp"
 #include "connection.hpp"
+#include "deadlines.hpp"
 #include "dialogue.hpp"
+#include "mailbox.hpp"
 #include "poller.hpp"
 #include "prepared.hpp"
 #include "rows.hpp"
@@ -24,10 +25,11 @@ struct LoadParams {
   std::uint16_t port = 0;
   bool is_grpc = true;           ///< else HTTP/1.1
   std::size_t connections = 1;   ///< at least one
-  std::int64_t timeout_ns = 0;   ///< of each query, from when it is sent; more than 0
   std::int64_t connect_ns = 0;   ///< how long the first connections may take
   std::int64_t patience_ns = 0;  ///< without a server for so long nothing more is sent
   Prepared prepared;
+  /// Which request each query sends, over and over; empty: they take turns.
+  std::vector<std::uint32_t> turns;
 };
 
 /// How long a load lasts: until both minima are reached, behind the warm-up.
@@ -42,7 +44,7 @@ struct Effort {
   std::int64_t cpu_ns = 0;    ///< of that, computing
 };
 
-/// Runs once, in the thread that calls it; stop() and finished() are for others.
+/// Runs once, in the thread that calls it; stop(), finished() and what feeds it are for others.
 class Load final : private Sink {
  public:
   /// Connects. Throws std::runtime_error saying why not, or how many connections the server took.
@@ -58,6 +60,15 @@ class Load final : private Sink {
   void run_open(std::int64_t start_ns, std::vector<std::int64_t> offsets_ns, std::int64_t warmup_ns,
                 std::size_t most);
 
+  /// Sends what ask() is told to, until finish() was called and the last answer is there.
+  void run_fed(std::int64_t start_ns);
+  /// Sends a query of that request, at once; queries are numbered from 0. Of a fed run.
+  void ask(std::uint32_t request);
+  /// Waits for queries of a fed run to end. Empty: it is over.
+  [[nodiscard]] std::vector<Mailbox::Ended> take() { return mailbox_.take(); }
+  /// Nothing more will be asked.
+  void finish();
+
   /// Ends the run; what is in flight stays unfinished.
   void stop() noexcept { poller_.ring(); }
   /// How many queries have ended so far.
@@ -71,22 +82,20 @@ class Load final : private Sink {
   [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
 
  private:
-  struct Waited {
-    std::int64_t until_ns;
-    std::uint32_t row;
-    Connection* connection;
-  };
-
   void answered(std::uint32_t row, std::string_view kind, std::string_view message) override;
   void begin(std::int64_t start_ns, std::int64_t warmup_ns);
   void connect();
   void loop();
   void handle(const epoll_event& event);
   [[nodiscard]] std::int64_t wake_ns() const noexcept;
-  void start(Connection& connection, std::int64_t intended_ns, std::int64_t sent_ns);
+  [[nodiscard]] std::uint32_t turn() const noexcept;
+  [[nodiscard]] bool goes_on() noexcept;
+  void start(Connection& connection, std::uint32_t request, std::int64_t intended_ns,
+             std::int64_t sent_ns);
   void follow(Connection& connection);
   [[nodiscard]] bool is_over(std::int64_t time_ns) const noexcept;
   void send_due(std::int64_t time_ns);
+  void send_asked();
   void expire(std::int64_t time_ns);
   void tend(std::int64_t time_ns);
   void measure(std::int64_t time_ns);
@@ -97,13 +106,14 @@ class Load final : private Sink {
   Rows rows_;
   std::size_t up_ = 0;  ///< connections that are; before them, as they count themselves
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::deque<Waited> waited_;  // in the order of until_ns, as all queries have the same time
+  Deadlines deadlines_;
+  Mailbox mailbox_;
   std::int64_t start_ns_ = 0, measure_from_ns_ = never_ns;
   std::int64_t up_ns_ = 0;     ///< when there was a connection the last time
   std::int64_t measured_ = 0;  ///< rows behind the warm-up
   std::size_t in_flight_ = 0;
   std::size_t free_callers_ = 0;  ///< of a closed loop: whose queries have just ended
-  bool is_closed_ = true;
+  bool is_closed_ = true, is_fed_ = false;
   Length length_;
   std::vector<std::int64_t> offsets_ns_;
   std::size_t next_ = 0, most_ = 0;

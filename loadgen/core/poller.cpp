@@ -18,14 +18,26 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
+void clear(const Descriptor& counter) {
+  std::uint64_t count = 0;
+  static_cast<void>(!::read(counter.get(), &count, sizeof count));
+}
+
+void add_one(const Descriptor& counter) noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(counter.get(), &one, sizeof one));
+}
+
 }  // namespace
 
 Poller::Poller()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1"),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create"),
-      bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd") {
+      bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd"),
+      call_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd") {
   add(timer_.get(), EPOLLIN, &timer_);
   add(bell_.get(), EPOLLIN, &bell_);
+  add(call_.get(), EPOLLIN, &call_);
 }
 
 void Poller::add(int descriptor, std::uint32_t events, void* data) {
@@ -56,11 +68,11 @@ std::span<const epoll_event> Poller::wait(std::int64_t wake_ns) {
       std::remove_if(events_.begin(), events_.begin() + count, [this](const epoll_event& event) {
         if (event.data.ptr == &bell_) is_rung_ = true;
         if (event.data.ptr == &timer_) {
-          std::uint64_t times = 0;
-          static_cast<void>(!::read(timer_.get(), &times, sizeof times));
+          clear(timer_);
           armed_ns_ = INT64_MAX;
         }
-        return event.data.ptr == &bell_ || event.data.ptr == &timer_;
+        if (event.data.ptr == &call_) clear(call_);
+        return event.data.ptr == &bell_ || event.data.ptr == &timer_ || event.data.ptr == &call_;
       });
   return {events_.begin(), end};
 }
@@ -85,9 +97,8 @@ void Poller::arm(std::int64_t wake_ns) {
     fail("timerfd_settime");
 }
 
-void Poller::ring() noexcept {
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(bell_.get(), &one, sizeof one));
-}
+void Poller::ring() noexcept { add_one(bell_); }
+
+void Poller::wake() noexcept { add_one(call_); }
 
 }  // namespace loadgen

@@ -11,7 +11,7 @@
 
 namespace loadgen {
 
-/// Of one thread, but for ring().
+/// Of one thread, but for ring() and wake().
 class Poller {
  public:
   /// Throws std::system_error if there are no descriptors left.
@@ -24,12 +24,14 @@ class Poller {
   void change(int descriptor, std::uint32_t events, void* data);
 
   /// Until something happens, or at the latest until `wake_ns`, on now_ns()'s clock.
-  /// Never returns an event of the timer or the bell.
+  /// Never returns an event of its own: the timer, the bell, a call of wake().
   [[nodiscard]] std::span<const epoll_event> wait(std::int64_t wake_ns);
 
   /// From any thread, and from a signal handler: ends a wait, and all later ones at once.
   void ring() noexcept;
   [[nodiscard]] bool is_rung() const noexcept { return is_rung_; }
+  /// From any thread: ends a wait once.
+  void wake() noexcept;
 
   /// How long waits have slept so far.
   [[nodiscard]] std::int64_t slept_ns() const noexcept { return slept_ns_; }
@@ -38,7 +40,7 @@ class Poller {
   [[nodiscard]] int take(int timeout_ms);
   void arm(std::int64_t wake_ns);
 
-  Descriptor epoll_, timer_, bell_;
+  Descriptor epoll_, timer_, bell_, call_;
   bool is_rung_ = false;
   std::int64_t armed_ns_ = INT64_MAX;
   std::int64_t slept_ns_ = 0;

@@ -10,12 +10,21 @@
 
 namespace loadgen {
 
-/// Requests that queries take turns through, and the first answer to each.
-struct Prepared {
-  /// Of every request over HTTP/2; in HTTP/1.1 they are part of `requests`.
-  std::vector<std::pair<std::string, std::string>> headers;
+/// One of the requests that queries send.
+struct Request {
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+
   /// Over gRPC a message with its prefix, in HTTP/1.1 all that is sent.
-  std::vector<std::string> requests;
+  std::string bytes;
+  /// Of a query of it, from when it is sent; more than 0.
+  std::int64_t timeout_ns = 0;
+  /// Over HTTP/2; in HTTP/1.1 they are part of `bytes`.
+  Headers headers;
+};
+
+/// The requests, and the first answer to each.
+struct Prepared {
+  std::vector<Request> requests;
   std::vector<Compared::First> first;  ///< as many
   bool is_compared = false;
 

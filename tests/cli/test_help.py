@@ -54,6 +54,7 @@ def test_all_verbs_are_there() -> None:
         "colocate",
         "devices",
         "top",
+        "trace",
     }
 
 

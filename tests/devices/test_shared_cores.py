@@ -104,11 +104,10 @@ def test_the_leases_of_one_process_are_seen_by_the_other(workers) -> None:
     assert one.ask("state")[0]
     assert other.ask("state") == one.ask("state") == [True, True]
     assert one.tell("run") == "ok"
-    while not (found := other.ask("leases")):
-        pass
+    while not (found := other.ask("leases")) or not found[0]["computes"]:
+        pass  # it may be seen between its ask and its turn
     (lease,) = found
     assert (lease["what"], lease["process"], lease["width"]) == ("a long node", one.process.pid, 1)
-    assert lease["computes"]
     assert lease["is_in_our_space"]
     assert not lease["best_effort"]
     assert one.tell("stop") == "ok"

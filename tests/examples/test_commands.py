@@ -15,6 +15,7 @@ import pytest
 from bench.__main__ import runnable
 from surplus.engine.cli.main import VERBS, _parser, main
 from surplus.loadgen.cli import _parser as loadgen_parser
+from surplus.loadgen.cli import with_verb
 from tests.examples.test_examples import SAYS
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def test_a_command_in_a_block(page: Path, line: str) -> None:
     if tool == "engine":
         _parser(words[1:]).parse_args(words[1:])
     elif tool == "loadgen":
-        loadgen_parser().parse_args(words[1:])
+        loadgen_parser(words[1:]).parse_args(with_verb(words[1:]))
     elif tool == "make":
         assert words[1] in targets()
     elif tool == "python" and words[1] == "-m":

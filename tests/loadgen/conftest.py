@@ -3,7 +3,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from surplus.loadgen.clients.protocol import (
     SERVICE,
@@ -27,7 +29,7 @@ def clock():
 
 
 class IdentityServer:
-    """Serves ``identity`` (FP32, one open dimension); ``fail`` is the status of every answer."""
+    """Serves ``identity`` and ``twin`` (FP32, one open dimension); ``fail`` is every status."""
 
     def __init__(self):
         self.requests = []
@@ -37,9 +39,9 @@ class IdentityServer:
     def metadata(self, request, context):
         if request.name == "two lines":
             context.abort(grpc.StatusCode.INTERNAL, "one\ntwo")
-        if request.name != "identity":
+        if request.name not in ("identity", "twin"):
             context.abort(grpc.StatusCode.NOT_FOUND, f"no model {request.name!r}")
-        answer = ModelMetadataResponse(name="identity", versions=["1"], platform="test")
+        answer = ModelMetadataResponse(name=request.name, versions=["1"], platform="test")
         answer.inputs.add(name="x:0", datatype="FP32", shape=[-1, 4])
         answer.outputs.add(name="y", datatype="FP32", shape=[-1, 4])
         return answer
@@ -78,3 +80,13 @@ def identity():
     server.start()
     yield identity
     server.stop(grace=None).wait()
+
+
+@pytest.fixture
+def small_model(tmp_path):
+    """``y = x + x`` of FP32, one open dimension."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "small", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "small.onnx")
+    return tmp_path / "small.onnx"

@@ -28,7 +28,10 @@ def _json(identity, capsys, *options):
 
 
 def _check_schema(result):
-    assert set(result) == {"format", "target", "load", "summary"}
+    assert set(result) == {
+        *("format", "target", "load", "summary"),
+        *("confidence", "percentiles", "timeline", "models"),
+    }
     assert result["format"] == "loadgen-result/1"
     for key, kind in _SUMMARY.items():
         assert isinstance(result["summary"][key], kind), key
@@ -131,7 +134,7 @@ def test_what_we_did_not_foresee_is_one_line(identity, capsys, monkeypatch):
     async def fail(*_):
         raise LookupError("lost\nits way")
 
-    monkeypatch.setattr("surplus.loadgen.cli.measure", fail)
+    monkeypatch.setattr("surplus.loadgen.verbs.run.measure", fail)
     assert main(["--url", identity.url, "--model", "identity"]) == 70
     assert capsys.readouterr().err == "loadgen: internal error: LookupError: lost its way\n"
 

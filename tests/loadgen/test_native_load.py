@@ -14,9 +14,10 @@ from surplus.loadgen.clients.grpc_request import call_headers, framed
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import TargetError
 from surplus.loadgen.native import http2_missing
-from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget, planned
+from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.query_plan import planned
 from surplus.loadgen.record import OVERFLOW
 from tests.loadgen.echo_server import EchoServer
 from tests.loadgen.scripted_server import ScriptedServer
@@ -329,7 +330,8 @@ def test_the_generator_says_how_busy_it_was(echo):
     ("wrong", "message"),
     [
         ({"connections": 0}, "connections must be >= 1"),
-        ({"timeout_ns": 0}, "timeout_ns must be > 0"),
+        ({"requests": [(b"x", 0, [])]}, "timeout_ns must be > 0"),
+        ({"turns": [1]}, "a turn is of no request"),
         ({"requests": []}, "there must be a request"),
     ],
 )
@@ -341,10 +343,9 @@ def test_bad_arguments_are_refused_where_they_enter(echo, wrong, message):
         "host": host,
         "port": port,
         "is_grpc": True,
-        "headers": [],
-        "requests": [b"x"],
+        "requests": [(b"x", 1, [])],
+        "turns": [],
         "connections": 1,
-        "timeout_ns": 1,
         "connect_ns": _MINUTE_NS,
         "patience_ns": _MINUTE_NS,
         "is_compared": False,

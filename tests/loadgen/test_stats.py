@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.record import OVERFLOW, Recorder, merge
 from surplus.loadgen.stats import percentiles, summarise
 from surplus.loadgen.table import render
@@ -103,9 +104,10 @@ def test_unfinished_queries_are_left_out():
 
 
 def test_the_table_shows_names_as_they_are():
-    summary = summarise(_records([(0, 0, 10, "[red]kind[/red]"), (0, 0, 7, "")]), open_loop=False)
+    records = _records([(0, 0, 10, "[red]kind[/red]"), (0, 0, 7, "")])
+    measured = Measurement(summarise(records, open_loop=False), records)
     console = Console(width=100, file=io.StringIO())
-    console.print(render(summary, "[bold]model"))
+    console.print(render(measured, "[bold]model"))
     text = console.file.getvalue()
     assert "[bold]model" in text
     assert "error [red]kind[/red]" in text

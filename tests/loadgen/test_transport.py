@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from surplus.loadgen import which_client
+from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.clients.grpc_request import framed, timeout_text
 from surplus.loadgen.errors import TargetError
 from surplus.loadgen.generator import Generator
 from surplus.loadgen.measure_params import MeasureParams
+from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.stats import summarise
 from surplus.loadgen.table import render
@@ -17,7 +19,7 @@ from surplus.loadgen.which_client import python_because
 
 
 def _params(url="h:1", **transport):
-    return MeasureParams(url, "m", transport=TransportParams(**transport))
+    return MeasureParams(url, (AskedModel("m"),), transport=TransportParams(**transport))
 
 
 @pytest.fixture(params=["there", "no library"])
@@ -97,11 +99,16 @@ def test_a_message_has_its_length_before_it():
     assert framed(b"abc") == b"\0\0\0\0\x03abc"
 
 
-def _summary(generator):
+def _measured(generator):
     recorder = Recorder()
     recorder.finish(recorder.begin(0, 0), 10)
     recorder.finish(recorder.begin(0, 0), 10, "UNAVAILABLE", "gone")
-    return summarise(recorder.records(), open_loop=False, generator=generator)
+    records = recorder.records()
+    return Measurement(summarise(records, open_loop=False, generator=generator), records)
+
+
+def _summary(generator):
+    return _measured(generator).summary
 
 
 def test_a_generator_that_was_the_limit_is_said():
@@ -129,7 +136,7 @@ def test_a_generator_that_others_kept_from_its_core_is_told_from_a_slow_one():
 
 
 def _text(generator):
-    cells = list(render(_summary(generator), "t").columns[1].cells)
+    cells = list(render(_measured(generator), "t").columns[1].cells)
     return [str(cell) for cell in cells if "connection" in str(cell) or "computing" in str(cell)]
 
 

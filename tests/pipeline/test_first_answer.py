@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import queue
 import select
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,27 @@ def test_a_model_that_is_gone_is_not_measured(subject: Subject, jobs: list[Learn
     gc.collect()
     assert job.over.is_set()
     assert not job.is_wanted
+
+
+def test_models_that_are_gone_are_not_waited_for(tmp_path: Path) -> None:
+    """Else a server that loads models faster than that would know of more and more."""
+    looked_at: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    class Watched(LearningJob):
+        @property
+        def is_wanted(self) -> bool:
+            looked_at.put(self.path.name)
+            return super().is_wanted
+
+    class Gone:
+        pass
+
+    course = Learning(grace_s=3600)
+    for number in range(3):
+        gone: Any = weakref.ref(Gone())
+        course.add(Watched(gone, tmp_path / str(number), LoadParams(), None))
+    assert [looked_at.get(timeout=60) for _ in range(3)] == ["0", "1", "2"]
+    course.end()
 
 
 def test_inputs_that_do_not_fit_are_refused_at_once(

@@ -26,6 +26,7 @@ class Function:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.calls: list[tuple[tuple[str, ...] | None, int | None, int]] = []
+        self.config = None
         self.closed = False
         self.queued_ns = 0
         self.joined = 0

@@ -1,4 +1,4 @@
-"""Who may do what, asked from outside: every call and path, both front ends, with and without TLS."""
+"""Who may do what, asked from outside: every call and path, both front ends, TLS and none."""
 
 from __future__ import annotations
 
@@ -358,6 +358,34 @@ def test_other_machines_load_nothing_without_a_token(front_end: FrontEnd) -> Non
             "nobody has the right 'repository' here",
         )
     assert anybody.answer("GET /v2", None)[0] == 200
+    server.stop()
+
+
+@pytest.mark.parametrize("front_end", [FrontEnd.NATIVE, FrontEnd.PYTHON])
+def test_the_metrics_port_asks_the_same(front_end: FrontEnd, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text(entry("prometheus", "statistics") + entry("shop", "infer"))
+    server = ServerThread(
+        ServerParams(
+            grpc_port=0, http_port=0, metrics_port=0, front_end=front_end, tokens=str(tokens)
+        )
+    )
+    port = server.server.metrics_port
+
+    def status(path: str, token: str | None) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+        headers = {} if token is None else {"Authorization": f"Bearer {secret_of(token)}"}
+        connection.request("GET", path, headers=headers)
+        found = connection.getresponse().status
+        connection.close()
+        return found
+
+    assert [status("/metrics", who) for who in (None, "shop", "prometheus")] == [401, 403, 200]
+    assert [status("/v2/surplus/server", who) for who in (None, "prometheus")] == [401, 200]
+    assert status("/status", None) == 200  # it says nothing by itself
+    tokens.write_text(entry("shop", "infer"))
+    server.call(server.server.look_at_tokens)
+    assert status("/metrics", "prometheus") == 401
     server.stop()
 
 

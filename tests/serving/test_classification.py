@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from surplus.engine.errors import InputError
-from surplus.engine.serving.classification import classified
+from surplus.engine.serving.classification import Classes, classified
 
 
 def _places(values, count):
@@ -42,3 +42,15 @@ def test_empty_and_scalar_outputs():
 def test_some_types_have_no_classes(dtype):
     with pytest.raises(InputError, match="output 'y': class result not available"):
         classified("y", np.zeros(3, dtype), 1)
+
+
+def test_classes_have_labels_and_rows_of_a_batch_are_classified_each_by_itself():
+    rows = np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.1]], np.float32)
+    found = classified("y", rows, 2, Classes(("cat", "", "owl"), has_batch=True))
+    assert found.tolist() == [
+        [b"0.900000:1", b"0.500000:2:owl"],
+        [b"0.700000:0:cat", b"0.200000:1"],
+    ]
+    whole = classified("y", rows, 1, Classes(("cat",)))
+    assert whole.tolist() == [b"0.900000:1"]
+    assert classified("y", rows[:0], 2, Classes(has_batch=True)).shape == (0, 0)

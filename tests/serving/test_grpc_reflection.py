@@ -59,7 +59,7 @@ def test_several_questions_in_one_stream(ask):
         {"file_containing_extension": {"containing_type": "inference.ModelInferRequest"}},
     )
     assert by_name.file_descriptor_response == by_symbol.file_descriptor_response
-    assert len(by_name.file_descriptor_response.file_descriptor_proto) == 1
+    assert len(by_name.file_descriptor_response.file_descriptor_proto) == 2  # and its import
     assert (unknown.error_response.error_code, nothing.error_response.error_code) == (5, 3)
     assert "inference.Nothing" in unknown.error_response.error_message
     assert extension.error_response.error_code == 5

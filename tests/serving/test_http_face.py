@@ -92,7 +92,16 @@ def test_model_metadata_and_config(client):
     assert metadata["outputs"][1] == {"name": "difference", "datatype": "FP32", "shape": [-1, 4]}
     config = client.get_model_config("arithmetic", "1")
     assert [spec["optional"] for spec in config["input"]] == [False, False, True]
-    assert config["output"][0] == {"name": "sum", "data_type": "TYPE_FP32", "dims": [-1, 4]}
+    assert config["output"][0] == {
+        "name": "sum",
+        "data_type": "TYPE_FP32",
+        "dims": [-1, 4],
+        "label_filename": "",
+        "is_shape_tensor": False,
+        "is_non_linear_format_io": False,
+    }
+    assert config["version_policy"] == {"latest": {"num_versions": 1}}
+    assert "dynamic_batching" not in config
 
 
 def test_repository_index(own_server):

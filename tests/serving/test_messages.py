@@ -65,7 +65,9 @@ def test_checked_in_descriptors_are_current(tmp_path, name):
     protoc = pytest.importorskip("grpc_tools.protoc")
     folder = files("surplus.engine.serving")
     target = tmp_path / "current.binpb"
-    arguments = ["protoc", f"-I{folder}", f"--descriptor_set_out={target}", f"{name}.proto"]
+    imported = f"-I{files('surplus.engine.repository')}"
+    sources = [f"-I{folder}", imported, f"{name}.proto"]
+    arguments = ["protoc", *sources, f"--descriptor_set_out={target}"]
     assert protoc.main(arguments) == 0
     current, checked_in = (
         descriptor_pb2.FileDescriptorSet.FromString(data)

@@ -134,6 +134,17 @@ nb::dict flights(const PyMachine& self, std::int64_t since_ns) {
   return result;
 }
 
+/// Rows of a device, a kind of lane, a lane, and for how long it ran something.
+nb::list busy_lanes(const PyMachine& self) {
+  nb::list rows;
+  self.owner->get()->recorder().each_ring([&](const FlightRecorder::Ring& ring) {
+    if (ring.lane >= 0 || ring.records.busy_ns() > 0)
+      rows.append(nb::make_tuple(ring.executor, static_cast<int>(ring.kind), ring.lane,
+                                 ring.records.busy_ns()));
+  });
+  return rows;
+}
+
 std::vector<FlownNode> nodes_on(Machine& machine, std::uint32_t number) {
   for (const auto& plan : machine.plans())
     if (plan->flown().number() == number) return plan->flown_nodes();
@@ -184,6 +195,12 @@ there, 0 where none was lost.
 these `late` ones in all, lost_before_ns (0: none was), what its runs are, and `runs`
 int64 (n, 5): arrival, begun, due (0: not), end, outcome (1 ok, 2 failed, 3 cancelled,
 4 deadline.)")
+      .def(
+          "busy_lanes", &busy_lanes,
+          nb::sig("def busy_lanes(self) -> list[tuple[int, int, int, int]]"),
+          R"(Device, kind of lane as in `flights`, lane (-1: all of them) and ns it ran recorded nodes.
+
+Of all that ever ran while it was recorded; what has not ended is not known yet.)")
       .def(
           "nodes_of", &nodes_of, "plan"_a,
           nb::sig("def nodes_of(self, plan: int) -> list[dict[str, typing.Any]]"),

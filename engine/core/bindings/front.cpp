@@ -19,6 +19,8 @@ namespace engine {
 namespace {
 
 using frontend::FrontCounts;
+using frontend::FrontTimes;
+using frontend::Histogram;
 
 void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
           bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
@@ -38,9 +40,67 @@ nb::list take_counts(const PyFrontModel& self) {
   return rows;
 }
 
+nb::tuple row_of(const Histogram& histogram) {
+  nb::list counts;
+  for (const std::uint64_t count : histogram.counts()) counts.append(count);
+  return nb::make_tuple(counts, histogram.total_ns());
+}
+
+nb::list times_of(const FrontTimes& times) {
+  nb::list rows;
+  for (const Histogram* one : {&times.whole, &times.queue, &times.compute})
+    rows.append(row_of(*one));
+  return rows;
+}
+
+void bind_times(nb::module_& m) {
+  nb::class_<FrontTimes>(m, "QueryTimes",
+                         R"(Histograms of how long queries took that were answered well.
+
+One thread at a time adds, any reads.)")
+      .def(nb::init<>())
+      .def("add", &FrontTimes::add, "whole_ns"_a, "executing_ns"_a, "waited_ns"_a,
+           "`waited_ns`: of `executing_ns`, for a lane; negative: as the last one.")
+      .def("rows", &times_of, nb::sig("def rows(self) -> list[tuple[list[int], int]]"),
+           "Of the whole, the queue and the computation: counts by bucket, and nanoseconds in all.")
+      .def_static(
+          "bounds_us",
+          [] {
+            nb::list bounds;
+            for (std::size_t i = 0; i < Histogram::bounds; ++i)
+              bounds.append(Histogram::bound_us(i));
+            return bounds;
+          },
+          nb::sig("def bounds_us() -> list[int]"),
+          "Upper bounds of the buckets, in microseconds; the last bucket has none.");
+}
+
+nb::list trouble_of(const PyFrontTally& self) {
+  nb::list counts;
+  for (const std::uint64_t count : self.tally->trouble.counts()) counts.append(count);
+  return counts;
+}
+
+void bind_tally(nb::module_& m) {
+  nb::class_<PyFrontTally>(
+      m, "FrontTally",
+      "What the front end counts of a version of a model, from one load of it to the next.")
+      .def(nb::init<>())
+      .def(
+          "times", [](const PyFrontTally& self) { return times_of(self.tally->times); },
+          nb::sig("def times(self) -> list[tuple[list[int], int]]"),
+          "As `QueryTimes.rows`, of the queries that were answered there.")
+      .def("trouble", &trouble_of, nb::sig("def trouble(self) -> list[int]"),
+           R"(How many queries, by why they were not answered or not in time.
+
+Late, refused, queue full, memory, deadline, cancelled, shutdown, input, failed.)");
+}
+
 }  // namespace
 
 void bind_front_parts(nb::module_& m) {
+  bind_times(m);
+  bind_tally(m);
   nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
       .def(nb::init<>())
       .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,

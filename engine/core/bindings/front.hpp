@@ -18,6 +18,9 @@ struct PyRoute {
 struct PyFrontModel {
   frontend::FrontModelPtr model;
 };
+struct PyFrontTally {
+  std::shared_ptr<frontend::FrontTally> tally = std::make_shared<frontend::FrontTally>();
+};
 struct PyTlsContext {
   std::shared_ptr<const tls::Context> context;
 };

@@ -84,6 +84,17 @@ nb::list take_events(const PyFrontend& self, std::size_t most) {
   return rows;
 }
 
+nb::list rows_of(const std::vector<frontend::SeenQuery>& queries) {
+  nb::list rows;
+  for (const frontend::SeenQuery& query : queries)
+    rows.append(nb::make_tuple(text(query.model->name), text(query.model->version), text(query.id),
+                               text(query.trace_parent), query.plan, query.arrival,
+                               query.received_ns, query.started_ns, query.ended_ns,
+                               query.answered_ns, query.waited_ns,
+                               query.trouble ? static_cast<int>(*query.trouble) : -1));
+  return rows;
+}
+
 void reply(const PyFrontend& self, Reply::Kind kind, std::uint64_t token, std::uint64_t number,
            std::string content, int status = 0) {
   self.frontend->reply({.kind = kind,
@@ -97,7 +108,8 @@ std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.si
 
 PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
                    const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
-                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker) {
+                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker,
+                   const PyFrontTally* tally) {
   auto model = std::make_shared<FrontModel>();
   model->name = std::move(name);
   model->version = std::move(version);
@@ -106,6 +118,7 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
   model->route = route == nullptr ? nullptr : route->route;
   model->most_in_flight = most_in_flight;
   model->worker = worker == nullptr ? nullptr : worker->link;
+  if (tally != nullptr) model->tally = tally->tally;
   self.frontend->models().offer(model);
   return {model};
 }
@@ -159,11 +172,11 @@ Parameters
 server
     Ends of a WorkerLink: answer its queries. The socket is the front end's.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
-           "most_in_flight"_a, "worker"_a.none() = nb::none(),
+           "most_in_flight"_a, "worker"_a.none() = nb::none(), "tally"_a.none() = nb::none(),
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
-In the place of the one that is there. Without a route Python is asked, unless there
-is a worker, which is.)")
+In the place of the one that is there, and counted in the same tally as that, if it is
+given. Without a route Python is asked, unless there is a worker, which is.)")
       .def(
           "withdraw",
           [](const PyFrontend& self, const std::string& name, const std::string& version) {
@@ -210,6 +223,28 @@ While its route's devices are lost or held, Python is asked instead.)")
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
       .def_static("rest_missing", &http1::RequestParser::missing,
                   "Why REST cannot be spoken here; empty if it can.")
+      .def(
+          "recent", [](const PyFrontend& self) { return rows_of(self.frontend->recent().all()); },
+          nb::sig("def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, "
+                  "int, int, int]]"),
+          R"(The last 1024 queries that ended here, the oldest first.
+
+Model, version, id and trace parent as the client gave them, plan (0: of another process)
+and arrival of its run, when it was received, started, ended and answered, what it waited
+for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
+      .def(
+          "sample",
+          [](const PyFrontend& self, std::uint64_t every, bool follows) {
+            self.frontend->recent().sample(every, follows);
+          },
+          "every"_a, "follows"_a,
+          "Keep one query of so many, 0 none; with `follows` those of sampled traces, too.")
+      .def(
+          "take_sampled",
+          [](const PyFrontend& self) { return rows_of(self.frontend->recent().take_sampled()); },
+          nb::sig("def take_sampled(self) -> list[tuple[str, str, str, str, int, int, int, int, "
+                  "int, int, int, int]]"),
+          "Those that were kept since the last call, 1024 at most; as `recent`.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "

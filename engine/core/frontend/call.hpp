@@ -19,6 +19,9 @@ namespace engine::frontend {
 
 constexpr std::string_view infer_path = "/inference.GRPCInferenceService/ModelInfer";
 
+/// W3C has 55 characters, and later versions may append to them.
+constexpr std::size_t longest_trace_parent = 128;
+
 /// The place of an answer in its stream.
 struct Item {
   std::vector<OutPart> answer;
@@ -49,6 +52,7 @@ struct Call {
   std::string path, content_type, encoding, authorization;
   /// Of the certificate that its connection has shown; null: none was.
   const std::vector<std::string>* certificate_names = nullptr;
+  std::string trace_parent;    ///< W3C's header, as it came; empty without one
   std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;
   bool is_post = false;

@@ -70,11 +70,11 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!read_request(call, message)) return false;
   if (const auto verdict = verdict_on(call, Right::infer, request_.model); !verdict.is_yes()) {
-    fail({.token = call.token,
-          .item = item,
-          .in_stream = call.method == Method::stream_infer,
-          .id = std::string(request_.id)},
-         verdict.status, verdict.why);
+    answer_why({.token = call.token,
+                .item = item,
+                .in_stream = call.method == Method::stream_infer,
+                .id = std::string(request_.id)},
+               verdict.status, verdict.why);
     return true;
   }
   FrontModelPtr model = models_.find(request_.model, request_.version);
@@ -107,6 +107,7 @@ bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
                 .in_stream = call.method == Method::stream_infer,
                 .model = std::move(model),
                 .id = std::string(request_.id),
+                .trace_parent = call.trace_parent,
                 .wanted = std::move(wanted),
                 .received_ns = call.method == Method::stream_infer ? now_ns() : call.received_ns,
                 .started_ns = now_ns()};
@@ -131,8 +132,8 @@ bool Frontend::turn_away(const Flight& flight) {
   // relaxed: this thread alone changes it
   const std::size_t others = flight.model->in_flight.load(std::memory_order_relaxed);
   if (others < flight.model->most_in_flight) return false;
-  flight.model->counts.add(FrontCounts::fail, 0);
-  fail(flight, Status::resource_exhausted,
+  if (flight.worker == nullptr) flight.model->counts.add(FrontCounts::fail, 0);  // else fail() does
+  fail(flight, Status::resource_exhausted, Trouble::queue_full,
        flight.model->text() + " has " + std::to_string(others) + " queries in flight, its limit");
   return true;
 }
@@ -191,22 +192,25 @@ void Frontend::finish(Flight flight) {
       counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
       if (const Place place = find(flight.token); place.call != nullptr)
         place.call->was_refused = true;
-      return fail(flight, Status::resource_exhausted, run.error());
+      return fail(flight, Status::resource_exhausted, Trouble::refused, run.error());
     case Outcome::deadline:
       return fail(
-          flight, Status::deadline_exceeded,
+          flight, Status::deadline_exceeded, Trouble::deadline,
           run.error().empty() ? "the query's deadline passed before it finished" : run.error());
     case Outcome::cancelled: {
       // relaxed: see abandon()
       const bool abandoned = abandons_.load(std::memory_order_relaxed);
       return fail(flight, abandoned ? Status::unavailable : Status::cancelled,
+                  abandoned ? Trouble::shutdown : Trouble::cancelled,
                   abandoned ? "the server shut down before the query finished" : "query cancelled");
     }
     case Outcome::failed:
     case Outcome::pending:
       if (run.error_code() == MemoryRefused::kCode)
-        return fail(flight, Status::resource_exhausted, run.error());
+        return fail(flight, Status::resource_exhausted, Trouble::memory, run.error());
       counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
+      flight.model->tally->trouble.add(Trouble::failed);
+      remember(flight, Trouble::failed, ended_ns, isolation::not_known_ns);
       if (const Place place = find(flight.token); place.call != nullptr) {
         tell_python(*place.call, {.kind = flight.in_stream ? Event::item_failed : Event::failed,
                                   .number = flight.item,
@@ -219,9 +223,9 @@ void Frontend::finish(Flight flight) {
     try {
       deliver(place, flight);
     } catch (const DeliveryError& error) {
-      return fail(flight, error.status(), error.what());
+      return fail(flight, error.status(), Trouble::input, error.what());
     } catch (const std::runtime_error& error) {
-      return fail(flight, Status::internal, error.what());
+      return fail(flight, Status::internal, Trouble::failed, error.what());
     }
   }
   count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
@@ -238,6 +242,31 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
   counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
   counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
+  flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
+                                 waited_ns);
+  const std::int64_t due_ns = flight.run.get() != nullptr && flight.run->order().is_due()
+                                  ? flight.run->order().due_ns
+                                  : flight.deadline_ns;
+  const bool is_late = due_ns != 0 && ended_ns > due_ns;
+  if (is_late) flight.model->tally->trouble.add(Trouble::late);
+  remember(flight, is_late ? std::optional(Trouble::late) : std::nullopt, ended_ns, waited_ns);
+}
+
+/// A query that has ended, so that it can be looked at.
+void Frontend::remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
+                        std::int64_t waited_ns) {
+  const Run* const run = flight.run.get();
+  recent_.add({.model = flight.model,
+               .id = flight.id,
+               .trace_parent = flight.trace_parent,
+               .plan = run == nullptr ? 0 : run->plan().flown().number(),
+               .arrival = run == nullptr ? 0 : run->order().arrival,
+               .received_ns = flight.received_ns,
+               .started_ns = flight.started_ns,
+               .ended_ns = ended_ns,
+               .answered_ns = now_ns(),
+               .waited_ns = waited_ns,
+               .trouble = trouble});
 }
 
 /// Sends what the run has computed. Throws DeliveryError.
@@ -262,9 +291,17 @@ void Frontend::deliver(Place place, const Flight& flight) {
   touch(*place.connection);
 }
 
-void Frontend::fail(const Flight& flight, Status status, const std::string& text) {
+void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const std::string& text) {
+  const std::int64_t ended_ns = now_ns();
   if (flight.run.get() != nullptr || flight.worker != nullptr)
-    flight.model->counts.add(FrontCounts::fail, now_ns() - flight.received_ns);
+    flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
+  flight.model->tally->trouble.add(trouble);
+  remember(flight, trouble, ended_ns, isolation::not_known_ns);
+  answer_why(flight, status, text);
+}
+
+/// Ends a query without a word of it to its model's counts.
+void Frontend::answer_why(const Flight& flight, Status status, const std::string& text) {
   const Place place = find(flight.token);
   if (place.call == nullptr) return;
   if (flight.in_stream) return finish_item(place, flight.item, stream_failure(text, flight.id));

@@ -60,6 +60,7 @@ bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message,
                 .in_stream = in_stream,
                 .model = std::move(model),
                 .id = std::string(request_.id),
+                .trace_parent = call.trace_parent,
                 .received_ns = in_stream ? since_ns : call.received_ns,
                 .started_ns = since_ns};
   if (turn_away(flight)) return true;
@@ -70,7 +71,8 @@ bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message,
                                           static_cast<std::uint64_t>(tag), flight.worker_tag);
   if (sent == isolation::WorkerLink::Sent::gone) return false;
   if (sent == isolation::WorkerLink::Sent::no_room) {
-    fail(flight, Status::resource_exhausted, "the server's memory limit was reached; ask again");
+    fail(flight, Status::resource_exhausted, Trouble::memory,
+         "the server's memory limit was reached; ask again");
     return true;
   }
   enter(call, tag, std::move(flight));
@@ -88,7 +90,8 @@ void Frontend::on_answer(std::uint64_t number, const isolation::WorkerAnswer& an
   if (status != Status::ok) {
     if (answer.was_refused)
       flight.model->counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
-    return fail(flight, status, std::string(text_of(answer.content)));
+    return fail(flight, status, trouble_of(status, answer.was_refused),
+                std::string(text_of(answer.content)));
   }
   if (place.call != nullptr) {
     try {
@@ -103,7 +106,7 @@ void Frontend::on_answer(std::uint64_t number, const isolation::WorkerAnswer& an
         touch(*place.connection);
       }
     } catch (const DeliveryError& error) {
-      return fail(flight, error.status(), error.what());
+      return fail(flight, error.status(), Trouble::input, error.what());
     }
   }
   count(flight, ended_ns, answer.waited_ns);
@@ -121,7 +124,8 @@ void Frontend::end_late(std::int64_t now_ns) {
     flight.worker->cancel(flight.worker_tag);
     if (const Place place = find(flight.token); place.call != nullptr)
       std::erase(place.call->flights, tag);
-    fail(flight, Status::deadline_exceeded, "the query's deadline passed before it finished");
+    fail(flight, Status::deadline_exceeded, Trouble::deadline,
+         "the query's deadline passed before it finished");
   }
 }
 
@@ -137,7 +141,8 @@ void Frontend::cancel_all() {
   for (const std::int64_t tag : forwarded) {
     const Flight flight = leave(tag);
     flight.worker->cancel(flight.worker_tag);
-    fail(flight, Status::unavailable, "the server shut down before the query finished");
+    fail(flight, Status::unavailable, Trouble::shutdown,
+         "the server shut down before the query finished");
   }
 }
 

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "frontend/hand_over.hpp"
+#include "frontend/histogram.hpp"
 #include "frontend/route.hpp"
+#include "frontend/trouble.hpp"
 #include "isolation/worker_link.hpp"
 
 namespace engine::frontend {
@@ -63,6 +65,13 @@ struct FrontCounts {
   std::array<std::atomic<std::int64_t>, kinds> nanoseconds_{};
 };
 
+/// What is counted of a version of a model from one load of it to the next. One thread at a time
+/// adds, any reads.
+struct FrontTally {
+  FrontTimes times;
+  TroubleCounts trouble;
+};
+
 /// One version of a model. Immutable but for what is counted and measured.
 struct FrontModel {
   std::string name, version;
@@ -73,6 +82,7 @@ struct FrontModel {
   std::atomic<std::size_t> in_flight{0};
   HandOver hand_over;  ///< the front end's thread alone knows it
   FrontCounts counts;
+  std::shared_ptr<FrontTally> tally = std::make_shared<FrontTally>();
   std::atomic<std::int64_t> last_ns{0};  ///< when the last query was answered well
 
   /// Place of that input or output; nothing where there is none of that name.

@@ -22,6 +22,7 @@
 #include "frontend/python_queue.hpp"
 #include "frontend/python_side.hpp"
 #include "frontend/readiness.hpp"
+#include "frontend/recent_queries.hpp"
 #include "http2/api.hpp"
 #include "isolation/worker_link.hpp"
 #include "scheduler/completion_queue.hpp"
@@ -74,6 +75,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] FrontModels& models() noexcept { return models_; }
   /// What health checks are answered from.
   [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
+  /// What was answered here lately.
+  [[nodiscard]] RecentQueries& recent() noexcept { return recent_; }
   /// For Python.
   [[nodiscard]] PythonQueue& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
@@ -116,7 +119,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
     std::uint64_t item = 0;
     bool in_stream = false;
     FrontModelPtr model = {};
-    std::string id = {};
+    std::string id = {}, trace_parent = {};
     std::vector<Delivery> wanted = {};
     std::int64_t received_ns = 0, started_ns = 0;
   };
@@ -175,7 +178,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns);
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
-  void fail(const Flight& flight, Status status, const std::string& text);
+  void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
+                std::int64_t waited_ns);
+  void fail(const Flight& flight, Status status, Trouble trouble, const std::string& text);
+  void answer_why(const Flight& flight, Status status, const std::string& text);
   void send_ready_items(Place place);
   bool begin_items(Call& call);
   void tell_python(Call& call, Event event);
@@ -198,6 +204,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   const http2::Api* const api_;  ///< null: nobody connects
   FrontModels models_;
   Readiness readiness_;
+  RecentQueries recent_;
   PythonQueue events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;

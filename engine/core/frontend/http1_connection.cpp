@@ -117,6 +117,7 @@ bool Http1Connection::on_head(const http1::RequestHead& head) {
   call_->received_ns = now_ns();
   call_->rest = std::make_unique<Rest>(head);
   call_->method = rest_method(*call_->rest);
+  call_->trace_parent = head.field("traceparent").substr(0, longest_trace_parent);
   handler_.on_call(*this, *call_);
   if (call_->has_ended) {
     const std::string why = call_->text;

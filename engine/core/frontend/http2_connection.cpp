@@ -100,6 +100,8 @@ void Http2Connection::take_header(Call& call, std::string_view name, std::string
     call.encoding = value;
   else if (name == "grpc-timeout")
     call.deadline_ns = timeout_ns(value).value_or(0);
+  else if (name == "traceparent" && value.size() <= longest_trace_parent)
+    call.trace_parent = value;
 }
 
 void Http2Connection::headers_end(Call& call) {

@@ -40,16 +40,16 @@ bool FlightRecorder::is_before(std::int64_t until_ns) noexcept {
   return false;
 }
 
-NodeRing& FlightRecorder::add_ring(std::uint32_t executor, RingKind kind) {
+NodeRing& FlightRecorder::add_ring(std::uint32_t executor, RingKind kind, int lane) {
   const std::size_t records = kind == RingKind::borrowed ? borrowed_records : lane_records;
-  std::unique_ptr<Ring> ring(new Ring{executor, kind, NodeRing(records)});
+  std::unique_ptr<Ring> ring(new Ring{executor, kind, lane, NodeRing(records)});
   const std::lock_guard lock(rings_mutex_);
   rings_.push_back(std::move(ring));
   return rings_.back()->records;
 }
 
 void FlightRecorder::add_executor() {
-  own_.push_back(&add_ring(static_cast<std::uint32_t>(own_.size()), RingKind::lane));
+  own_.push_back(&add_ring(static_cast<std::uint32_t>(own_.size()), RingKind::lane, -1));
 }
 
 std::int64_t FlightRecorder::number_of(const std::string& process) {

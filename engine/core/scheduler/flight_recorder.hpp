@@ -19,7 +19,23 @@ namespace engine {
 /// A node that a lane ran: arrival of its run, number of its plan, node, lane, start, end. Or that
 /// it waited for another process before a node of that run: -1 less the process's number, instead
 /// of the node.
-using NodeRing = FlightRing<6>;
+class NodeRing : public FlightRing<6> {
+ public:
+  using FlightRing<6>::FlightRing;
+
+  void write_node(const Record& node) noexcept {
+    write(node);
+    // relaxed: a statistic; rings of several lanes have several writers
+    busy_ns_.fetch_add(node[5] - node[4], std::memory_order_relaxed);
+  }
+  /// How long its nodes took, all that ever were.
+  [[nodiscard]] std::int64_t busy_ns() const noexcept {
+    return busy_ns_.load(std::memory_order_relaxed);  // relaxed: a statistic
+  }
+
+ private:
+  std::atomic<std::int64_t> busy_ns_{0};
+};
 
 /// Whose ring it is: of a lane, of a place that was lent to what is more urgent, or of a lane of
 /// what is best effort.
@@ -39,6 +55,7 @@ class FlightRecorder {
   struct Ring {
     std::uint32_t executor;
     RingKind kind;
+    int lane;  ///< -1: of all lanes
     NodeRing records;
   };
 
@@ -65,7 +82,7 @@ class FlightRecorder {
   void let_go() noexcept;
 
   /// A ring of a lane; stays as long as the recorder does.
-  [[nodiscard]] NodeRing& add_ring(std::uint32_t executor, RingKind kind);
+  [[nodiscard]] NodeRing& add_ring(std::uint32_t executor, RingKind kind, int lane);
   /// Of all lanes of an executor whose lanes have none of their own.
   [[nodiscard]] NodeRing& ring_of(std::uint32_t executor) const { return *own_[executor]; }
   /// For the next executor.

@@ -22,8 +22,8 @@ void Run::trace(std::uint32_t node, int lane, std::int64_t start_ns, std::int64_
   }
   if (!is_recorded_ || lane < 0) return;
   if (ring == nullptr) ring = &machine_.recorder().ring_of(plan_.node(node).executor);
-  ring->write({static_cast<std::int64_t>(order_.arrival), plan_.flown().number(), node, lane,
-               start_ns, end_ns});
+  ring->write_node({static_cast<std::int64_t>(order_.arrival), plan_.flown().number(), node, lane,
+                    start_ns, end_ns});
 }
 
 void Run::record_wait(int lane, const std::string& process, std::int64_t start_ns,

@@ -35,7 +35,7 @@ CpuDevice::CpuDevice(std::string name, int lanes, std::uint32_t executor, Machin
     by_id_.back()->id = by_id_.back()->shown_id = id;
     const RingKind kind =
         is_idle ? RingKind::best_effort : (id < lanes ? RingKind::lane : RingKind::borrowed);
-    by_id_.back()->flights = &machine.recorder().add_ring(executor, kind);
+    by_id_.back()->flights = &machine.recorder().add_ring(executor, kind, id < lanes ? id : -1);
     if (id >= lanes) free_places_.push_back(by_id_.back().get());
   }
   vacancies_.reserve(by_id_.size() + static_cast<std::size_t>(lanes));

@@ -1,0 +1,1 @@
+"""A server within a program: ``surplus.Server``."""

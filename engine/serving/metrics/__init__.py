@@ -1,0 +1,1 @@
+"""What a server measures of itself, as Prometheus reads it."""

@@ -1,0 +1,1 @@
+"""The highest rate at which a latency target is met."""

@@ -1,0 +1,101 @@
+"""A search on a target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.console import Console
+
+from surplus.loadgen.arrivals import ArrivalProcess
+from surplus.loadgen.capacity.misses import misses_of
+from surplus.loadgen.capacity.params import RampParams
+from surplus.loadgen.capacity.search import RateFound, RateSearch
+from surplus.loadgen.capacity.trial import Trial, Window
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.errors import TargetError
+from surplus.loadgen.measure_params import MeasureParams
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.progress import Watcher
+from surplus.loadgen.query_plan import kinds_of, make_plan
+from surplus.loadgen.targets import Target, target_of
+
+_FIRST_LOOK = LoadgenParams(1_000_000_000, 10, 300_000_000)
+
+
+async def find_capacity(
+    params: MeasureParams, process: ArrivalProcess, ramp: RampParams, console: Console
+) -> RateFound:
+    """Find the highest rate of this process that the target holds.
+
+    Parameters
+    ----------
+    params : MeasureParams
+        Of an open loop; how long it lasts is the ramp's to say.
+    process : ArrivalProcess
+        Its rate is scaled.
+    ramp : RampParams
+    console : Console
+        For progress.
+
+    Raises
+    ------
+    LoadgenError
+        As ``measure``, and if no query succeeds at all.
+    """
+    kinds, _ = kinds_of(params.models, process)
+    async with target_of(params, kinds) as target:
+        finding = _Finding(target, params, process, ramp, console)
+        start_per_s = ramp.start_per_s or await finding.one_user_per_s()
+        return await RateSearch(finding.window, ramp, finding.tell).search(start_per_s)
+
+
+class _Finding:
+    """Windows of one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        params: MeasureParams,
+        process: ArrivalProcess,
+        ramp: RampParams,
+        console: Console,
+    ) -> None:
+        self._target, self._params, self._process = target, params, process
+        self._ramp, self._console = ramp, console
+
+    async def one_user_per_s(self) -> float:
+        """What a closed loop of one user gets: a rate to begin with."""
+        params = self._params
+        plan = make_plan(params.models, _FIRST_LOOK, None, params.seed)
+        watcher = Watcher(self._console, "one user")
+        measured = await self._target.run(ClosedLoopParams(_FIRST_LOOK), plan, watcher)
+        if not measured.summary.succeeded:
+            said = "; ".join(measured.summary.warnings)
+            raise TargetError(f"no query succeeded: {said}")
+        return measured.summary.throughput_per_s
+
+    async def window(self, rate_per_s: float, number: int) -> Window:
+        """Run one, with arrivals of its own."""
+        params, ramp = self._params, self._ramp
+        load = LoadgenParams(ramp.length_ns, ramp.least_queries, ramp.warmup_ns)
+        process = self._process.scaled(rate_per_s / self._process.rate_per_s)
+        plan = make_plan(params.models, load, process, params.seed + 1 + number)
+        loop = params.loop
+        assert isinstance(loop, OpenLoopParams)
+        watcher = Watcher(self._console, f"window {number + 1}, {rate_per_s:,.4g} /s")
+        measured = await self._target.run(replace(loop, load=load), plan, watcher)
+        misses = misses_of(measured.records, ramp.target.target_ns)
+        return Window(misses, measured.summary)
+
+    def tell(self, trial: Trial) -> None:
+        """A line for who watches."""
+        low, high = trial.interval
+        latency = trial.windows[-1].summary.latency
+        took = "nothing answered" if latency is None else f"p99 {latency.p99_ns / 1e6:,.2f} ms"
+        what = "check, " * trial.is_check + trial.verdict.value
+        self._console.print(
+            f"{trial.rate_per_s:>12,.5g} /s  {took}, {trial.misses.share:.2%} late"
+            f" ({low:.2%} to {high:.2%} of {trial.misses.queries:,}): {what}",
+            highlight=False,
+        )

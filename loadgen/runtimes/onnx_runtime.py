@@ -1,0 +1,31 @@
+"""Plain ONNX Runtime, as it comes."""
+
+from __future__ import annotations
+
+from surplus.loadgen.errors import TargetError
+from surplus.loadgen.runtimes.runtime import Feed, register
+
+
+class OnnxRuntimeModel:
+    """A session on the CPU with ONNX Runtime's own defaults."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise TargetError(f"ONNX Runtime is not installed: {error}") from error
+        try:
+            self._session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its classes have no base of their own
+            raise TargetError(f"ONNX Runtime cannot load {path}: {error}") from error
+
+    def run(self, feed: Feed, priority: int) -> object:
+        """Answer a query; it knows no priorities."""
+        return self._session.run(None, feed)
+
+    def close(self) -> None:
+        """The session ends with its last reference."""
+        del self._session
+
+
+register("onnxruntime")(OnnxRuntimeModel)

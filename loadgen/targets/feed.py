@@ -1,0 +1,129 @@
+"""Queries that somebody else decides upon, one by one: MLPerf's LoadGen."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Protocol
+
+from surplus.loadgen.errors import ClientError
+from surplus.loadgen.native_load import NativeLoad
+
+Ended = tuple[int, bool]
+"""A query's number, as they were asked for, and whether it succeeded."""
+
+
+class Feeding(Protocol):
+    """Sends queries at once, each when it is asked for; a context manager.
+
+    ``ask`` and ``take`` are for one thread each.
+    """
+
+    requests: int
+    """How many different queries there are."""
+
+    def __enter__(self) -> Feeding: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def ask(self, request: int) -> None:
+        """Send a query of that request, 0 <= request < requests; the k-th call is query k."""
+        ...
+
+    def take(self) -> Sequence[Ended]:
+        """Wait for queries to end; empty once the run is over."""
+        ...
+
+    def finish(self) -> None:
+        """Nothing more will be asked."""
+        ...
+
+
+class NativeFeed:
+    """By the native client, in a thread of its own."""
+
+    def __init__(self, load: NativeLoad, requests: int) -> None:
+        self.requests = requests
+        self._load = load
+        self._pool = ThreadPoolExecutor(1, "loadgen-fed")
+
+    def __enter__(self) -> NativeFeed:
+        self._running = self._pool.submit(self._load.native.run_fed, time.monotonic_ns())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish()
+        if kind is not None:
+            self._load.stop()
+        self._pool.shutdown()
+
+    def ask(self, request: int) -> None:
+        """Hand it to the client's thread."""
+        self._load.native.ask(request)
+
+    def take(self) -> Sequence[Ended]:
+        """Wait, without the interpreter's lock."""
+        return self._load.native.take()
+
+    def finish(self) -> None:
+        """The client ends with the last answer."""
+        self._load.native.finish()
+
+
+class ThreadedFeed:
+    """By a pool of threads that call a function of the request's number."""
+
+    def __init__(self, call: Callable[[int], object], requests: int, threads: int) -> None:
+        self.requests = requests
+        self._call = call
+        self._pool = ThreadPoolExecutor(threads, "loadgen-fed")
+        self._ended: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
+        self._asked = 0
+
+    def __enter__(self) -> ThreadedFeed:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(cancel_futures=kind is not None)
+        self._ended.put(None)
+
+    def ask(self, request: int) -> None:
+        """Hand it to a thread that is free, or will be."""
+        self._pool.submit(self._answer, self._asked, request)
+        self._asked += 1
+
+    def take(self) -> Sequence[Ended]:
+        """Wait for one."""
+        ended = self._ended.get()
+        return () if ended is None else (ended,)
+
+    def finish(self) -> None:
+        """The end comes behind the last answer."""
+        self._pool.shutdown()
+        self._ended.put(None)
+
+    def _answer(self, query: int, request: int) -> None:
+        try:
+            self._call(request)
+        except ClientError:
+            self._ended.put((query, False))
+        else:
+            self._ended.put((query, True))

@@ -1,0 +1,1 @@
+"""What ``loadgen`` does, a verb a file."""

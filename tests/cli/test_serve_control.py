@@ -1,0 +1,103 @@
+"""``engine serve --model-control-mode`` as a process, and what it refuses to start with."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc as triton
+
+from surplus import models
+from tests.cli.calls import Command
+from tests.cli.test_serve import _infer, _served, _stop
+
+
+@pytest.fixture
+def repository(cli_folder: Path, tmp_path: Path) -> Path:
+    for name in ("one", "two"):
+        version = tmp_path / "repository" / name / "1"
+        version.mkdir(parents=True)
+        shutil.copy(cli_folder / "lenet.onnx", version / "model.onnx")
+    return tmp_path / "repository"
+
+
+def test_clients_load_what_was_not_loaded_at_the_start(cli_folder: Path, repository: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    repository.joinpath("one", "config.pbtxt").write_text("optimization { cuda { graphs: true } }")
+    words = (repository, "--model-control-mode", "explicit", "--load-model", "one")
+    with _served(cli_folder / "cache", *words) as (process, address, _):
+        first = _infer(address, "one", image)
+        with triton.InferenceServerClient(address) as client:
+            index = {row.name: row.state for row in client.get_model_repository_index().models}
+            assert index == {"one": "READY", "two": ""}
+            client.load_model("two")
+        assert np.array_equal(_infer(address, "two", image), first)
+        err = _stop(process)
+    assert "config.pbtxt:1: optimization is not honoured" in err
+    assert "two: serving version 1" in err
+
+
+def test_models_take_turns_in_memory(cli_folder: Path, repository: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    bytes_of_one = (repository / "one" / "1" / "model.onnx").stat().st_size
+    words = (repository, "--model-memory", f"{bytes_of_one + (64 << 20)}", "--devices", "cpu:1")
+    with _served(cli_folder / "cache", *words) as (process, address, _):
+        answers = [_infer(address, name, image) for name in ("one", "two", "one")]
+        with triton.InferenceServerClient(address) as client:
+            told = client.get_model_config("one").config.parameters
+        assert int(told["memory_bytes"].string_value) >= bytes_of_one
+        assert told["loads"].string_value in ("1", "2")
+        err = _stop(process)
+    assert all(np.array_equal(answer, answers[0]) for answer in answers)
+    assert "was loaded for a query in" in err
+
+
+def test_a_repository_may_fill_later(cli_folder: Path, repository: Path, tmp_path: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    words = (empty, "--model-control-mode", "poll", "--repository-poll-s", "0.05")
+    with _served(cli_folder / "cache", *words, "--http-port", "0") as (process, address, second):
+        assert second.startswith("HTTP: ")  # there is no query to suggest
+        shutil.copytree(repository / "one", empty / "one")
+        with triton.InferenceServerClient(address) as client:
+            while not client.is_model_ready("one"):
+                client.is_server_ready()
+        assert _infer(address, "one", image).shape == (1, 10)
+        _stop(process)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--load-model", "one"], "--load-model is for --model-control-mode explicit, not none"),
+        (["--repository-poll-s", "3"], "--repository-poll-s is for --model-control-mode poll"),
+        (
+            ["--model-control-mode", "poll", "--repository-poll-s", "0"],
+            "--repository-poll-s is 0, must be a number above 0",
+        ),
+        (
+            ["--model-control-mode", "explicit", "--load-model", "three"],
+            "--load-model three: there is no such model; there are: one, two",
+        ),
+        (["--model-memory", "1GiB", "--isolate"], "--model-memory and --isolate"),
+        (
+            ["--model-memory", "1GiB", "--memory-limit", "500MiB"],
+            "--model-memory 1GiB is more than --memory-limit 500MiB",
+        ),
+        (["--model-memory", "much"], "size 'much' is not understood"),
+        (["--model-control-mode", "poll", "--isolate"], "--model-control-mode poll and --isolate"),
+        (
+            ["--model-control-mode", "poll", "--policy", "edf_drop", "--slo", "one=1s"],
+            "policy 'edf_drop' plans for the models of the start",
+        ),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    engine: Command, repository: Path, words: list[str], why: str
+) -> None:
+    called = engine("serve", repository, *words)
+    assert called.is_one_clear_line()
+    assert why in called.err
