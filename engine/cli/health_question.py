@@ -51,11 +51,7 @@ def ask(question: HealthQuestion) -> bool:
 
 
 def _over_http(question: HealthQuestion) -> bool:
-    context = None
-    if question.url.startswith("https:"):
-        context = ssl.create_default_context(cafile=question.ca or None)
-        if question.certificate:
-            context.load_cert_chain(question.certificate, question.key)
+    context = _context(question) if question.url.startswith("https:") else None
     path = "live" if question.live else "ready"
     request = Request(f"{question.url.rstrip('/')}/v2/health/{path}", headers=dict(bearer()))
     try:
@@ -68,6 +64,17 @@ def _over_http(question: HealthQuestion) -> bool:
     except (URLError, TimeoutError, OSError) as error:
         why = getattr(error, "reason", error)
         raise EngineError(f"{question.url} does not answer: {why}") from None
+
+
+def _context(question: HealthQuestion) -> ssl.SSLContext:
+    files = ", ".join(filter(None, (question.ca, question.certificate, question.key)))
+    try:
+        context = ssl.create_default_context(cafile=question.ca or None)
+        if question.certificate:
+            context.load_cert_chain(question.certificate, question.key)
+    except OSError as error:  # ssl.SSLError, too
+        raise EngineError(f"{files}: {error.strerror}") from None
+    return context
 
 
 def _over_grpc(question: HealthQuestion) -> bool:
