@@ -43,6 +43,7 @@ TABLES = (
     "submit",
     "isolation",
     "ensemble",
+    "observability",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",
