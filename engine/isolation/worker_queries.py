@@ -12,6 +12,7 @@ from surplus.engine import _core, errors
 from surplus.engine.serving.codec import decode_raw, encode_raw
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.messages import message_type
+from surplus.engine.serving.sequences.sequence_step import END, ID, START, SequenceStep, asked_step
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.wire import join_infer_request
 
@@ -114,15 +115,28 @@ def request_of(
     outputs: Sequence[str] | None,
     priority: int,
 ) -> bytes:
-    """A ``ModelInferRequest`` for a name and version, its tensors raw."""
+    """A ``ModelInferRequest`` for a name and version, its tensors raw, of this task's sequence."""
     request = _InferRequest(model_name=model[0], model_version=model[1])
     if priority:
         request.parameters["priority"].uint64_param = priority
+    if (step := asked_step()) is not None:
+        _add_step(request.parameters, step)
     for name, array in inputs.items():
         request.inputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
     for name in outputs or ():
         request.outputs.add(name=name)
     return join_infer_request(request, [encode_raw(array) for array in inputs.values()])
+
+
+def _add_step(parameters: Any, step: SequenceStep) -> None:
+    if isinstance(step.id, str):
+        parameters[ID].string_param = step.id
+    elif step.id < 0:
+        parameters[ID].int64_param = step.id
+    else:
+        parameters[ID].uint64_param = step.id
+    parameters[START].bool_param = step.starts
+    parameters[END].bool_param = step.ends
 
 
 def outputs_of(response: bytes) -> dict[str, Array]:

@@ -25,6 +25,7 @@ HONOURED: dict[str, dict[str, str]] = {
         "instance_group": "where it runs",
         "parameters": "told to clients",
         "ensemble_scheduling": "steps become one plan, or run in turn (docs/how_to/ensembles.md)",
+        "sequence_batching": "queries of a sequence run in their order (docs/how_to/sequences.md)",
         "model_warmup": "queries that are answered before the model is ready; those with files"
         " are also what it is measured with",
         "model_operations": "custom operators (docs/how_to/ensembles.md)",
@@ -51,6 +52,44 @@ HONOURED: dict[str, dict[str, str]] = {
         "zero_data": "zeros, empty strings",
         "random_data": "all values of integers, 0 to 1 of others, empty strings",
         "input_data_file": "in the model's folder `warmup`, as bytes of the protocol",
+    },
+    "ModelSequenceBatching": {
+        "max_sequence_idle_microseconds": "a sequence without a query for so long ends; 1 s, if not"
+        " written",
+        "control_input": "inputs that the server gives, not the client",
+        "direct": "any number of sequences beside each other: a state needs no slot",
+        "oldest": "the same, within a limit",
+        "state": "what is kept from one query of a sequence to the next",
+    },
+    "ModelSequenceBatching.ControlInput": {
+        "name": "an input of the model, of one value",
+        "control": "one",
+    },
+    "ModelSequenceBatching.Control": {
+        "kind": "`START`, `END`, `READY` (always true) or `CORRID`, the sequence's id",
+        "int32_false_true": "two values",
+        "fp32_false_true": "two values",
+        "bool_false_true": "two values",
+        "data_type": "of an id: `TYPE_UINT64`, `INT64`, `UINT32`, `INT32` or `STRING`",
+    },
+    "ModelSequenceBatching.StrategyDirect": {},
+    "ModelSequenceBatching.StrategyOldest": {
+        "max_candidate_sequences": "sequences at a time; further ones wait to begin",
+        "preserve_ordering": "answers of a sequence come in the order of its queries, in any case",
+    },
+    "ModelSequenceBatching.State": {
+        "input_name": "an input of the model",
+        "output_name": "an output of it: the next query's input",
+        "data_type": "must be the model's",
+        "dims": "must fit the model's",
+        "initial_state": "one; zeros, if not written, with open sizes as 1",
+    },
+    "ModelSequenceBatching.InitialState": {
+        "name": "in errors",
+        "data_type": "must be the state's",
+        "dims": "without open sizes; 0 is one",
+        "zero_data": "zeros, empty strings",
+        "data_file": "in the model's folder `initial_state`, as bytes of the protocol",
     },
     "ModelInput": {
         "name": "must be an input of the model",
@@ -86,7 +125,6 @@ HONOURED: dict[str, dict[str, str]] = {
 IGNORED: dict[str, dict[str, str]] = {
     "ModelConfig": {
         "dynamic_batching": "queries are stacked by `--max-batch` alone",
-        "sequence_batching": "queries of a sequence are not kept together",
         "response_cache": "every query is computed",
         "optimization": "plans are chosen by measurement",
         "runtime": "models run in this server, by no library of the model's",
@@ -97,6 +135,19 @@ IGNORED: dict[str, dict[str, str]] = {
         "model_transaction_policy": "an ONNX model answers each query once",
         "model_repository_agents": "files are read as they are",
         "model_metrics": "buckets are the server's",
+    },
+    "ModelSequenceBatching": {"iterative_sequence": "an ONNX model answers each query once"},
+    "ModelSequenceBatching.StrategyDirect": {
+        "max_queue_delay_microseconds": "queries of sequences are stacked as any others",
+        "minimum_slot_utilization": "queries of sequences are stacked as any others",
+    },
+    "ModelSequenceBatching.StrategyOldest": {
+        "preferred_batch_size": "queries of sequences are stacked as any others",
+        "max_queue_delay_microseconds": "queries of sequences are stacked as any others",
+    },
+    "ModelSequenceBatching.State": {
+        "use_same_buffer_for_input_output": "an output is handed over as the next input as it is",
+        "use_growable_memory": "an output is handed over as the next input as it is",
     },
     "ModelEnsembling": {"max_inflight_requests": "queries overlap as those of any model"},
     "ModelEnsembling.Step": {"model_namespace": "names of models are unique"},

@@ -29,6 +29,7 @@ from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
 from surplus.engine.serving.seen_queries import SeenQueries
 from surplus.engine.serving.seen_query import SeenQuery
+from surplus.engine.serving.sequences.sequence_step import SequenceStep, asked
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT
@@ -78,6 +79,8 @@ class InferQuery:
         As in :meth:`Executor.infer`.
     id, trace_parent : str
         What its client calls it, and W3C's header; empty where it says nothing.
+    sequence : SequenceStep or None
+        Which sequence it is of.
     """
 
     inputs: Sequence[tuple[str, Array]]
@@ -87,6 +90,7 @@ class InferQuery:
     priority: int = 0
     id: str = ""
     trace_parent: str = ""
+    sequence: SequenceStep | None = None
 
 
 def deadline_after(received_ns: int, timeouts_ns: Sequence[int]) -> int | None:
@@ -298,7 +302,7 @@ class DataPlane:
         requested = names if query.outputs else None
         started_ns = self.clock_ns()
         try:
-            with model.used(), self._in_flight.enter():
+            with model.used(), self._in_flight.enter(), asked(query.sequence):
                 outputs = await self._execute(model, inputs, requested, query)
         except EngineError:
             raise

@@ -27,6 +27,7 @@ EXTENSIONS = (
     "system_shared_memory",
     "logging",
     "schedule_policy",
+    "sequence",
     "parameters",
 )
 """Of the protocol, what every face has."""

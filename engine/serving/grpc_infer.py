@@ -11,6 +11,7 @@ from surplus.engine.serving.data_plane import InferQuery, deadline_after
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import message_type
 from surplus.engine.serving.outputs import Outputs
+from surplus.engine.serving.sequences.sequence_step import step_of
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -68,6 +69,7 @@ def decode_query(
         priority=priority,
         id=request.id,
         trace_parent=trace_parent,
+        sequence=step_of(plain_values(request.parameters)) if request.parameters else None,
     )
 
 

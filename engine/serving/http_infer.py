@@ -17,6 +17,7 @@ from surplus.engine.serving.json_document import JsonAnswer, JsonDocument
 from surplus.engine.serving.json_values import decode_json
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.outputs import Outputs
+from surplus.engine.serving.sequences.sequence_step import step_of
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.shared_memory import SharedRegions
@@ -114,6 +115,7 @@ def decode_request(
         priority=_number(parameters, "priority"),
         id=_get(document, "id", str, ""),
         trace_parent=trace_parent,
+        sequence=step_of(parameters),
     )
     return InferRequest(
         query=query,

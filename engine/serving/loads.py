@@ -21,6 +21,7 @@ from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.operator_libraries import operator_libraries
+from surplus.engine.serving.sequences.sequenced import sequenced
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.warm_up import real_inputs, warmed
 
@@ -98,7 +99,7 @@ def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) 
 
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         model = load(entry, _configured(entry, params))
-        return ModelExecutor(ServedAlone(model, entry.name), entry.config)
+        return ModelExecutor(sequenced(ServedAlone(model, entry.name), entry.config), entry.config)
 
     return warmed(ensemble_or_model(entry, _with_operators(entry, params), made))
 
@@ -109,7 +110,7 @@ def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         params = _configured(entry, params)
         late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
-        return ModelExecutor(late, entry.config)
+        return ModelExecutor(sequenced(late, entry.config), entry.config)
 
     params = _with_operators(entry, params)
     add_custom_operators(params.custom_operators)

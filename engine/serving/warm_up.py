@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.errors import EngineError, InputError, one_line
-from surplus.engine.repository.config_message import enum_name
+from surplus.engine.errors import EngineError, one_line
 from surplus.engine.repository.model_config import ModelConfig
-from surplus.engine.serving.codec import decode_raw
+from surplus.engine.serving.configured_values import datatype_named_by, read_values, zeros
 from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.sequences.sequence_step import SequenceStep, asked
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 
@@ -21,6 +21,8 @@ FOLDER = "warmup"
 """Of the model's folder: where files with inputs lie, as by Triton."""
 
 _SEED = 1
+_WHOLE = SequenceStep(1, starts=True, ends=True)
+"""Each query is a sequence by itself, to models that have such."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,12 @@ def read_warm_ups(config: ModelConfig) -> list[WarmUp]:
 def real_inputs(config: ModelConfig | None) -> dict[str, Array] | None:
     """Inputs to measure a model with: of the first query that comes from files; None without one.
 
-    Those of models whose tensors have other shapes for clients are not the model's.
+    Those of models whose tensors have other shapes for clients are not the model's, nor are they
+    where the server gives some of them.
     """
     if config is None or any(i.HasField("reshape") for i in config.message.input):
+        return None
+    if config.message.HasField("sequence_batching"):
         return None
     return next((one.inputs for one in read_warm_ups(config) if one.is_real), None)
 
@@ -90,7 +95,8 @@ async def _ask(executor: Servable, config: ModelConfig, queries: Sequence[WarmUp
         try:
             inputs = signature.check_inputs(list(query.inputs.items()))
             for _ in range(query.count):
-                await executor.infer(inputs, None, None, 0)
+                with asked(_WHOLE):
+                    await executor.infer(inputs, None, None, 0)
         except EngineError as error:
             raise config.lines.wrong(
                 query.at, f"the query {query.name!r} fails: {one_line(error, 300)}"
@@ -118,12 +124,9 @@ def _batch(config: ModelConfig, at: str, sample: Any) -> tuple[int, ...]:
 def _inputs(
     config: ModelConfig, at: str, sample: Any, batch: tuple[int, ...]
 ) -> Iterator[tuple[str, Array]]:
-    types = {kind.config_name: name for name, kind in DATATYPES.items()}
     for name, given in sorted(sample.inputs.items()):
         here = f"{at}.inputs.{name}"
-        datatype = types.get(enum_name("DataType", given.data_type))
-        if datatype is None:
-            raise config.lines.wrong(f"{here}.data_type", "is missing, or none that can be given")
+        datatype = datatype_named_by(config, f"{here}.data_type", given.data_type)
         if any(size < 1 for size in given.dims):
             raise config.lines.wrong(f"{here}.dims", f"{list(given.dims)} leaves a size open")
         yield name, _values(config, here, name, given, datatype, (*batch, *given.dims))
@@ -134,34 +137,18 @@ def _values(
 ) -> Array:
     which = given.WhichOneof("input_data_type")
     if which == "input_data_file":
-        return _from_file(config, at, name, given.input_data_file, datatype, shape)
+        file = FOLDER, given.input_data_file
+        return read_values(config, f"{at}.input_data_file", name, file, datatype, shape)
     if which is None:
         raise config.lines.wrong(at, "needs zero_data, random_data or input_data_file")
-    return _made_up(datatype, shape, is_random=which == "random_data")
+    return _random(datatype, shape) if which == "random_data" else zeros(datatype, shape)
 
 
-def _from_file(
-    config: ModelConfig, at: str, name: str, file: str, datatype: str, shape: tuple[int, ...]
-) -> Array:
-    field, folder = f"{at}.input_data_file", config.lines.file.parent / FOLDER
-    path = folder / file
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise config.lines.wrong(field, f"{file!r} is not within {folder}")
-    try:
-        return decode_raw(name, datatype, shape, path.read_bytes())
-    except OSError as error:
-        raise config.lines.wrong(field, f"{path}: {error.strerror}") from error
-    except InputError as error:
-        raise config.lines.wrong(field, f"{path}: {error}") from error
-
-
-def _made_up(datatype: str, shape: tuple[int, ...], *, is_random: bool) -> Array:
+def _random(datatype: str, shape: tuple[int, ...]) -> Array:
     dtype = DATATYPES[datatype].dtype
-    if datatype == "BYTES":
-        return np.full(shape, b"", np.object_)
-    if not is_random:
-        return np.zeros(shape, dtype)
     random = np.random.default_rng(_SEED)
+    if dtype.kind == "O":
+        return zeros(datatype, shape)
     if dtype.kind in "iu":
         bounds = np.iinfo(dtype)
         return random.integers(bounds.min, bounds.max, shape, dtype, endpoint=True)

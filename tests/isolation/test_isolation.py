@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tritonclient.grpc as triton
 import tritonclient.http as http
 from tritonclient.utils import InferenceServerException
 
@@ -21,6 +22,7 @@ from tests.isolation.served import (
     vector,
     write_model,
 )
+from tests.serving.sequences import accumulator
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
     for name, operator in (("negated", "Neg"), ("rooted", "Sqrt"), ("whole", "Floor")):
         write_model(folder, name, operator)
+    accumulator.repository(folder)
     return folder
 
 
@@ -57,6 +60,17 @@ def test_each_model_has_a_process(serving):
     rest = http.InferenceServerClient(serving.http_address)
     assert rest.infer("whole", [asked]).as_numpy("y").tolist() == [1, -1]
     rest.close()
+
+
+def test_a_sequence_has_its_state_in_the_models_process(serving):
+    with http.InferenceServerClient(serving.http_address) as rest:
+        for client, module in ((rest, http), (serving.client(), triton)):
+            asked = module.InferInput("x", [1, 2], "FP32")
+            asked.set_data_from_numpy(np.ones((1, 2), np.float32))
+            begun = client.infer("sums", [asked], sequence_id=4, sequence_start=True)
+            assert begun.as_numpy("total").tolist() == [[11, 11]]
+            ended = client.infer("sums", [asked], sequence_id=4, sequence_end=True)
+            assert ended.as_numpy("total").tolist() == [[12, 12]]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV])

@@ -1,0 +1,1 @@
+"""Queries that belong together, of models whose configuration has ``sequence_batching``."""
