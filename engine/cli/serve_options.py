@@ -124,6 +124,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         " limit (default: 80 %% of what the machine or its container has)",
     )
     add(
+        "--response-cache",
+        default="0",
+        metavar="SIZE",
+        help="what kept answers may take, for example 256MiB, of models with `response_cache` in"
+        " their configuration (default: none is kept)",
+    )
+    add(
         "--max-message",
         default="64MiB",
         metavar="SIZE",
@@ -184,6 +191,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         front_end=FrontEnd(args.front_end),
         shared_memory=args.shared_memory,
         max_message_bytes=parse_bytes(args.max_message),
+        response_cache_bytes=_response_cache_bytes(args.response_cache),
         memory_limit_bytes=_memory_limit_bytes(args.memory_limit),
         max_connections=most if args.max_connections is None else args.max_connections,
         max_connections_per_client=args.max_connections_per_client,
@@ -198,6 +206,12 @@ def server_params(args: argparse.Namespace) -> ServerParams:
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load
     return params
+
+
+def _response_cache_bytes(text: str) -> int:
+    from surplus.engine.devices.memory_size import parse_bytes
+
+    return 0 if text == "0" else parse_bytes(text)
 
 
 def _memory_limit_bytes(text: str) -> int:

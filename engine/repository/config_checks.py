@@ -36,6 +36,8 @@ def check_config(message: Any, lines: FieldLines, folder: str) -> None:
     _check_versions(message.version_policy, lines)
     for index, group in enumerate(message.instance_group):
         _check_group(group, f"instance_group[{index}]", lines)
+    if message.response_cache.enable and message.HasField("sequence_batching"):
+        raise lines.wrong("response_cache.enable", "is true, but answers depend on a sequence")
     if message.HasField("dynamic_batching"):
         _check_batching(message, lines)
 

@@ -28,8 +28,10 @@ HONOURED: dict[str, dict[str, str]] = {
         "sequence_batching": "queries of a sequence run in their order (docs/how_to/sequences.md)",
         "model_warmup": "queries that are answered before the model is ready; those with files"
         " are also what it is measured with",
+        "response_cache": "answers are kept, with `--response-cache SIZE`",
         "model_operations": "custom operators (docs/how_to/ensembles.md)",
     },
+    "ModelResponseCache": {"enable": "not beside `sequence_batching`"},
     "ModelOperations": {
         "op_library_filename": "a file, seen from the model's folder, or `onnxruntime-extensions`",
     },
@@ -125,7 +127,6 @@ HONOURED: dict[str, dict[str, str]] = {
 IGNORED: dict[str, dict[str, str]] = {
     "ModelConfig": {
         "dynamic_batching": "queries are stacked by `--max-batch` alone",
-        "response_cache": "every query is computed",
         "optimization": "plans are chosen by measurement",
         "runtime": "models run in this server, by no library of the model's",
         "cc_model_filenames": "one file does for every GPU",

@@ -21,12 +21,14 @@ from surplus.engine.errors import (
     RefusedError,
     UnavailableError,
 )
+from surplus.engine.serving.cached_answers import answered
 from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.log_settings import LogSettings
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
+from surplus.engine.serving.response_cache import ResponseCache
 from surplus.engine.serving.seen_queries import SeenQueries
 from surplus.engine.serving.seen_query import SeenQuery
 from surplus.engine.serving.sequences.sequence_step import SequenceStep, asked
@@ -52,9 +54,12 @@ class DataPlaneParams:
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory; the next is
         turned away at once.
+    response_cache_bytes : int
+        What answers may take that are kept, of models that ask for that; 0 keeps none.
     """
 
     max_in_flight: int = MAX_IN_FLIGHT
+    response_cache_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.max_in_flight < 1:
@@ -129,13 +134,14 @@ class DataPlane:
     def __init__(
         self, params: DataPlaneParams | None = None, clock_ns: Clock = time.monotonic_ns
     ) -> None:
-        self.models = ModelTable()
+        self._params = params or DataPlaneParams()
+        kept_bytes = self._params.response_cache_bytes
+        self.models = ModelTable(ResponseCache(kept_bytes) if kept_bytes else None)
         self.clock_ns = clock_ns
         self.control: ModelControl | None = None
         self.front: Front | None = None
         self.memory = _core.MemoryAccount()
         self.workers: Callable[[], Sequence[WorkerSample]] = tuple
-        self._params = params or DataPlaneParams()
         self.regions = SharedRegions()
         self.log = LogSettings()
         self._seen = SeenQueries()
@@ -303,7 +309,13 @@ class DataPlane:
         started_ns = self.clock_ns()
         try:
             with model.used(), self._in_flight.enter(), asked(query.sequence):
-                outputs = await self._execute(model, inputs, requested, query)
+                outputs, was_kept = await answered(
+                    model,
+                    inputs,
+                    names,
+                    self.clock_ns,
+                    lambda: self._execute(model, inputs, requested, query),
+                )
         except EngineError:
             raise
         except Exception as error:
@@ -311,8 +323,11 @@ class DataPlane:
         ended_ns = self.clock_ns()
         answer = encode(model.ordered(names, outputs))
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
-        queued_ns = model.newly_queued_ns()
-        model.statistics.record_success(moments, queued_ns)
+        queued_ns = 0 if was_kept else model.newly_queued_ns()
+        if was_kept:
+            model.statistics.record_kept(moments)
+        else:
+            model.statistics.record_success(moments, queued_ns)
         self._remember(model, query, moments, None, queued_ns)
         return answer
 

@@ -136,8 +136,8 @@ def _statistics(model: ServedModel) -> Document:
         "name": model.name,
         "version": model.version,
         "last_inference": _milliseconds_since_1970(counters.last_ns),
-        "inference_count": counters.success.count,
-        "execution_count": max(0, counters.success.count - model.joined),
+        "inference_count": counters.computed,
+        "execution_count": max(0, counters.computed - model.joined),
         "inference_stats": {
             "success": _duration(counters.success),
             "fail": _duration(counters.fail),
@@ -145,8 +145,8 @@ def _statistics(model: ServedModel) -> Document:
             "compute_input": _duration(counters.compute_input),
             "compute_infer": _duration(counters.compute_infer),
             "compute_output": _duration(counters.compute_output),
-            "cache_hit": _duration(Duration()),
-            "cache_miss": _duration(Duration()),
+            "cache_hit": _duration(counters.cache_hit),
+            "cache_miss": _duration(counters.cache_miss),
         },
         "batch_stats": _batches(model),
     }

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from surplus.engine.errors import UnknownModelError
+from surplus.engine.serving.response_cache import ResponseCache
 from surplus.engine.serving.served_model import ModelState, ServedModel
 
 
 class ModelTable:
-    """Name -> version -> model, in the order in which they were added."""
+    """Name -> version -> model, in the order in which they were added.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cache : ResponseCache, optional
+        Keeps answers of those models whose configurations ask for that.
+    """
+
+    def __init__(self, cache: ResponseCache | None = None) -> None:
+        self._cache = cache
         self._versions: dict[str, dict[str, ServedModel]] = {}
         self._watch: Callable[[ServedModel], None] = lambda model: None
 
@@ -40,7 +48,7 @@ class ModelTable:
         versions = self._versions.setdefault(name, {})
         if version in versions:
             raise ValueError(f"model {name!r} version {version} is there already")
-        versions[version] = ServedModel(name, version)
+        versions[version] = ServedModel(name, version, self._cache)
         self._be_watched(versions[version])
         return versions[version]
 

@@ -163,9 +163,9 @@ class NativeFront:
                 model.version,
                 [_port(spec) for spec in signature.inputs.values()],
                 [_port(spec) for spec in signature.outputs.values()],
-                model.executor.route,
+                model.route,
                 self._most_in_flight,
-                worker,
+                model.worker,
                 model.tally,
             )
         )
@@ -174,7 +174,7 @@ class NativeFront:
 
     def _tell_readiness(self, model: ServedModel) -> None:
         is_ready = model.state is ModelState.READY
-        state = is_ready, model.is_unloaded, model.executor.route if is_ready else None
+        state = is_ready, model.is_unloaded, model.route if is_ready else None
         if self._told.get(model) == state:
             return
         self._told[model] = state

@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import count
 
-from surplus.engine._core import FrontModel, FrontTally
+from surplus.engine._core import FrontModel, FrontTally, Route, WorkerLink
 from surplus.engine.errors import ExecutionError, UnavailableError
 from surplus.engine.repository.model_config import ModelConfig, unwritten
 from surplus.engine.serving.histogram import QueryHistograms
 from surplus.engine.serving.model_use import ModelUse, summed
+from surplus.engine.serving.response_cache import ResponseCache
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
 from surplus.engine.serving.trouble import Trouble
 
+_LOADS = count(1)
 _QUEUE = 4
 """Place of the waits among ``FrontModel.take_counts``."""
 
@@ -36,6 +39,8 @@ class ServedModel:
     ----------
     name, version : str
         How clients address it.
+    cache : ResponseCache, optional
+        Keeps its answers, if its configuration asks for that.
 
     Attributes
     ----------
@@ -47,13 +52,17 @@ class ServedModel:
         Facts besides those of the executor: what it takes of a budget, say.
     cost_bytes : int
         What it takes of a budget of memory; 0 where nobody measured it.
+    load : int
+        A number of the executor's own, of no other's in this process.
     tally : FrontTally
         What the native front end counts of it, from one load to the next.
     on_change : callable
         Called whenever queries may be answered that were not, or the other way round.
     """
 
-    def __init__(self, name: str, version: str) -> None:
+    def __init__(self, name: str, version: str, cache: ResponseCache | None = None) -> None:
+        self._cache = cache
+        self.load = 0
         self.name = name
         self.version = version
         self._state = ModelState.LOADING
@@ -82,10 +91,25 @@ class ServedModel:
             executor.inputs, executor.outputs
         )
         self._retire()
-        self._use, self._config = ModelUse(executor), config
+        self._use, self._config, self.load = ModelUse(executor), config, next(_LOADS)
         self._queued_ns = executor.queued_ns
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
         self.on_change()
+
+    @property
+    def answers(self) -> ResponseCache | None:
+        """What keeps its answers; None if nothing does."""
+        return self._cache if self._config.message.response_cache.enable else None
+
+    @property
+    def route(self) -> Route | None:
+        """As of the executor; None where Python has to look for the answer first."""
+        return self.executor.route if self.answers is None else None
+
+    @property
+    def worker(self) -> WorkerLink | None:
+        """The same."""
+        return self.executor.worker if self.answers is None else None
 
     def release(self, reason: str = "unloaded") -> None:
         """Be without an executor, as somebody has asked: queries in flight finish."""

@@ -67,7 +67,9 @@ class AsyncServer:
 
     def __init__(self, params: ServerParams | None = None) -> None:
         self._params = params or ServerParams()
-        self.plane = DataPlane(DataPlaneParams(self._params.max_in_flight))
+        self.plane = DataPlane(
+            DataPlaneParams(self._params.max_in_flight, self._params.response_cache_bytes)
+        )
         self.plane.regions = SharedRegions(
             self._params.max_message_bytes, is_open=self._params.shares_memory
         )

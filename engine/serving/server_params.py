@@ -64,6 +64,9 @@ class ServerParams:
     memory_limit_bytes : int
         What the process may hold, queries and all; what would exceed it is refused as above, with
         429 over HTTP. 0 is no limit.
+    response_cache_bytes : int
+        What answers may take that are kept, of models whose configurations ask for that; 0: none
+        is kept.
     max_connections : int
         Open at once, of gRPC and of HTTP each. Beyond, gRPC closes new ones, and HTTP those that
         ask nothing.
@@ -102,6 +105,7 @@ class ServerParams:
     drain_timeout_s: float = 30.0
     max_message_bytes: int = MAX_MESSAGE_BYTES
     memory_limit_bytes: int = 0
+    response_cache_bytes: int = 0
     max_connections: int = 4096
     max_connections_per_client: int = 0
     front_end: FrontEnd = FrontEnd.AUTO
@@ -145,7 +149,7 @@ class ServerParams:
         for name in ("max_in_flight", "max_connections", "max_streams"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 1")
-        for name in ("memory_limit_bytes", "max_connections_per_client"):
+        for name in ("memory_limit_bytes", "response_cache_bytes", "max_connections_per_client"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
         if not self.max_body_s > 0:  # nan, too

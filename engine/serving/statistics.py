@@ -61,6 +61,8 @@ class ModelStatistics:
         In the executor, until the first node started; may be estimated from some of them.
     compute_output : Duration
         From the outputs to the encoded answer.
+    cache_hit, cache_miss : Duration
+        Queries whose answers were kept, and those whose were not: to look, and to keep them.
     last_ns : int
         When the last successful query was answered, monotonic; 0 before the first.
     times : QueryTimes
@@ -75,6 +77,8 @@ class ModelStatistics:
     compute_input: Duration = field(default_factory=Duration)
     queue: Duration = field(default_factory=Duration)
     compute_output: Duration = field(default_factory=Duration)
+    cache_hit: Duration = field(default_factory=Duration)
+    cache_miss: Duration = field(default_factory=Duration)
     last_ns: int = 0
     times: _core.QueryTimes = field(default_factory=_core.QueryTimes)
     trouble: Counter[Trouble] = field(default_factory=Counter)
@@ -85,6 +89,11 @@ class ModelStatistics:
         """From the first node's start to the outputs, later nodes' waits included."""
         inside = self._executing
         return Duration(inside.count, max(0, inside.total_ns - self.queue.total_ns))
+
+    @property
+    def computed(self) -> int:
+        """Queries that were answered by the model."""
+        return max(0, self.success.count - self.cache_hit.count)
 
     def record_native(
         self, totals: Sequence[tuple[int, int]], queued_ns: int, last_ns: int
@@ -132,6 +141,13 @@ class ModelStatistics:
         self.compute_output.add(moments.answered_ns - moments.ended_ns)
         whole_ns = moments.answered_ns - moments.received_ns
         self.times.add(whole_ns, executing_ns, max(0, queued_ns))
+
+    def record_kept(self, moments: Moments) -> None:
+        """Count a query whose answer was there already: nothing of it was computed."""
+        self.last_ns = moments.answered_ns
+        whole_ns = moments.answered_ns - moments.received_ns
+        self.success.add(whole_ns)
+        self.times.add(whole_ns, 0, 0)
 
     def record_failure(self, error: BaseException, duration_ns: int) -> None:
         """Count a query that this error ended, so long after its receipt."""

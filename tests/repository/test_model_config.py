@@ -166,6 +166,7 @@ def warnings_of_all_choices(file):
         text = filled(message, choice)
         platform = "ensemble" if "ensemble_scheduling" in text else "onnxruntime_onnx"
         text = text.replace('platform: "1"', f'platform: "{platform}"').replace('backend: "1"', "")
+        text = text.replace("response_cache { enable: true", "response_cache { ")
         yield from parse_config(text, file, "1").warnings()
 
 

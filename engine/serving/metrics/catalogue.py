@@ -46,6 +46,18 @@ QUEUE_DURATION = _triton("queue_duration_us", "Waits for a lane, us")
 COMPUTE_INPUT = _triton("compute_input_duration_us", "Decoding and checks, us")
 COMPUTE_INFER = _triton("compute_infer_duration_us", "From the first operator to the outputs, us")
 COMPUTE_OUTPUT = _triton("compute_output_duration_us", "Encoding, us")
+CACHE_HITS = Definition(
+    "nv_cache_num_hits_per_model", "counter", _MODEL, "Queries whose answers had been kept"
+)
+CACHE_MISSES = Definition(
+    "nv_cache_num_misses_per_model", "counter", _MODEL, "Queries whose answers had not"
+)
+CACHE_HIT_DURATION = Definition(
+    "nv_cache_hit_duration_per_model", "counter", _MODEL, "To find answers that had been kept, us"
+)
+CACHE_MISS_DURATION = Definition(
+    "nv_cache_miss_duration_per_model", "counter", _MODEL, "To find none, and to keep it, us"
+)
 PENDING = Definition(
     "nv_inference_pending_request_count", "gauge", _MODEL, "Queries between admission and answer"
 )

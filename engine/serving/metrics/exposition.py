@@ -36,13 +36,17 @@ Rows = Iterable[tuple[Sequence[str], float]]
 
 _COUNTED: tuple[tuple[Definition, Callable[[ModelSample], float]], ...] = (
     (catalogue.REQUEST_SUCCESS, lambda model: model.success),
-    (catalogue.INFERENCE_COUNT, lambda model: model.success),
+    (catalogue.INFERENCE_COUNT, lambda model: model.computed),
     (catalogue.EXEC_COUNT, lambda model: model.calls),
     (catalogue.REQUEST_DURATION, lambda model: model.success_ns // 1000),
     (catalogue.QUEUE_DURATION, lambda model: model.queue_ns // 1000),
     (catalogue.COMPUTE_INPUT, lambda model: model.compute_input_ns // 1000),
     (catalogue.COMPUTE_INFER, lambda model: model.compute_infer_ns // 1000),
     (catalogue.COMPUTE_OUTPUT, lambda model: model.compute_output_ns // 1000),
+    (catalogue.CACHE_HITS, lambda model: model.cache_hits),
+    (catalogue.CACHE_MISSES, lambda model: model.cache_misses),
+    (catalogue.CACHE_HIT_DURATION, lambda model: model.cache_hit_ns // 1000),
+    (catalogue.CACHE_MISS_DURATION, lambda model: model.cache_miss_ns // 1000),
     (catalogue.PENDING, lambda model: model.in_flight),
 )
 

@@ -20,6 +20,8 @@ class ModelSample:
         Whether somebody asked for it not to be served.
     cost_bytes : int
         What it takes of the budget of memory; 0 where nobody measured it.
+    computed : int
+        Queries that the model answered; the answers of others were kept.
     calls : int
         Of the model: queries that were stacked count once.
     batches : mapping of int to int
@@ -38,6 +40,11 @@ class ModelSample:
     queue_ns: int
     compute_infer_ns: int
     compute_output_ns: int
+    computed: int
+    cache_hits: int
+    cache_hit_ns: int
+    cache_misses: int
+    cache_miss_ns: int
     calls: int
     batches: Mapping[int, int]
     trouble: Mapping[Trouble, int]
@@ -69,7 +76,12 @@ def _sample(model: ServedModel) -> ModelSample:
         queue_ns=counters.queue.total_ns,
         compute_infer_ns=counters.compute_infer.total_ns,
         compute_output_ns=counters.compute_output.total_ns,
-        calls=max(0, counters.success.count - model.joined),
+        computed=counters.computed,
+        cache_hits=counters.cache_hit.count,
+        cache_hit_ns=counters.cache_hit.total_ns,
+        cache_misses=counters.cache_miss.count,
+        cache_miss_ns=counters.cache_miss.total_ns,
+        calls=max(0, counters.computed - model.joined),
         batches={size: calls for size, (calls, _) in model.batches.items()},
         trouble=model.trouble,
         times=model.times,
