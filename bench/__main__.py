@@ -42,6 +42,7 @@ TABLES = (
     "serving",
     "submit",
     "isolation",
+    "observability",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",

@@ -1226,6 +1226,9 @@ class Frontend:
         for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
         """
 
+    def observe(self, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+
     def sample(self, every: int, follows: bool) -> None:
         """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
 
@@ -1250,6 +1253,7 @@ class Frontend:
             int,
             tuple[str, list[tuple[str, str]]] | None,
             tuple[str, list[str]] | None,
+            str,
         ]
     ]:
         """
@@ -1258,8 +1262,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields, of what begins the header of authorization and the names
-        of the certificate that was shown.
+        request its method and fields, of what begins who asks (the header of authorization, names of
+        the certificate that was shown), of a call or an item its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

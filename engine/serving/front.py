@@ -23,6 +23,14 @@ class Front(Protocol):
         """The last queries that ended there."""
         ...
 
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of those."""
+        ...
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """As ``SeenQueries.take_sampled``, of those."""
+        ...
+
     def drain(self) -> None:
         """Run no further query: the data plane says why."""
         ...

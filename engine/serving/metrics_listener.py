@@ -69,6 +69,8 @@ async def listen_for_metrics(
         return None
     face = MetricsFace(observation, access)
     try:
+        if params.shares_metrics_port:
+            raise ConfigError(f"port {params.metrics_port} is for queries")
         check_address(params.host, params.metrics_port)
         if is_native:
             return _by_our_own(plane, face, params, certificates, access)

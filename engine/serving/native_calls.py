@@ -43,6 +43,7 @@ class _Call:
     token: int
     encoding: str
     caller: Caller
+    trace_parent: str
     messages: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     task: asyncio.Task[None] | None = None
 
@@ -81,15 +82,17 @@ class NativeCalls:
     def take_events(self) -> None:
         """Go on with some of what came since the last call."""
         for event in self._front.take_events(_AT_A_TIME):
-            kind, token, number, path, encoding, content, packed, due_ns, request, who = event
+            kind, token, number, path, encoding, content, packed, due_ns, request, who, parent = (
+                event
+            )
             caller = Caller() if who is None else Caller(who[0], tuple(who[1]))
             if request is not None and self._requests is not None:
                 method, fields = request
                 self._requests.begin(token, method, path, fields, content or b"", caller)
             elif kind == _CALL:
-                self._begin(_Call(token, encoding, caller), path, due_ns)
+                self._begin(_Call(token, encoding, caller, parent), path, due_ns)
             elif kind == _ITEM:
-                context = NativeContext(lambda message: None, due_ns, caller=caller)
+                context = NativeContext(lambda message: None, due_ns, None, caller, parent)
                 self._begin_item(token, number, content or b"", encoding if packed else "", context)
             elif kind == _FAILED:
                 self._end(token, *_status(ExecutionError(path)))
@@ -141,6 +144,7 @@ class NativeCalls:
             due_ns,
             call.messages,
             call.caller,
+            call.trace_parent,
         )
         try:
             await _run(handler, call.messages, context)

@@ -29,11 +29,13 @@ class NativeContext:
         deadline_ns: int,
         messages: asyncio.Queue[bytes | None] | None = None,
         caller: Caller | None = None,
+        trace_parent: str = "",
     ) -> None:
         self._send = send
         self._deadline_ns = deadline_ns
         self._messages = messages
         self._caller = caller or Caller()
+        self._trace_parent = trace_parent
         self._when_done: list[Callable[[object], object]] = []
 
     async def read(self) -> object:
@@ -65,9 +67,9 @@ class NativeContext:
         self._send(message)
 
     def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """What is asked who calls by; what clients say beside is not handed on."""
-        said = self._caller.authorization
-        return (("authorization", said),) if said else ()
+        """Who calls, and W3C's trace parent; what else clients say beside is not handed on."""
+        said = ("authorization", self._caller.authorization), ("traceparent", self._trace_parent)
+        return tuple((name, value) for name, value in said if value)
 
     def auth_context(self) -> dict[str, list[bytes]]:
         """Names of the certificate that the client has shown."""

@@ -202,9 +202,21 @@ class NativeFront:
         """End calls whose messages are on their way: the process holds all that it may."""
         self._front.end_receipts()
 
+    def observe(self, *, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+        self._front.observe(wanted)
+
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
         return [_seen(row) for row in self._front.recent()]
+
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of those."""
+        self._front.sample(every, follows)
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """As ``SeenQueries.take_sampled``, of those."""
+        return [_seen(row) for row in self._front.take_sampled()]
 
     @property
     def in_flight(self) -> int:

@@ -40,6 +40,7 @@ from surplus.engine.serving.native_front import (
 from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.receipts import Receipts
+from surplus.engine.serving.reporting.reports import Reports, sinks_of
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.tokens_file import read_tokens
@@ -102,7 +103,7 @@ class AsyncServer:
         """
         if path := self._params.tokens:
             self._access.renew(read_tokens(path))
-        rest = None
+        rest, sinks = None, sinks_of(self._params.reports)
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes
             rest = HttpFace(
@@ -124,6 +125,8 @@ class AsyncServer:
                 is_native=is_native and not missing_parser(),
             )
             port = await self._start_grpc(rest, is_native=is_native)
+            if sinks:
+                self.close_with(Reports(self.plane, self._params.reports, sinks).close)
         except BaseException:
             for listener in (self._http, self._metrics):
                 if listener is not None:
@@ -180,6 +183,7 @@ class AsyncServer:
             calls = NativeCalls(front, handlers, face.answer_item, most_bytes, requests)
             self._native = native = NativeFront(front, calls, self._params.max_in_flight)
             self._native_http_port = bound.http_port
+            native.observe(wanted=self._params.metrics or self._params.reports.is_wanted)
             self.plane.front = native
             native.watch(self.plane.models)
             return bound.port

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from surplus.engine.serving.loopback import is_loopback
+from surplus.engine.serving.reporting.report_params import ReportParams
 from surplus.engine.serving.rights import Right
 from surplus.engine.serving.tls_files import TlsFiles
 
@@ -45,11 +46,14 @@ class ServerParams:
         Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
         native front end alone.
     metrics : bool
-        Whether there is ``/metrics``.
+        Whether there is ``/metrics``; without, and without reports, the front end counts no
+        durations by buckets and remembers no query.
     metrics_port : int or None
         A further port for what observes the server, over HTTP; None: only HTTP's has it.
     needs_metrics_port : bool
         Whether the server does not start where that cannot be bound; else it says so.
+    reports : ReportParams
+        Of which queries somebody is told, and who.
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
@@ -115,6 +119,7 @@ class ServerParams:
     metrics: bool = True
     metrics_port: int | None = None
     needs_metrics_port: bool = True
+    reports: ReportParams = field(default_factory=ReportParams)
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port", "metrics_port"):
@@ -127,6 +132,8 @@ class ServerParams:
             raise ValueError("one_port is of the native front end, and front_end is python")
         if self.metrics_port is not None and not self.metrics:
             raise ValueError(f"metrics_port is {self.metrics_port}, and metrics are not wanted")
+        if self.needs_metrics_port and self.shares_metrics_port:
+            raise ValueError(f"metrics_port is {self.metrics_port}, which is gRPC's or HTTP's")
         for name in ("drain_timeout_s", "drain_delay_s"):
             if not getattr(self, name) >= 0:  # nan, too
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
@@ -149,6 +156,11 @@ class ServerParams:
             raise ValueError("tls_client_ca needs tls_cert and tls_key")
         if Right.REPOSITORY in self.open_rights:
             raise ValueError("open_rights has 'repository', which needs a token whatever is open")
+
+    @property
+    def shares_metrics_port(self) -> bool:
+        """Whether queries are to be answered on the port for metrics."""
+        return bool(self.metrics_port) and self.metrics_port in (self.grpc_port, self.http_port)
 
     @property
     def tls(self) -> TlsFiles | None:

@@ -105,7 +105,8 @@ void Frontend::hand_over(Connection& connection, Call& call) {
                      .encoding = call.encoding,
                      .deadline_ns = call.deadline_ns,
                      .authorization = call.authorization,
-                     .certificate_names = names_of(call)});
+                     .certificate_names = names_of(call),
+                     .trace_parent = call.trace_parent});
   for (Message& message : call.messages)
     tell_python(call, {.kind = Event::message, .content = std::move(message)});
   call.messages.clear();
@@ -119,7 +120,8 @@ void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message)
                      .content = std::move(message),
                      .deadline_ns = call.deadline_ns,
                      .authorization = call.authorization,
-                     .certificate_names = names_of(call)});
+                     .certificate_names = names_of(call),
+                     .trace_parent = call.trace_parent});
 }
 
 /// Nothing where Python has to say who is ready.

@@ -77,6 +77,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
   /// What was answered here lately.
   [[nodiscard]] RecentQueries& recent() noexcept { return recent_; }
+  /// Whether durations are counted by buckets, and queries remembered; at first they are.
+  void observe(bool wanted) noexcept {
+    is_observed_.store(wanted, std::memory_order_relaxed);  // relaxed: soon enough
+  }
   /// For Python.
   [[nodiscard]] PythonQueue& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
@@ -179,7 +183,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
-                std::int64_t waited_ns);
+                std::int64_t answered_ns, std::int64_t waited_ns);
   void fail(const Flight& flight, Status status, Trouble trouble, const std::string& text);
   [[nodiscard]] bool turn_away_stranger(const Call& call, std::uint64_t item);
   void answer_why(const Flight& flight, Status status, const std::string& text);
@@ -206,6 +210,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   FrontModels models_;
   Readiness readiness_;
   RecentQueries recent_;
+  std::atomic<bool> is_observed_{true};
   PythonQueue events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;

@@ -37,6 +37,7 @@ struct Event {
   // Of a call, an item or a request: who asks.
   std::string authorization = {};
   std::vector<std::string> certificate_names = {};
+  std::string trace_parent = {};  ///< of a call or an item
 };
 
 /// What Python has for a call.
