@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,18 @@ def test_the_unit_loads(tmp_path: Path) -> None:
     command = ["systemd-analyze", "verify", "--man=no", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_compiled_in_has_its_licence() -> None:
+    text = (ROOT / "THIRD_PARTY.md").read_text()
+    assert "THIRD_PARTY.md" in PROJECT["project"]["license-files"]
+    (bindings,) = (file for file in metadata.files("nanobind") or () if file.name == "LICENSE")
+    assert bindings.read_text().strip() in text
+    fetched = (ROOT / "engine" / "core" / "http1" / "CMakeLists.txt").read_text()
+    (version,) = re.findall(r"build/llhttp-([\d.]+)\)", fetched)
+    assert f"llhttp) {version} |" in text
+    licence = ROOT / "build" / f"llhttp-{version}" / "LICENSE-MIT"
+    assert not licence.exists() or licence.read_text().strip() in text
 
 
 def _pins(kind: str) -> dict[str, str]:
