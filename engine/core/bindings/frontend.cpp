@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/front.hpp"
+#include "bindings/front_rows.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/worker_link.hpp"
@@ -41,57 +42,9 @@ std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
   return ports;
 }
 
-/// Whatever bytes a client sent.
-nb::object text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
-
-/// Method, and fields of the head.
-nb::object request_of(const Event& event) {
-  if (event.kind != Event::request) return nb::none();
-  nb::list fields;
-  for (const auto& [name, value] : event.fields)
-    fields.append(nb::make_tuple(text(name), text(value)));
-  return nb::make_tuple(text(event.method), fields);
-}
-
-/// Who asks: what `authorization` says, and names of the certificate that was shown.
-nb::object caller_of(const Event& event) {
-  if (event.kind != Event::call && event.kind != Event::item && event.kind != Event::request)
-    return nb::none();
-  nb::list names;
-  for (const std::string& name : event.certificate_names) names.append(text(name));
-  return nb::make_tuple(text(event.authorization), names);
-}
-
-nb::tuple row_of(const Event& event) {
-  const frontend::Bytes content = event.content.content();
-  const bool has_content =
-      event.kind == Event::message || event.kind == Event::item || event.kind == Event::request;
-  const nb::object bytes =
-      has_content
-          ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
-          : nb::object(nb::none());
-  return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event), text(event.trace_parent), caller_of(event));
-}
-
 nb::list take_events(const PyFrontend& self, std::size_t most) {
   nb::list rows;
   for (const Event& event : self.frontend->events().take(most)) rows.append(row_of(event));
-  return rows;
-}
-
-nb::list rows_of(const std::vector<frontend::SeenQuery>& queries) {
-  nb::list rows;
-  for (const frontend::SeenQuery& query : queries)
-    rows.append(nb::make_tuple(text(query.model->name), text(query.model->version), text(query.id),
-                               text(query.trace_parent), query.plan, query.arrival,
-                               query.received_ns, query.started_ns, query.ended_ns,
-                               query.answered_ns, query.waited_ns,
-                               query.trouble ? static_cast<int>(*query.trouble) : -1));
   return rows;
 }
 
