@@ -6,9 +6,9 @@ namespace nb = nanobind;
 
 namespace engine {
 
-using frontend::Event;
-
 namespace {
+
+using frontend::Event;
 
 /// Whatever bytes a client sent.
 nb::object text(const std::string& bytes) {
@@ -46,7 +46,7 @@ nb::tuple row_of(const Event& event) {
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
                         text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event), text(event.trace_parent), caller_of(event));
+                        request_of(event), caller_of(event), text(event.trace_parent));
 }
 
 nb::list rows_of(const std::vector<frontend::SeenQuery>& queries) {

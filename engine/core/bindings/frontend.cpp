@@ -205,15 +205,15 @@ for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
-                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, str, "
-                   "tuple[str, list[str]] | None]]"),
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, "
+                   "tuple[str, list[str]] | None, str]]"),
            R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the
 query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-request its method and fields, of what else begins its trace parent, of what begins the
-header of authorization and the names of the certificate that was shown.)")
+request its method and fields, of what begins who asks (header of authorization, names of the
+certificate that was shown), of a call or an item its trace parent.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
