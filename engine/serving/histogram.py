@@ -66,9 +66,7 @@ class QueryHistograms:
     def of(cls, *parts: Sequence[tuple[Sequence[int], int]]) -> QueryHistograms:
         """Of what ``_core.QueryTimes.rows`` gives, of all together."""
         asked = (rows for rows in parts if any(rows[0][0]))  # most models of many are not
-        found = [
-            cls(*(Histogram(tuple(counts), total) for counts, total in rows)) for rows in asked
-        ]
+        found = [cls(*(Histogram(tuple(row), total) for row, total in rows)) for rows in asked]
         return reduce(QueryHistograms.__add__, found) if found else cls()
 
     def __add__(self, other: QueryHistograms) -> QueryHistograms:
