@@ -23,6 +23,8 @@ VERBS = (
     "run",
     "serve",
     "top",
+    "token",
+    "health",
     "trace",
     "adopt",
     "models",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from surplus.engine.cli.serve_access import access_params, add_access
 from surplus.engine.cli.serve_observation import add_observation, observation_params
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS
 
@@ -30,6 +31,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     _add_ports(parser)
     add_observation(parser)
     _add_tls(parser)
+    add_access(parser)
     add(
         "--max-in-flight",
         type=int,
@@ -50,6 +52,14 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         metavar="S",
         help="seconds to finish queries in flight after SIGTERM (default %(default)g)",
+    )
+    add(
+        "--drain-delay",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="seconds before that in which it is not ready, and takes queries all the same, for"
+        " load balancers to notice (default %(default)g)",
     )
 
 
@@ -170,6 +180,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         one_port=args.one_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
+        drain_delay_s=args.drain_delay,
         front_end=FrontEnd(args.front_end),
         shared_memory=args.shared_memory,
         max_message_bytes=parse_bytes(args.max_message),
@@ -182,6 +193,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         tls_key=args.tls_key,
         tls_client_ca=args.tls_client_ca,
         **observation_params(args),
+        **access_params(args),
     )
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load

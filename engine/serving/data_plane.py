@@ -137,11 +137,12 @@ class DataPlane:
         self._seen = SeenQueries()
         self._in_flight = InFlight()
         self._draining = False
+        self._leaving = False
 
     @property
     def ready(self) -> bool:
         """Whether queries are admitted and every model is ready."""
-        return not self._draining and self.models.all_ready()
+        return not (self._leaving or self._draining) and self.models.all_ready()
 
     def admit(self, name: str, version: str = "") -> ServedModel:
         """Model for a query that follows at once; lets a face turn it away before decoding it.
@@ -223,6 +224,12 @@ class DataPlane:
     async def unlisted(self) -> Sequence[str]:
         """Names of models that could be loaded and never were."""
         return () if self.control is None else await self.control.unlisted()
+
+    def leave(self) -> None:
+        """Be ready no more, and admit queries all the same: who sends them is to notice."""
+        self._leaving = True
+        if self.front is not None:
+            self.front.leave()
 
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more, finish what is in flight; after the timeout cancel what is left.

@@ -15,6 +15,10 @@ class Front(Protocol):
         """Queries that it runs."""
         ...
 
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+        ...
+
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
         ...

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from surplus.engine.serving.loopback import is_loopback
 from surplus.engine.serving.reporting.report_params import ReportParams
+from surplus.engine.serving.rights import Right
 from surplus.engine.serving.tls_files import TlsFiles
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
@@ -84,6 +85,14 @@ class ServerParams:
     tls_cert, tls_key, tls_client_ca : str
         PEM files: with the first two everything is encrypted, with the third clients need
         certificates of these authorities, too (``TlsFiles``).
+    tokens : str
+        The file of who may do what (``tokens_file.py``); without one anybody who reaches the server
+        may do all, but for loading and unloading models from another machine.
+    open_rights : tuple of Right
+        What needs no token where there are tokens.
+    drain_delay_s : float
+        How long a stopping server that is not ready any more still takes queries, for who sends
+        them by its readiness to notice.
     """
 
     host: str = "127.0.0.1"
@@ -104,6 +113,9 @@ class ServerParams:
     tls_key: str = ""
     tls_client_ca: str = ""
     one_port: bool = False
+    tokens: str = ""
+    open_rights: tuple[Right, ...] = (Right.HEALTH,)
+    drain_delay_s: float = 0.0
     metrics: bool = True
     metrics_port: int | None = None
     needs_metrics_port: bool = True
@@ -122,8 +134,9 @@ class ServerParams:
             raise ValueError(f"metrics_port is {self.metrics_port}, and metrics are not wanted")
         if self.needs_metrics_port and self.shares_metrics_port:
             raise ValueError(f"metrics_port is {self.metrics_port}, which is gRPC's or HTTP's")
-        if not self.drain_timeout_s >= 0:  # nan, too
-            raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
+        for name in ("drain_timeout_s", "drain_delay_s"):
+            if not getattr(self, name) >= 0:  # nan, too
+                raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
         if not 0 < self.max_message_bytes <= LARGEST_MESSAGE_BYTES:
             raise ValueError(
                 f"max_message_bytes is {self.max_message_bytes}, "
@@ -141,6 +154,8 @@ class ServerParams:
             raise ValueError("tls_cert and tls_key go together")
         if self.tls_client_ca and not self.tls_cert:
             raise ValueError("tls_client_ca needs tls_cert and tls_key")
+        if Right.REPOSITORY in self.open_rights:
+            raise ValueError("open_rights has 'repository', which needs a token whatever is open")
 
     @property
     def shares_metrics_port(self) -> bool:
@@ -153,6 +168,14 @@ class ServerParams:
         if not self.tls_cert:
             return None
         return TlsFiles(self.tls_cert, self.tls_key, self.tls_client_ca)
+
+    @property
+    def anybodys_rights(self) -> tuple[Right, ...]:
+        """What needs no token: as it was said with tokens, else all that is safe."""
+        if self.tokens:
+            return self.open_rights
+        mine = is_loopback(self.host)
+        return tuple(right for right in Right if mine or right is not Right.REPOSITORY)
 
     @property
     def shares_memory(self) -> bool:

@@ -69,6 +69,14 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!read_request(call, message)) return false;
+  if (const auto verdict = verdict_on(call, Right::infer, request_.model); !verdict.is_yes()) {
+    answer_why({.token = call.token,
+                .item = item,
+                .in_stream = call.method == Method::stream_infer,
+                .id = std::string(request_.id)},
+               verdict.status, verdict.why);
+    return true;
+  }
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr) return false;
   if (model->worker != nullptr && call.rest != nullptr) return false;  // its request is no message
@@ -251,6 +259,11 @@ void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const 
     flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
   flight.model->tally->trouble.add(trouble);
   remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);
+  answer_why(flight, status, text);
+}
+
+/// Ends a query without a word of it to its model's counts.
+void Frontend::answer_why(const Flight& flight, Status status, const std::string& text) {
   const Place place = find(flight.token);
   if (place.call == nullptr) return;
   if (flight.in_stream) return finish_item(place, flight.item, stream_failure(text, flight.id));
