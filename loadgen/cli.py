@@ -10,7 +10,7 @@ from importlib import import_module
 
 from surplus.loadgen.errors import BadOptionError, LoadgenError
 
-VERBS = ("run", "capacity", "compare", "plot")
+VERBS = ("run", "capacity", "compare", "plot", "mlperf")
 """Each a module of ``surplus.loadgen.verbs``; without one it is ``run``."""
 
 _USUAL = VERBS[0]

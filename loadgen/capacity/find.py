@@ -11,8 +11,7 @@ from surplus.loadgen.capacity.misses import misses_of
 from surplus.loadgen.capacity.params import RampParams
 from surplus.loadgen.capacity.search import RateFound, RateSearch
 from surplus.loadgen.capacity.trial import RateTrial, Window
-from surplus.loadgen.closed_loop import ClosedLoopParams
-from surplus.loadgen.errors import TargetError
+from surplus.loadgen.first_look import look
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
@@ -46,7 +45,11 @@ async def find_capacity(
     kinds, _ = kinds_of(params.models, process)
     async with target_of(params, kinds) as target:
         finding = _Finding(target, params, process, ramp, console)
-        start_per_s = ramp.start_per_s or await finding.one_user_per_s()
+        start_per_s = ramp.start_per_s
+        if start_per_s is None:
+            watcher = LoadWatcher(console, "one user")
+            seen = await look(target, params, _FIRST_LOOK, watcher)
+            start_per_s = seen.summary.throughput_per_s
         return await RateSearch(finding.window, ramp, finding.tell).search(start_per_s)
 
 
@@ -63,17 +66,6 @@ class _Finding:
     ) -> None:
         self._target, self._params, self._process = target, params, process
         self._ramp, self._console = ramp, console
-
-    async def one_user_per_s(self) -> float:
-        """What a closed loop of one user gets: a rate to begin with."""
-        params = self._params
-        plan = make_plan(params.models, _FIRST_LOOK, None, params.seed)
-        watcher = LoadWatcher(self._console, "one user")
-        measured = await self._target.run(ClosedLoopParams(_FIRST_LOOK), plan, watcher)
-        if not measured.summary.succeeded:
-            said = "; ".join(measured.summary.warnings)
-            raise TargetError(f"no query succeeded: {said}")
-        return measured.summary.throughput_per_s
 
     async def window(self, rate_per_s: float, number: int) -> Window:
         """Run one, with arrivals of its own."""
