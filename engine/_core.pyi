@@ -1019,6 +1019,41 @@ class WorkerLink:
         Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.
         """
 
+class Access:
+    """Who may do what, by tokens and clients' certificates."""
+
+    def __init__(
+        self,
+        rights: Sequence[str],
+        open: int,
+        grants: Sequence[tuple[str, bytes, str, int, Sequence[str], int]],
+    ) -> None:
+        """
+        Grants are (name, digest, certificate, rights, models, end); rights are bits.
+
+        Raises RuntimeError where there are digests and no OpenSSL.
+
+        Parameters
+        ----------
+        open
+            What anybody may.
+        grants
+            Digests are SHA-256 of tokens, empty without one; the end is in seconds of Unix time,
+            0: never.
+        """
+
+    def check(
+        self, right: int, authorization: str, certificate_names: Sequence[str], model: str | None
+    ) -> tuple[int, str]:
+        """
+        A status of gRPC, and why it is not 0.
+
+        Parameters
+        ----------
+        model
+            What it is about; empty: all models; None: none, or it is not known yet.
+        """
+
 class QueryTimes:
     """
     Histograms of how long queries took that were answered well.
@@ -1183,6 +1218,12 @@ class Frontend:
     def renew(self, tls: TlsContext) -> None:
         """Show these certificates to who connects from now on."""
 
+    def set_access(self, access: Access) -> None:
+        """Ask it who may do what, from now on."""
+
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+
     @staticmethod
     def check() -> str:
         """Where libnghttp2 is; raises RuntimeError saying why it cannot be opened."""
@@ -1199,6 +1240,9 @@ class Frontend:
         and arrival of its run, when it was received, started, ended and answered, what it waited
         for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
         """
+
+    def observe(self, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
 
     def sample(self, every: int, follows: bool) -> None:
         """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
@@ -1223,6 +1267,8 @@ class Frontend:
             bool,
             int,
             tuple[str, list[tuple[str, str]]] | None,
+            str,
+            tuple[str, list[str]] | None,
         ]
     ]:
         """
@@ -1231,7 +1277,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields.
+        request its method and fields, of what else begins its trace parent, of what begins the
+        header of authorization and the names of the certificate that was shown.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from surplus.engine.cli import serve_policy
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import DeviceLostError
+from surplus.engine.serving.say import say
 
 if TYPE_CHECKING:
     from surplus.engine.cli.serve_control import Control
@@ -81,7 +82,7 @@ def served(
     except DeviceLostError as error:
         if not restarts:
             raise
-        print(f"engine serve: {error}", file=sys.stderr)
+        say(f"engine serve: {error}", logging.ERROR)
         return DEVICE_LOST
     finally:
         loads.give_up()

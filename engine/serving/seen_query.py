@@ -45,3 +45,9 @@ class SeenQuery(NamedTuple):
         """Of its trace parent: 32 hexadecimal digits; empty without one."""
         parts = self.trace_parent.split("-")
         return parts[1] if len(parts) >= 4 and len(parts[1]) == 32 else ""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether its trace parent says that its trace is recorded."""
+        flags = self.trace_parent[53:55]
+        return len(flags) == 2 and flags[1] in "13579bdf"

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "frontend/access.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/route.hpp"
 #include "tls/context.hpp"
@@ -24,6 +25,11 @@ struct PyTlsContext {
   std::shared_ptr<const tls::Context> context;
 };
 
+struct PyAccess {
+  std::shared_ptr<const frontend::Access> access;
+};
+
+void bind_access(nanobind::module_& m);
 void bind_front_parts(nanobind::module_& m);
 
 }  // namespace engine

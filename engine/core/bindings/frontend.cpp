@@ -56,6 +56,15 @@ nb::object request_of(const Event& event) {
   return nb::make_tuple(text(event.method), fields);
 }
 
+/// Who asks: what `authorization` says, and names of the certificate that was shown.
+nb::object caller_of(const Event& event) {
+  if (event.kind != Event::call && event.kind != Event::item && event.kind != Event::request)
+    return nb::none();
+  nb::list names;
+  for (const std::string& name : event.certificate_names) names.append(text(name));
+  return nb::make_tuple(text(event.authorization), names);
+}
+
 nb::tuple row_of(const Event& event) {
   const frontend::Bytes content = event.content.content();
   const bool has_content =
@@ -66,7 +75,7 @@ nb::tuple row_of(const Event& event) {
           : nb::object(nb::none());
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
                         text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event));
+                        request_of(event), text(event.trace_parent), caller_of(event));
 }
 
 nb::list take_events(const PyFrontend& self, std::size_t most) {
@@ -147,6 +156,7 @@ void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& lis
 }  // namespace
 
 void bind_frontend(nb::module_& m) {
+  bind_access(m);
   bind_front_parts(m);
   nb::class_<PyFrontend>(m, "Frontend",
                          "A thread that speaks gRPC and REST, and answers without Python.")
@@ -199,6 +209,15 @@ While its route's devices are lost or held, Python is asked instead.)")
             self.frontend->renew(tls.context);
           },
           "tls"_a, "Show these certificates to who connects from now on.")
+      .def(
+          "set_access",
+          [](const PyFrontend& self, const PyAccess& access) {
+            self.frontend->set_access(access.access);
+          },
+          "access"_a, "Ask it who may do what, from now on.")
+      .def(
+          "leave", [](const PyFrontend& self) { self.frontend->leave(); },
+          "Be ready no more, and answer queries all the same.")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
@@ -213,6 +232,10 @@ While its route's devices are lost or held, Python is asked instead.)")
 Model, version, id and trace parent as the client gave them, plan (0: of another process)
 and arrival of its run, when it was received, started, ended and answered, what it waited
 for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
+      .def(
+          "observe", [](const PyFrontend& self, bool wanted) { self.frontend->observe(wanted); },
+          "wanted"_a,
+          "Whether to count durations by buckets and remember queries; at first it does.")
       .def(
           "sample",
           [](const PyFrontend& self, std::uint64_t every, bool follows) {
@@ -229,13 +252,15 @@ for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
-                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, str, "
+                   "tuple[str, list[str]] | None]]"),
            R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the
 query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-request its method and fields.)")
+request its method and fields, of what else begins its trace parent, of what begins the
+header of authorization and the names of the certificate that was shown.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {

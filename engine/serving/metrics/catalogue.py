@@ -60,6 +60,10 @@ GPU_UTILIZATION = Definition("nv_gpu_utilization", "gauge", ("gpu_uuid",), "Of a
 GPU_MEMORY_TOTAL = Definition("nv_gpu_memory_total_bytes", "gauge", ("gpu_uuid",), "A GPU's memory")
 GPU_MEMORY_USED = Definition("nv_gpu_memory_used_bytes", "gauge", ("gpu_uuid",), "Of it, in use")
 GPU_POWER = Definition("nv_gpu_power_usage", "gauge", ("gpu_uuid",), "What a GPU draws, W")
+GPU_POWER_LIMIT = Definition("nv_gpu_power_limit", "gauge", ("gpu_uuid",), "What it may draw, W")
+GPU_ENERGY = Definition(
+    "nv_energy_consumption", "counter", ("gpu_uuid",), "What it has drawn since its driver came, J"
+)
 
 DURATION = Definition(
     "surplus_request_duration_seconds",
