@@ -133,6 +133,21 @@ def open_runtime(library_path: str) -> None:
         The library is missing or too old, or another one is already open.
     """
 
+def add_custom_operators(library_path: str) -> None:
+    """
+    Have every session that is made from now on know the operators of a library.
+
+    Again, nothing happens. The library stays open until the process ends.
+
+    Raises
+    ------
+    RuntimeError
+        ONNX Runtime's reason why it is no such library; nothing has changed.
+    """
+
+def custom_operators() -> list[str]:
+    """Paths of those libraries, in their order."""
+
 def runtime_version() -> str:
     """Version of the open library, as '1.31.1'."""
 
