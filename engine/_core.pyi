@@ -133,6 +133,21 @@ def open_runtime(library_path: str) -> None:
         The library is missing or too old, or another one is already open.
     """
 
+def add_custom_operators(library_path: str) -> None:
+    """
+    Have every session that is made from now on know the operators of a library.
+
+    Again, nothing happens. The library stays open until the process ends.
+
+    Raises
+    ------
+    RuntimeError
+        ONNX Runtime's reason why it is no such library; nothing has changed.
+    """
+
+def custom_operators() -> list[str]:
+    """Paths of those libraries, in their order."""
+
 def runtime_version() -> str:
     """Version of the open library, as '1.31.1'."""
 
@@ -1137,6 +1152,26 @@ class TlsContext:
     def check() -> str:
         """The library's name; raises RuntimeError saying why it cannot be opened."""
 
+class RecentQueries:
+    """
+    The last queries that ended in a front end.
+
+    A row is model, version, id and trace parent as the client gave them, plan (0: of another
+    process) and arrival of its run, when it was received, started, ended and answered, what it
+    waited for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: in time).
+    """
+
+    def all(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """1024 of them at most, the oldest first."""
+
+    def sample(self, every: int, follows: bool) -> None:
+        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
+
+    def take_sampled(
+        self,
+    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """Those that were kept since the last call, 1024 at most."""
+
 class Frontend:
     """A thread that speaks gRPC and REST, and answers without Python."""
 
@@ -1217,25 +1252,12 @@ class Frontend:
     def rest_missing() -> str:
         """Why REST cannot be spoken here; empty if it can."""
 
-    def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """
-        The last 1024 queries that ended here, the oldest first.
-
-        Model, version, id and trace parent as the client gave them, plan (0: of another process)
-        and arrival of its run, when it was received, started, ended and answered, what it waited
-        for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
-        """
-
     def observe(self, wanted: bool) -> None:
         """Whether to count durations by buckets and remember queries; at first it does."""
 
-    def sample(self, every: int, follows: bool) -> None:
-        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
-
-    def take_sampled(
-        self,
-    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """Those that were kept since the last call, 1024 at most; as `recent`."""
+    @property
+    def recent(self) -> RecentQueries:
+        """What ended here lately."""
 
     @property
     def event_fd(self) -> int: ...

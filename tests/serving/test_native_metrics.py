@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
     folder = tmp_path_factory.mktemp("metrics")
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
     model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0)
-    with surplus.Server({"numerals": model}, port=0, http_port=0) as server:
+    with surplus.Server({"numerals": model}, port=0, http_port=0, metrics_port=0) as server:
         yield server
 
 
@@ -51,6 +51,15 @@ def get(server: surplus.Server, path: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
     finally:
         connection.close()
+
+
+def test_a_program_is_told_the_port_of_metrics(server: surplus.Server) -> None:
+    assert server.metrics_address is not None
+    assert server.metrics_address != server.http_address
+    connection = http.client.HTTPConnection(server.metrics_address, timeout=WAIT_S)
+    connection.request("GET", "/metrics")
+    assert b"surplus_model_ready" in connection.getresponse().read()
+    connection.close()
 
 
 def scraped(server: surplus.Server) -> dict[tuple[str, ...], float]:

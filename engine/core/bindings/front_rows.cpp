@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "bindings/front.hpp"
+
 namespace nb = nanobind;
 
 namespace engine {
@@ -9,12 +11,6 @@ namespace engine {
 namespace {
 
 using frontend::Event;
-
-/// Whatever bytes a client sent.
-nb::object text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
 
 /// Method, and fields of the head.
 nb::object request_of(const Event& event) {
@@ -47,17 +43,6 @@ nb::tuple row_of(const Event& event) {
   return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
                         text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
                         request_of(event), caller_of(event), text(event.trace_parent));
-}
-
-nb::list rows_of(const std::vector<frontend::SeenQuery>& queries) {
-  nb::list rows;
-  for (const frontend::SeenQuery& query : queries)
-    rows.append(nb::make_tuple(text(query.model->name), text(query.model->version), text(query.id),
-                               text(query.trace_parent), query.plan, query.arrival,
-                               query.received_ns, query.started_ns, query.ended_ns,
-                               query.answered_ns, query.waited_ns,
-                               query.trouble ? static_cast<int>(*query.trouble) : -1));
-  return rows;
 }
 
 }  // namespace engine

@@ -26,6 +26,7 @@ using frontend::Event;
 using frontend::Frontend;
 using frontend::FrontModel;
 using frontend::Port;
+using frontend::RecentQueries;
 using frontend::Reply;
 
 struct PyFrontend {
@@ -111,6 +112,7 @@ void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& lis
 void bind_frontend(nb::module_& m) {
   bind_access(m);
   bind_front_parts(m);
+  bind_recent_queries(m);
   nb::class_<PyFrontend>(m, "Frontend",
                          "A thread that speaks gRPC and REST, and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
@@ -177,31 +179,13 @@ While its route's devices are lost or held, Python is asked instead.)")
       .def_static("rest_missing", &http1::RequestParser::missing,
                   "Why REST cannot be spoken here; empty if it can.")
       .def(
-          "recent", [](const PyFrontend& self) { return rows_of(self.frontend->recent().all()); },
-          nb::sig("def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, "
-                  "int, int, int]]"),
-          R"(The last 1024 queries that ended here, the oldest first.
-
-Model, version, id and trace parent as the client gave them, plan (0: of another process)
-and arrival of its run, when it was received, started, ended and answered, what it waited
-for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
-      .def(
           "observe", [](const PyFrontend& self, bool wanted) { self.frontend->observe(wanted); },
           "wanted"_a,
           "Whether to count durations by buckets and remember queries; at first it does.")
-      .def(
-          "sample",
-          [](const PyFrontend& self, std::uint64_t every, bool follows) {
-            self.frontend->recent().sample(every, follows);
-          },
-          "every"_a, "follows"_a,
-          "Keep one query of so many, 0 none; with `follows` those of sampled traces, too.")
-      .def(
-          "take_sampled",
-          [](const PyFrontend& self) { return rows_of(self.frontend->recent().take_sampled()); },
-          nb::sig("def take_sampled(self) -> list[tuple[str, str, str, str, int, int, int, int, "
-                  "int, int, int, int]]"),
-          "Those that were kept since the last call, 1024 at most; as `recent`.")
+      .def_prop_ro(
+          "recent",
+          [](const PyFrontend& self) -> RecentQueries& { return self.frontend->recent(); },
+          nb::rv_policy::reference_internal, "What ended here lately.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
