@@ -1284,8 +1284,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields, of what begins who asks (header of authorization, names of the
-        certificate that was shown), of a call or an item its trace parent.
+        request its method and fields, of what begins who asks (header of authorization, names of
+        the certificate that was shown), of a call or an item its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...
