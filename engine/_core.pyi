@@ -133,6 +133,21 @@ def open_runtime(library_path: str) -> None:
         The library is missing or too old, or another one is already open.
     """
 
+def add_custom_operators(library_path: str) -> None:
+    """
+    Have every session that is made from now on know the operators of a library.
+
+    Again, nothing happens. The library stays open until the process ends.
+
+    Raises
+    ------
+    RuntimeError
+        ONNX Runtime's reason why it is no such library; nothing has changed.
+    """
+
+def custom_operators() -> list[str]:
+    """Paths of those libraries, in their order."""
+
 def runtime_version() -> str:
     """Version of the open library, as '1.31.1'."""
 
@@ -1259,8 +1274,8 @@ class Frontend:
             bool,
             int,
             tuple[str, list[tuple[str, str]]] | None,
-            str,
             tuple[str, list[str]] | None,
+            str,
         ]
     ]:
         """
@@ -1269,8 +1284,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields, of what else begins its trace parent, of what begins the
-        header of authorization and the names of the certificate that was shown.
+        request its method and fields, of what begins who asks (header of authorization, names of the
+        certificate that was shown), of a call or an item its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/front.hpp"
+#include "bindings/front_rows.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/worker_link.hpp"
@@ -40,37 +41,6 @@ std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
   for (const auto& [name, datatype, elem_type, extents] : specs)
     ports.push_back({name, datatype, elem_type, extents});
   return ports;
-}
-
-/// Method, and fields of the head.
-nb::object request_of(const Event& event) {
-  if (event.kind != Event::request) return nb::none();
-  nb::list fields;
-  for (const auto& [name, value] : event.fields)
-    fields.append(nb::make_tuple(text(name), text(value)));
-  return nb::make_tuple(text(event.method), fields);
-}
-
-/// Who asks: what `authorization` says, and names of the certificate that was shown.
-nb::object caller_of(const Event& event) {
-  if (event.kind != Event::call && event.kind != Event::item && event.kind != Event::request)
-    return nb::none();
-  nb::list names;
-  for (const std::string& name : event.certificate_names) names.append(text(name));
-  return nb::make_tuple(text(event.authorization), names);
-}
-
-nb::tuple row_of(const Event& event) {
-  const frontend::Bytes content = event.content.content();
-  const bool has_content =
-      event.kind == Event::message || event.kind == Event::item || event.kind == Event::request;
-  const nb::object bytes =
-      has_content
-          ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
-          : nb::object(nb::none());
-  return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event), text(event.trace_parent), caller_of(event));
 }
 
 nb::list take_events(const PyFrontend& self, std::size_t most) {
@@ -219,15 +189,15 @@ While its route's devices are lost or held, Python is asked instead.)")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
-                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, str, "
-                   "tuple[str, list[str]] | None]]"),
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, "
+                   "tuple[str, list[str]] | None, str]]"),
            R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the
 query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-request its method and fields, of what else begins its trace parent, of what begins the
-header of authorization and the names of the certificate that was shown.)")
+request its method and fields, of what begins who asks (header of authorization, names of the
+certificate that was shown), of a call or an item its trace parent.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {
