@@ -74,9 +74,9 @@ class Ours:
         with asyncio.Runner(loop_factory=precise_loop) as runner:
             return runner.run(run_mlperf(params, asked, _WARMUP_NS, folder, _silent()))
 
-    def capacity(self, target_ns: int, window_ns: int) -> RateFound:
+    def capacity(self, target_ns: int) -> RateFound:
         """The rate of which 99 % are answered within that."""
-        ramp = RampParams(LatencyTarget(target_ns, 99.0), window_ns)
+        ramp = RampParams(LatencyTarget(target_ns, 99.0))
         process = make_arrivals("poisson", 1.0)
         with asyncio.Runner(loop_factory=precise_loop) as runner:
             params = self._asking(OpenLoopParams(), 1.0)
