@@ -117,14 +117,15 @@ build/triton/installed: bench/neighbours/triton/requirements.txt $(STAMPS)/packa
 triton: build/triton/installed  ## Triton's server, a peer of `bench neighbours`; fetches 170 MB
 
 # 560 MB when installed, in an environment of their own: what they need would hold back what we do.
-build/peers/installed: bench/serving/peers/requirements.txt $(STAMPS)/packages
+build/peers/installed: bench/serving/peers/requirements.txt bench/loadgen_agreement/requirements.txt $(STAMPS)/packages
 	rm -rf build/peers
 	$(BIN)/python -m venv build/peers
 	$(PIP) freeze | grep -E '^onnxruntime==' > build/peers/libraries.txt
 	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --requirement build/peers/libraries.txt
+	$(PIP) install --quiet --no-deps --target build/peers/perf_analyzer --requirement bench/loadgen_agreement/requirements.txt
 	touch $@
 
-peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, peers of `bench serving`; 560 MB
+peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, and perf_analyzer: peers of benches; 610 MB
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .

@@ -28,6 +28,7 @@ from surplus.loadgen.mlperf.library import check_logs, mlperf_missing
 from surplus.loadgen.mlperf.params import SCENARIOS, MlperfParams
 from surplus.loadgen.mlperf.result import MlperfResult, mlperf_document, mlperf_rows
 from surplus.loadgen.mlperf.run import run_mlperf
+from surplus.loadgen.verbs.contradictions import check_options
 from surplus.loadgen.verbs.options import (
     add_target_options,
     asked_models,
@@ -63,6 +64,7 @@ def add_parser(verbs: Any) -> None:
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     with bad_options():
         arguments = apply_scenario(parser, arguments)
+        check_options(arguments)
         mlperf, params = _mlperf_params(arguments), _measure_params(arguments)
         warmup_ns = parse_duration_ns(arguments.warmup)
     if reason := mlperf_missing():
