@@ -42,11 +42,8 @@ TABLES = (
     "serving",
     "submit",
     "isolation",
-<<<<<<< HEAD
     "ensemble",
-=======
     "observability",
->>>>>>> f6fc9c162ac3fd27d6a631077fc1a64eda9f525b
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",
