@@ -1152,6 +1152,26 @@ class TlsContext:
     def check() -> str:
         """The library's name; raises RuntimeError saying why it cannot be opened."""
 
+class RecentQueries:
+    """
+    The last queries that ended in a front end.
+
+    A row is model, version, id and trace parent as the client gave them, plan (0: of another
+    process) and arrival of its run, when it was received, started, ended and answered, what it
+    waited for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: in time).
+    """
+
+    def all(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """1024 of them at most, the oldest first."""
+
+    def sample(self, every: int, follows: bool) -> None:
+        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
+
+    def take_sampled(
+        self,
+    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """Those that were kept since the last call, 1024 at most."""
+
 class Frontend:
     """A thread that speaks gRPC and REST, and answers without Python."""
 
@@ -1232,25 +1252,12 @@ class Frontend:
     def rest_missing() -> str:
         """Why REST cannot be spoken here; empty if it can."""
 
-    def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """
-        The last 1024 queries that ended here, the oldest first.
-
-        Model, version, id and trace parent as the client gave them, plan (0: of another process)
-        and arrival of its run, when it was received, started, ended and answered, what it waited
-        for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
-        """
-
     def observe(self, wanted: bool) -> None:
         """Whether to count durations by buckets and remember queries; at first it does."""
 
-    def sample(self, every: int, follows: bool) -> None:
-        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
-
-    def take_sampled(
-        self,
-    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """Those that were kept since the last call, 1024 at most; as `recent`."""
+    @property
+    def recent(self) -> RecentQueries:
+        """What ended here lately."""
 
     @property
     def event_fd(self) -> int: ...
@@ -1267,8 +1274,8 @@ class Frontend:
             bool,
             int,
             tuple[str, list[tuple[str, str]]] | None,
-            str,
             tuple[str, list[str]] | None,
+            str,
         ]
     ]:
         """
@@ -1277,8 +1284,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields, of what else begins its trace parent, of what begins the
-        header of authorization and the names of the certificate that was shown.
+        request its method and fields, of what begins who asks (header of authorization, names of
+        the certificate that was shown), of a call or an item its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

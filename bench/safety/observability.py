@@ -153,7 +153,7 @@ def cost_row(
     load: Asking, name: str, turns: Sequence[Turn], without: Sequence[Turn]
 ) -> dict[str, Any]:
     """Medians, and medians of the ratios to the turns of the same rounds without it."""
-    pairs = list(zip(turns, without, strict=True))
+    pairs = [pair for pair in zip(turns, without, strict=True) if all(one.per_s for one in pair)]
     return {
         "protocol": load.protocol,
         "clients": load.clients,

@@ -192,8 +192,8 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         tls_cert=args.tls_cert,
         tls_key=args.tls_key,
         tls_client_ca=args.tls_client_ca,
-        **observation_params(args),
         **access_params(args),
+        **observation_params(args),
     )
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load

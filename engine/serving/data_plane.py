@@ -34,7 +34,7 @@ from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
-from surplus.engine.serving.trouble import trouble_of
+from surplus.engine.serving.trouble import Trouble, trouble_of
 
 A = TypeVar("A")
 Clock = Callable[[], int]
@@ -205,7 +205,8 @@ class DataPlane:
         except BaseException as error:
             ended_ns = self.clock_ns()
             model.statistics.record_failure(error, ended_ns - query.received_ns)
-            self._remember(model, query, Moments(query.received_ns, *(ended_ns,) * 3), error)
+            moments = Moments(query.received_ns, *(ended_ns,) * 3)
+            self._remember(model, query, moments, trouble_of(error))
             raise
 
     def controlled(self) -> ModelControl:
@@ -309,7 +310,9 @@ class DataPlane:
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
         queued_ns = model.newly_queued_ns()
         model.statistics.record_success(moments, queued_ns)
-        self._remember(model, query, moments, None, queued_ns)
+        is_late = query.deadline_ns is not None and ended_ns > query.deadline_ns
+        model.statistics.trouble[Trouble.LATE] += is_late
+        self._remember(model, query, moments, Trouble.LATE if is_late else None, queued_ns)
         return answer
 
     def _remember(
@@ -317,25 +320,13 @@ class DataPlane:
         model: ServedModel,
         query: InferQuery,
         moments: Moments,
-        error: BaseException | None,
+        trouble: Trouble | None,
         waited_ns: int = -1,
     ) -> None:
         """A query that has ended, so that it can be looked at."""
-        trouble = None if error is None else trouble_of(error)
+        whose = model.name, model.version, query.id, query.trace_parent
         times = moments.received_ns, moments.started_ns, moments.ended_ns, moments.answered_ns
-        self._seen.add(
-            SeenQuery(
-                model.name,
-                model.version,
-                query.id,
-                query.trace_parent,
-                0,
-                0,
-                *times,
-                waited_ns,
-                trouble,
-            )
-        )
+        self._seen.add(SeenQuery(*whose, 0, 0, *times, waited_ns, trouble))
 
     async def _execute(
         self,

@@ -42,8 +42,8 @@ class _Call:
 
     token: int
     encoding: str
-    trace_parent: str
     caller: Caller
+    trace_parent: str
     messages: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     task: asyncio.Task[None] | None = None
 
@@ -82,7 +82,7 @@ class NativeCalls:
     def take_events(self) -> None:
         """Go on with some of what came since the last call."""
         for event in self._front.take_events(_AT_A_TIME):
-            kind, token, number, path, encoding, content, packed, due_ns, request, parent, who = (
+            kind, token, number, path, encoding, content, packed, due_ns, request, who, parent = (
                 event
             )
             caller = Caller() if who is None else Caller(who[0], tuple(who[1]))
@@ -90,11 +90,9 @@ class NativeCalls:
                 method, fields = request
                 self._requests.begin(token, method, path, fields, content or b"", caller)
             elif kind == _CALL:
-                self._begin(_Call(token, encoding, parent, caller), path, due_ns)
+                self._begin(_Call(token, encoding, caller, parent), path, due_ns)
             elif kind == _ITEM:
-                context = NativeContext(
-                    lambda message: None, due_ns, trace_parent=parent, caller=caller
-                )
+                context = NativeContext(lambda message: None, due_ns, None, caller, parent)
                 self._begin_item(token, number, content or b"", encoding if packed else "", context)
             elif kind == _FAILED:
                 self._end(token, *_status(ExecutionError(path)))
@@ -145,8 +143,8 @@ class NativeCalls:
             lambda message: self._front.send(call.token, message),
             due_ns,
             call.messages,
-            call.trace_parent,
             call.caller,
+            call.trace_parent,
         )
         try:
             await _run(handler, call.messages, context)

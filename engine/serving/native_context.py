@@ -28,14 +28,14 @@ class NativeContext:
         send: Callable[[bytes], None],
         deadline_ns: int,
         messages: asyncio.Queue[bytes | None] | None = None,
-        trace_parent: str = "",
         caller: Caller | None = None,
+        trace_parent: str = "",
     ) -> None:
         self._send = send
         self._deadline_ns = deadline_ns
         self._messages = messages
-        self._trace_parent = trace_parent
         self._caller = caller or Caller()
+        self._trace_parent = trace_parent
         self._when_done: list[Callable[[object], object]] = []
 
     async def read(self) -> object:
@@ -67,9 +67,9 @@ class NativeContext:
         self._send(message)
 
     def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """W3C's trace parent and what is asked who calls by; what else clients say is not here."""
-        said = {"traceparent": self._trace_parent, "authorization": self._caller.authorization}
-        return tuple((name, value) for name, value in said.items() if value)
+        """Who calls, and W3C's trace parent; what else clients say beside is not handed on."""
+        said = ("authorization", self._caller.authorization), ("traceparent", self._trace_parent)
+        return tuple((name, value) for name, value in said if value)
 
     def auth_context(self) -> dict[str, list[bytes]]:
         """Names of the certificate that the client has shown."""

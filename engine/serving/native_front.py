@@ -208,15 +208,15 @@ class NativeFront:
 
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
-        return [_seen(row) for row in self._front.recent()]
+        return [_seen(row) for row in self._front.recent.all()]
 
     def sample(self, every: int, *, follows: bool) -> None:
         """As ``SeenQueries.sample``, of those."""
-        self._front.sample(every, follows)
+        self._front.recent.sample(every, follows)
 
     def take_sampled(self) -> list[SeenQuery]:
         """As ``SeenQueries.take_sampled``, of those."""
-        return [_seen(row) for row in self._front.take_sampled()]
+        return [_seen(row) for row in self._front.recent.take_sampled()]
 
     @property
     def in_flight(self) -> int:

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <string>
 
 #include "frontend/access.hpp"
 #include "frontend/front_model.hpp"
@@ -29,7 +30,14 @@ struct PyAccess {
   std::shared_ptr<const frontend::Access> access;
 };
 
+/// Whatever bytes a client sent.
+[[nodiscard]] inline nanobind::object text(const std::string& bytes) {
+  return nanobind::steal(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
 void bind_access(nanobind::module_& m);
 void bind_front_parts(nanobind::module_& m);
+void bind_recent_queries(nanobind::module_& m);
 
 }  // namespace engine

@@ -49,19 +49,6 @@ bool are_written(const std::vector<Delivery>& wanted, const FrontModel& model) n
   });
 }
 
-/// A ModelStreamInferResponse that says what is wrong with one query of a stream.
-std::vector<OutPart> stream_failure(const std::string& text, const std::string& id) {
-  std::string failed, message;
-  put_text(failed, 3, id);
-  put_text(message, 1, text);
-  put_length(message, 2, failed.size());
-  message += failed;
-  std::vector<OutPart> parts(1);
-  put_prefix(parts[0].own, message.size());
-  parts[0].own += message;
-  return parts;
-}
-
 }  // namespace
 
 /// False, and nothing done, where Python has to answer.
@@ -69,14 +56,7 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!read_request(call, message)) return false;
-  if (const auto verdict = verdict_on(call, Right::infer, request_.model); !verdict.is_yes()) {
-    answer_why({.token = call.token,
-                .item = item,
-                .in_stream = call.method == Method::stream_infer,
-                .id = std::string(request_.id)},
-               verdict.status, verdict.why);
-    return true;
-  }
+  if (turn_away_stranger(call, item)) return true;
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr) return false;
   if (model->worker != nullptr && call.rest != nullptr) return false;  // its request is no message
@@ -260,16 +240,6 @@ void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const 
   flight.model->tally->trouble.add(trouble);
   remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);
   answer_why(flight, status, text);
-}
-
-/// Ends a query without a word of it to its model's counts.
-void Frontend::answer_why(const Flight& flight, Status status, const std::string& text) {
-  const Place place = find(flight.token);
-  if (place.call == nullptr) return;
-  if (flight.in_stream) return finish_item(place, flight.item, stream_failure(text, flight.id));
-  place.call->end(status, text);
-  place.connection->go_on(*place.call);
-  touch(*place.connection);
 }
 
 }  // namespace engine::frontend

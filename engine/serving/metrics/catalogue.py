@@ -128,7 +128,8 @@ LANE_BUSY = Definition(
     "counter",
     _LANE,
     "For how long a lane of the server's process, or of a worker's, computed; lane 'all' where it"
-    " is not known which. kind: lane, lent (its place, to what is more urgent), best_effort",
+    " is not known which, and of a wide segment the first of its lanes. kind: lane, lent (its"
+    " place, to what is more urgent), best_effort",
 )
 MEMORY = Definition(
     "surplus_memory_bytes",

@@ -39,9 +39,7 @@ def fields_of(query: SeenQuery) -> dict[str, str | float]:
         "trace_id": query.trace_id,
         "outcome": "ok" if query.trouble is None else query.trouble.value,
         "took_ms": _ms(query.answered_ns - query.received_ns),
-        "decode_ms": _ms(query.started_ns - query.received_ns),
-        "execute_ms": _ms(query.ended_ns - query.started_ns),
-        "encode_ms": _ms(query.answered_ns - query.ended_ns),
+        **{f"{name}_ms": _ms(end_ns - start_ns) for name, start_ns, end_ns in query.stages},
         "waited_ms": _ms(query.waited_ns) if query.waited_ns >= 0 else None,
     }
     return {name: value for name, value in found.items() if value not in ("", None)}

@@ -96,14 +96,12 @@ def _attributes(query: SeenQuery) -> dict[str, str | int]:
 
 def _parts(query: SeenQuery) -> list[tuple[str, int, int]]:
     """What its time went to, in order; of one that was not answered only that it was decoded."""
-    parts = [("decode", query.received_ns, query.started_ns)]
-    if query.trouble in (None, Trouble.LATE):
-        waited_ns = min(max(0, query.waited_ns), query.ended_ns - query.started_ns)
-        began_ns = query.started_ns + waited_ns
-        parts += [("wait for a lane", query.started_ns, began_ns)] if waited_ns else []
-        parts += [("compute", began_ns, query.ended_ns)]
-        parts += [("encode", query.ended_ns, query.answered_ns)]
-    return parts
+    decode, (_, start_ns, end_ns), encode = query.stages
+    if query.trouble not in (None, Trouble.LATE):
+        return [decode]
+    began_ns = start_ns + min(max(0, query.waited_ns), end_ns - start_ns)
+    wait = [("wait for a lane", start_ns, began_ns)] if began_ns > start_ns else []
+    return [decode, *wait, ("compute", began_ns, end_ns), encode]
 
 
 def _tell_trouble(span: Span, trouble: Trouble | None) -> None:
