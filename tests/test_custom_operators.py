@@ -85,8 +85,11 @@ def test_a_program_names_the_library(decode: Path, jpeg: bytes, name: str) -> No
 def test_the_command_line_names_it_and_says_who_lacks_it(decode: Path) -> None:
     cache = decode.with_name("cache")
     common = ("--devices", "cpu:1", "--cache", cache)
-    done = engine("run", decode, "--custom-operators", "onnxruntime-extensions", *common)
+    named = ("--custom-operators", "onnxruntime-extensions")
+    done = engine("run", decode, *named, *common)
     assert done.returncode == 0, done.stderr
+    done = engine("plans", decode, "--cache", cache, *named)
+    assert done.returncode == 0, "other verbs read the model, too"
     done = engine("run", decode, *common)
     assert done.returncode != 0, "what is kept of a model is not used without its operators"
     assert "DecodeImage" in done.stderr

@@ -17,7 +17,7 @@ ENSEMBLE = "photo"
 _TYPES = {TensorProto.UINT8: "UINT8", TensorProto.FLOAT: "FP32", TensorProto.INT64: "INT64"}
 
 
-def write_ours(repository: Path, steps: Sequence[PipelineStep]) -> None:
+def write_ours(repository: Path, steps: Sequence[PipelineStep], file: bytes) -> None:
     """ONNX files as they are, and the ensemble of them."""
     for step in steps:
         version = repository / step.name / "1"
@@ -27,6 +27,19 @@ def write_ours(repository: Path, steps: Sequence[PipelineStep]) -> None:
             f'model_operations {{ op_library_filename: "{EXTENSIONS}" }}\n'
         )
     _write_ensemble(repository, steps)
+    for name, tensor in ((ENSEMBLE, INPUT), (steps[0].name, next(iter(steps[0].reads)))):
+        _write_warm_up(repository / name, tensor, file)
+
+
+def _write_warm_up(folder: Path, name: str, file: bytes) -> None:
+    """The photograph, as what plans are measured with: bytes made up are no JPEG."""
+    (folder / "warmup").mkdir()
+    (folder / "warmup" / "photo.jpg").write_bytes(file)
+    given = f'data_type: TYPE_UINT8 dims: [ {len(file)} ] input_data_file: "photo.jpg"'
+    with (folder / "config.pbtxt").open("a") as config:
+        config.write(
+            f'model_warmup {{ name: "photo" inputs {{ key: "{name}" value {{ {given} }} }} }}\n'
+        )
 
 
 def write_tritons(repository: Path, steps: Sequence[PipelineStep]) -> None:

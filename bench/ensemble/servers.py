@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bench.ensemble.repositories import ENSEMBLE, write_ours, write_tritons
-from bench.ensemble.steps import PipelineStep
+from bench.ensemble.steps import INPUT, PipelineStep
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.ports import free_port
 from bench.neighbours.triton.environment import TritonEnvironment, server_options
@@ -21,7 +21,7 @@ Start = Callable[[Path, Payloads, Sequence[PipelineStep]], ServerProcess]
 def start_ours(folder: Path, payloads: Payloads, steps: Sequence[PipelineStep]) -> ServerProcess:
     """``engine serve`` as it is."""
     own = folder / "surplus"
-    write_ours(own / "repository", steps)
+    write_ours(own / "repository", steps, payloads[ENSEMBLE].inputs[INPUT].tobytes())
     ports = {"grpc": free_port()}
     engine = Path(sys.executable).with_name("engine")
     words = (own / "repository", "--cache", FOLDER / "cache", "--port", str(ports["grpc"]))

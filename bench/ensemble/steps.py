@@ -1,7 +1,8 @@
 """The steps: decode, resize, detect, crop, classify; two are networks, the others what they need.
 
-A photograph of 1920 x 1080 comes as JPEG. The detector sees all of it, the classifier the box that
-the detector is surest of; its middle, where it finds nothing, as the weights are random.
+A photograph of 1920 x 1080 comes as JPEG. A light detector sees all of it, small, and the
+classifier the box that the detector is surest of; its middle, where nothing is found, as the
+weights are random.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WIDTH, HEIGHT = 1920, 1080
 _CELL = 40
 """Pixels between two colours, which gives a file of a photograph's size."""
 
-_SEEN = 300
+_SEEN = 160
 _CROPPED = 224
 
 _OPSETS = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft.extensions" : 1]>'
@@ -105,7 +106,7 @@ def all_steps() -> list[PipelineStep]:
         PipelineStep("resize", _written("resize", _RESIZE), {"photo": "photo"}, {"image": "seen"}),
         PipelineStep(
             "detect",
-            built("ssd_mobilenet_v1")[0],
+            built("ssd_mobilenet_v1", image_size=_SEEN)[0],
             {"image": "seen"},
             {"boxes": "BOXES", "scores": "SCORES"},
         ),

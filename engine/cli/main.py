@@ -56,11 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(argv)
 
 
+def _add_operators(args: argparse.Namespace) -> None:
+    """Have all that the verb reads or loads know --custom-operators, if it has them."""
+    if asked := getattr(args, "custom_operators", ()):
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(asked)
+
+
 def _main(argv: Sequence[str] | None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     args = _parser(words).parse_args(words)
     log_to_stderr(logging.INFO if args.verbose else logging.WARNING)
     try:
+        _add_operators(args)
         status: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -13,9 +13,10 @@ _TRUE = {"true": True, "false": False}
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """MODEL and --cache."""
+    """MODEL, --cache and --custom-operators."""
     parser.add_argument("model", type=Path, metavar="MODEL", help="an ONNX file")
     add_cache(parser)
+    add_custom_operators(parser)
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
@@ -158,6 +159,7 @@ def add_custom_operators(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--custom-operators",
         action="append",
+        default=[],
         metavar="LIBRARY",
         help="a library of operators that ONNX Runtime does not bring along, or"
         " onnxruntime-extensions by its name; may be repeated",

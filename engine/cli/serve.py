@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.cli import options, serve_policy, serve_policy_options
-from surplus.engine.cli.asked import add_asked_operators
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.serve_control import (
@@ -79,7 +78,6 @@ def run(args: argparse.Namespace) -> int:
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:
         require_no_ensemble(entries, args.policy)
-        add_asked_operators(args)
         return served_by_policy(server_params(args), entries, by_policy, restarts=restarts)
     if tune_by_default() == "background" and not is_late and groups is None:
         expect_trials(loaded_now(args, entries), args.cache)

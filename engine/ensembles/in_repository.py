@@ -9,7 +9,6 @@ from surplus.engine.cache_folder import cache_folder
 from surplus.engine.ensembles.ensemble import Ensemble, EnsembleStep, Port, StepModel
 from surplus.engine.ensembles.merged_file import merged_file
 from surplus.engine.ensembles.wiring import ordered_steps
-from surplus.engine.errors import ConfigError
 from surplus.engine.repository.layout import RepositoryEntry, is_model_folder, read_entries
 from surplus.engine.repository.model_config import ModelConfig
 
@@ -117,7 +116,7 @@ def _entry(
         raise ensemble.wrong(at, f"there is no model {step.model!r} in {root}")
     found = read_entries(folder, step.model)
     if found[0].error:
-        raise ConfigError(found[0].error)
+        raise ensemble.wrong(at, f"{step.model!r} cannot be served: {found[0].error}")
     if step.version in _NEWEST:
         return found[-1]
     wanted = [entry for entry in found if entry.version == str(step.version)]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from surplus.engine.ensembles.in_repository import as_one_file, find_ensemble
 from surplus.engine.ensembles.merging import NotMerged
+from surplus.engine.errors import ModelError, one_line
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.chained_executor import ChainedExecutor
@@ -28,9 +29,21 @@ def ensemble_or_model(entry: RepositoryEntry, params: LoadParams, make: MakeServ
         As of ``make``, or if the steps do not fit together.
     """
     try:
-        return make(as_one_file(entry, params.cache), params)
+        whole = as_one_file(entry, params.cache)
     except NotMerged as reason:
-        why = str(reason)
+        return _in_turn(entry, params, make, str(reason))
+    try:
+        return make(whole, params)
+    except ModelError as error:
+        if whole is entry:
+            raise
+        return _in_turn(entry, params, make, one_line(error, 300))
+
+
+def _in_turn(
+    entry: RepositoryEntry, params: LoadParams, make: MakeServable, why: str
+) -> ChainedExecutor:
+    """Each step by itself; what is wrong with one is said of that one."""
     assert entry.config is not None, "of an ensemble"
     found = find_ensemble(entry)
     made: list[Servable] = []

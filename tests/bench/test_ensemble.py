@@ -14,6 +14,7 @@ from bench.ensemble.servers import TRITON
 from bench.ensemble.steps import OUTPUTS, PipelineStep, photograph
 from surplus.engine.ensembles.in_repository import find_ensemble
 from surplus.engine.repository.layout import read_entries
+from surplus.engine.serving.warm_up import real_inputs
 
 TEXT = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -30,11 +31,12 @@ def steps(folder: Path) -> list[PipelineStep]:
 
 def test_the_repository_is_one_that_is_served(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime_extensions")
-    write_ours(tmp_path / "ours", steps(tmp_path))
+    write_ours(tmp_path / "ours", steps(tmp_path), b"photo")
     (entry,) = read_entries(tmp_path / "ours" / ENSEMBLE, ENSEMBLE)
     assert entry.error == ""
     ((step, model),) = find_ensemble(entry).steps
     assert (step.model, dict(step.inputs), model.error) == ("one", {"a": "FILE"}, "")
+    assert real_inputs(entry.config)["FILE"].tobytes() == b"photo"
     write_tritons(tmp_path / "tritons", steps(tmp_path))
     text = (tmp_path / "tritons" / "one" / "config.pbtxt").read_text()
     assert 'key: "operators"' in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import contextmanager
 
@@ -11,6 +12,11 @@ import pytest
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 
+from surplus.engine.errors import ModelError
+from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.repository.layout import read_entries
+from surplus.engine.serving.ensembles import ensemble_or_model
+from surplus.engine.serving.loads import loaded
 from surplus.engine.serving.server_params import FrontEnd
 from tests.ensembles.steps import SCALE, SHIFT, rows, written
 from tests.repository.serving_repositories import served_repository as started
@@ -117,6 +123,31 @@ def test_steps_run_in_turn_where_one_is_reshaped(tmp_path):
         assert told == "2 steps in turn: step 'scale': its configuration reshapes 'x'"
 
 
+def test_steps_run_in_turn_where_their_graph_does_not_load(tmp_path):
+    """As where a library of operators does not take them together."""
+    (entry,) = read_entries(repository(tmp_path / "models") / "both", "both")
+    params = LoadParams(devices="cpu:1", cache=tmp_path / "cache")
+
+    def make(asked, params):
+        if asked.name == "both":
+            raise ModelError("not together")
+        return loaded(asked, params)
+
+    executor = ensemble_or_model(entry, params, make)
+    try:
+        assert executor.facts == {"ensemble": "2 steps in turn: not together"}
+        answer = asyncio.run(executor.infer({"RAW": rows(5)}, None, None))
+        check((answer["OUT"], answer["TOTAL"]), rows(5))
+    finally:
+        executor.close()
+    with pytest.raises(ModelError, match="broken"):
+        ensemble_or_model(entry, params, lambda asked, params: broken())
+
+
+def broken():
+    raise ModelError("broken")
+
+
 def test_an_ensemble_within_another(tmp_path):
     root = repository(tmp_path / "models")
     (root / "outer").mkdir()
@@ -158,6 +189,16 @@ def test_a_broken_one_keeps_no_other_from_being_served(tmp_path, change, says):
         assert client.is_model_ready("scale")
         model = thread.server.plane.models.find("both")
         assert re.search(says, model.reason), model.reason
+
+
+def test_a_step_that_is_no_onnx_file_is_named_with_its_reason(tmp_path):
+    root = repository(tmp_path / "models")
+    (root / "scale" / "config.pbtxt").write_text('backend: "python"')
+    with served_repository(root, tmp_path / "cache") as thread:
+        reason = thread.server.plane.models.find("both").reason
+    assert re.search(r"both/config.pbtxt:\d+: ensemble_scheduling.step\[0\].model_name: ", reason)
+    assert "'scale' cannot be served: " in reason
+    assert "scale/config.pbtxt:1: backend: 'python' is not served" in reason
 
 
 def test_rows_of_many_queries_are_one_call(tmp_path):
