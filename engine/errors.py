@@ -20,6 +20,7 @@
     │   ├── RegionExistsError one of that name is registered already
     │   └── TooManyRegionsError as many as there may be are registered
     ├── UnavailableError      the model or the server is not ready, or is shutting down
+    │   └── TurnedAwayError   by the model's queue policy: the queue is full, or it waited too long
     ├── QueueFullError        a bounded queue turned the query away
     ├── MemoryLimitError      the query would take more memory than the process may hold
     ├── RefusedError          the query would be late, or wait for too long, as predicted
@@ -110,6 +111,10 @@ class TooManyRegionsError(SharedMemoryError):
 
 class UnavailableError(EngineError):
     """The model or the server is not ready yet, or is shutting down."""
+
+
+class TurnedAwayError(UnavailableError):
+    """The policy of the model's queue ended the query: as with Triton, another server may do."""
 
 
 class QueueFullError(EngineError):

@@ -16,6 +16,7 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
+from surplus.engine.serving.configured_queueing import max_batch_for, queueing_for
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.servable import Servable
@@ -107,4 +108,9 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
         raise ConfigError(entry.error)
     if entry.config is not None and entry.config.is_ensemble:
         raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
-    return replace(params, devices=devices_for(entry.config, params.devices))
+    return replace(
+        params,
+        devices=devices_for(entry.config, params.devices),
+        max_batch=max_batch_for(entry.config, params.max_batch),
+        queueing=queueing_for(entry.config),
+    )
