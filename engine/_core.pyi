@@ -786,6 +786,42 @@ class PlanBuilder:
     def set_outputs(self, values: Sequence[int]) -> None: ...
     def build(self) -> Plan: ...
 
+class WaitingRoom:
+    """Where queries of a model wait before lanes get them: `Plan.wait_in`."""
+
+    def __init__(
+        self,
+        levels: Sequence[tuple[int, int, bool]],
+        usual_level: int = 1,
+        calls: int = 0,
+        most_rows: int = 0,
+        preferred_rows: Sequence[int] = [],
+        delay_ns: int = 0,
+    ) -> None:
+        """
+        Raise ValueError for rules that cannot be meant.
+
+        Parameters
+        ----------
+        levels
+            The most urgent first: how many may wait, how many nanoseconds each, and whether it then
+            goes behind the others instead of being turned away. 0: any number, as long as it takes.
+        usual_level
+            Of queries that say none, from 1 on.
+        calls
+            That are computed at once; 0: one a lane.
+        most_rows
+            Of a batch; 0: as many as gain.
+        preferred_rows
+            A batch of so many is not held back.
+        delay_ns
+            How long a query waits for others at most, where its deadline leaves it time to spare.
+        """
+
+    @property
+    def waiting(self) -> int:
+        """Queries that wait there now."""
+
 class CompletionQueue:
     """Finished runs for an event loop."""
 
@@ -945,6 +981,9 @@ class Plan:
         least_rows
             A run of fewer is answered alone.
         """
+
+    def wait_in(self, room: WaitingRoom) -> None:
+        """Where runs that begin from now on wait before lanes get them."""
 
     @property
     def stacks(self) -> tuple[int, int]:

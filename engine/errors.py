@@ -22,6 +22,7 @@
     ├── UnauthenticatedError  it is not known who asks: no token, a wrong one, one that has expired
     ├── ForbiddenError        who asks has no right to it
     ├── UnavailableError      the model or the server is not ready, or is shutting down
+    │   └── TurnedAwayError   by the model's queue policy: the queue is full, or it waited too long
     ├── QueueFullError        a bounded queue turned the query away
     ├── MemoryLimitError      the query would take more memory than the process may hold
     ├── RefusedError          the query would be late, or wait for too long, as predicted
@@ -120,6 +121,10 @@ class ForbiddenError(EngineError):
 
 class UnavailableError(EngineError):
     """The model or the server is not ready yet, or is shutting down."""
+
+
+class TurnedAwayError(UnavailableError):
+    """The policy of the model's queue ended the query: as with Triton, another server may do."""
 
 
 class QueueFullError(EngineError):

@@ -95,6 +95,8 @@ def load_with(
                 model = _loaded(LoadJob(Path(path).absolute(), params, inputs, progress))
                 model.limit_queries(params.query_limit_ns())
                 model.be_urgent(params.urgency())
+                if params.queueing is not None:
+                    model.be_queued(params.queueing)
                 model.be_called(model.graph.name)
                 if params.has_real_gpu:
                     from surplus.engine.pipeline.first_queries import ask_once  # no CPU needs it

@@ -21,6 +21,7 @@ from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_de
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
+from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.stacks import MOST_ROWS, Stacks, StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.time_limit import time_limit
@@ -107,6 +108,8 @@ class LoadParams:
         by one call (engine/runtime/stacks.py): 0 and 1 answer each by itself, without it what was
         measured to gain counts. Their bits are those that they have alone, unless ``same_bits`` is
         False.
+    queueing : Queueing, optional
+        How queries wait before lanes get them; None: lanes alone decide.
     kernels : str
         Whose kernels segments of a CPU may run with: ``auto`` chooses among those that are
         installed what is measured to be fastest (engine/kernels), ``onnxruntime`` keeps to ONNX
@@ -153,6 +156,7 @@ class LoadParams:
     max_wait_ms: float = 0.0
     weight: float = 1.0
     max_batch: int | None = None
+    queueing: Queueing | None = None
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""

@@ -12,6 +12,9 @@ PLATFORMS = {"": "", "onnxruntime_onnx": "onnxruntime", "surplus_onnx": "surplus
 
 BACKENDS = ("", "onnxruntime", "surplus")
 
+MOST_LEVELS = 9
+"""Of priorities that queries of one model can have."""
+
 
 def check_config(message: Any, lines: FieldLines, folder: str) -> None:
     """Refuse what cannot be meant.
@@ -124,6 +127,8 @@ def _check_batching(message: Any, lines: FieldLines) -> None:
                 f"{size} is more than max_batch_size, {message.max_batch_size}",
             )
     levels, default = batching.priority_levels, batching.default_priority_level
+    if levels > MOST_LEVELS:
+        raise lines.wrong(f"{at}.priority_levels", f"is {levels}, must be {MOST_LEVELS} or less")
     if levels and not 1 <= default <= levels:
         raise lines.wrong(
             f"{at}.default_priority_level", f"is {default}, must be 1 to {levels}, priority_levels"

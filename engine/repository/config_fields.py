@@ -22,7 +22,8 @@ HONOURED: dict[str, dict[str, str]] = {
         "input": "completed from the model, and compared with it",
         "output": "the same; those that are not named are not offered",
         "default_model_filename": "instead of `model.onnx`",
-        "instance_group": "where it runs",
+        "instance_group": "where it runs, and how often at once",
+        "dynamic_batching": "queries that wait are answered together, by one call",
         "parameters": "told to clients",
         "ensemble_scheduling": "steps become one plan, or run in turn (docs/how_to/ensembles.md)",
         "sequence_batching": "queries of a sequence run in their order (docs/how_to/sequences.md)",
@@ -119,6 +120,22 @@ HONOURED: dict[str, dict[str, str]] = {
     "ModelInstanceGroup": {
         "kind": "`KIND_CPU` and `KIND_GPU` choose among the server's devices",
         "gpus": "which of them",
+        "count": "so many calls of the model are computed at once; one a lane, if not written",
+    },
+    "ModelDynamicBatching": {
+        "preferred_batch_size": "a batch of so many rows does not wait for more",
+        "max_queue_delay_microseconds": "how long a query waits for others, if its deadline allows",
+        "preserve_ordering": "answers of a stream come in the order of its queries, in any case",
+        "priority_levels": "9 at most; the most urgent queries of the model first",
+        "default_priority_level": "of queries that say no `priority`",
+        "default_queue_policy": "of levels that have none of their own",
+        "priority_queue_policy": "of a level",
+    },
+    "ModelQueuePolicy": {
+        "timeout_action": "`REJECT`: UNAVAILABLE; `DELAY`: behind the others of the level",
+        "default_timeout_microseconds": "how long a query may wait for its call",
+        "allow_timeout_override": "a query's own `timeout` ends it wherever it is, in any case",
+        "max_queue_size": "queries that wait for their call; more are UNAVAILABLE",
     },
     "ModelParameter": {"string_value": "told to clients"},
 }
@@ -126,7 +143,6 @@ HONOURED: dict[str, dict[str, str]] = {
 
 IGNORED: dict[str, dict[str, str]] = {
     "ModelConfig": {
-        "dynamic_batching": "queries are stacked by `--max-batch` alone",
         "optimization": "plans are chosen by measurement",
         "runtime": "models run in this server, by no library of the model's",
         "cc_model_filenames": "one file does for every GPU",
@@ -164,7 +180,6 @@ IGNORED: dict[str, dict[str, str]] = {
     },
     "ModelInstanceGroup": {
         "name": "instances have no names",
-        "count": "queries overlap on every lane of the devices as it is",
         "profile": "of TensorRT engines",
         "rate_limiter": "queries wait for lanes, which no model holds by itself",
         "passive": "every instance answers",

@@ -30,6 +30,7 @@ from surplus.engine.runtime.kernel_facts import facts_of, failures_of
 from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
+from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.route import lead
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.share import Share
@@ -169,6 +170,12 @@ class Model:
         self._ports.stacks = stacks
         for prepared in self._opened():
             stacks.apply(prepared.native, prepared.plan)
+
+    def be_queued(self, queueing: Queueing) -> None:
+        """How queries wait before lanes get them, from now on."""
+        self._ports.room = room = queueing.room()
+        for prepared in self._opened():
+            prepared.native.wait_in(room)
 
     @property
     def stacked(self) -> tuple[int, int]:

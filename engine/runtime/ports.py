@@ -17,6 +17,7 @@ from surplus.engine.errors import (
     InputError,
     MemoryLimitError,
     RefusedError,
+    TurnedAwayError,
 )
 from surplus.engine.runtime.inputs import (
     Array,
@@ -65,6 +66,8 @@ class Ports:
         """Whether their runs count as queries of that; else they are measurements."""
         self.stacks = StackUse()
         """Which of them may be answered together, in plans that are prepared from now on."""
+        self.room: _core.WaitingRoom | None = None
+        """Where they wait before lanes get them, in plans that are prepared from now on."""
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
@@ -199,6 +202,8 @@ def raise_for(run: _core.Run) -> NoReturn:
         raise DeadlineError(run.error or "the query's deadline passed")
     if run.status == "refused":
         raise RefusedError(run.error, run.refused_by_ns)
+    if run.status == "turned away":
+        raise TurnedAwayError(run.error)
     if run.error_code == _core.MEMORY_REFUSED:
         raise MemoryLimitError(" ".join(run.error.split()))
     error = ExecutionError(" ".join(run.error.split()))

@@ -50,5 +50,7 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
     ports.urgency.of(native)
     native.be_called(ports.label, ports.serves)
     ports.stacks.apply(native, plan)
+    if ports.room is not None:
+        native.wait_in(ports.room)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
     return Prepared(plan, machine, native, ports.query(native), lanes)

@@ -1,4 +1,7 @@
-"""One version of a model in the server and what state it is in."""
+"""One version of a model in the server and what state it is in.
+
+Long because its executors, past and present, and what is counted of their queries are one object's.
+"""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ REFUSALS = (Trouble.REFUSED, Trouble.QUEUE_FULL, Trouble.MEMORY, Trouble.SHUTDOW
 _TROUBLES: tuple[tuple[type[BaseException], Trouble], ...] = (
     (errors.RefusedError, Trouble.REFUSED),
     (errors.QueueFullError, Trouble.QUEUE_FULL),
+    (errors.TurnedAwayError, Trouble.QUEUE_FULL),
     (errors.MemoryLimitError, Trouble.MEMORY),
     (errors.DeadlineError, Trouble.DEADLINE),
     (errors.CancelledError, Trouble.CANCELLED),

@@ -5,6 +5,7 @@
 #include "bindings/plan.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/value.hpp"
+#include "bindings/waiting_room.hpp"
 #include "bindings/worker_link.hpp"
 
 NB_MODULE(_core, m) {
@@ -19,6 +20,7 @@ NB_MODULE(_core, m) {
   engine::bind_machine(m);
   engine::bind_kernels(m);
   engine::bind_builder(m);
+  engine::bind_waiting_room(m);
   engine::bind_run(m);
   engine::bind_worker_link(m);
   engine::bind_frontend(m);

@@ -20,6 +20,7 @@
 #include "bindings/limits.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/value.hpp"
+#include "bindings/waiting_room.hpp"
 #include "ort/stacker.hpp"
 #include "scheduler/completion_queue.hpp"
 #include "scheduler/machine.hpp"
@@ -275,6 +276,10 @@ takes_ns
     What a call takes for 1, 2, ... rows, which are no more than that. None: no longer.
 least_rows
     A run of fewer is answered alone.)")
+      .def(
+          "wait_in",
+          [](const PyPlan& self, const PyWaitingRoom& room) { self.plan->wait_in(room.room); },
+          "room"_a, "Where runs that begin from now on wait before lanes get them.")
       .def_prop_ro(
           "stacks",
           [](const PyPlan& self) {

@@ -1,4 +1,5 @@
 // Queries that are answered without Python: from a message to a run, and back.
+// Long because each way in which a query may end is told to its client here.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -173,6 +174,8 @@ void Frontend::finish(Flight flight) {
       if (const Place place = find(flight.token); place.call != nullptr)
         place.call->was_refused = true;
       return fail(flight, Status::resource_exhausted, Trouble::refused, run.error());
+    case Outcome::turned_away:
+      return fail(flight, Status::unavailable, Trouble::queue_full, run.error());
     case Outcome::deadline:
       return fail(
           flight, Status::deadline_exceeded, Trouble::deadline,

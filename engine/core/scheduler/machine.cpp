@@ -6,6 +6,7 @@
 #include "devices/cpu/cpu_device.hpp"
 #include "devices/kinds.hpp"
 #include "scheduler/run.hpp"
+#include "scheduler/waiting_room.hpp"
 
 namespace engine {
 
@@ -62,7 +63,7 @@ void Machine::add_device(const MachineParams& machine, std::uint32_t place) {
 
 RunPtr Machine::submit(const Plan& plan, std::span<const ValuePtr> inputs, RunOptions options) {
   RunPtr run = start(plan, inputs, std::move(options));
-  if (is_admitted(*run)) push_roots(*run, plan, nullptr);
+  if (is_admitted(*run) && goes_on(*run, plan)) push_roots(*run, plan, nullptr);
   return run;
 }
 
@@ -71,10 +72,12 @@ RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptio
   RunPtr run = start(plan, inputs, std::move(options));
   if (!is_admitted(*run)) return run;
   // A limited wait must not begin a kernel that may last longer.
-  if (wait_until_ns == 0)
-    run_or_push(*run, plan);
-  else
-    push_roots(*run, plan, nullptr);
+  if (goes_on(*run, plan)) {
+    if (wait_until_ns == 0)
+      run_or_push(*run, plan);
+    else
+      push_roots(*run, plan, nullptr);
+  }
   run->wait(wait_until_ns, true);
   return run;
 }
@@ -82,7 +85,7 @@ RunPtr Machine::run(const Plan& plan, std::span<const ValuePtr> inputs, RunOptio
 RunPtr Machine::submit_here(const Plan& plan, std::span<const ValuePtr> inputs,
                             RunOptions options) {
   RunPtr run = start(plan, inputs, std::move(options));
-  if (is_admitted(*run)) run_or_push(*run, plan);
+  if (is_admitted(*run) && goes_on(*run, plan)) run_or_push(*run, plan);
   return run;
 }
 
@@ -118,6 +121,18 @@ bool Machine::is_admitted(Run& run) {
   const Admission::Verdict verdict = admission_->admit(run, now_ns());
   if (verdict.refuses()) run.refuse(verdict);
   return !verdict.refuses();
+}
+
+bool Machine::goes_on(Run& run, const Plan& plan) {
+  WaitingRoom* const room = plan.room();
+  return room == nullptr || room->enter(run);
+}
+
+void Machine::hand_over(std::span<Run* const> call) noexcept {
+  Run& first = *call.front();
+  const std::shared_ptr<const Plan> plan = first.plan().shared_from_this();  // they may end at once
+  first.lead(call.subspan(1));
+  push_roots(first, *plan, nullptr);
 }
 
 void Machine::push_roots(Run& run, const Plan& plan, const Device* except) {

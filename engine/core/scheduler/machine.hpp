@@ -108,6 +108,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// Executes nodes on a CPU device until the run is done; false if there is no CPU device, or if
   /// its workers do better.
   bool help(Run& run);
+  /// To the devices: runs that one call is to answer, or one.
+  void hand_over(std::span<Run* const> call) noexcept;
   void kick_timed() noexcept;
   void run_ended() noexcept;
 
@@ -155,6 +157,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// Executes what the caller can of it, if a lane is free; queues the rest.
   void run_or_push(Run& run, const Plan& plan);
   void push_roots(Run& run, const Plan& plan, const Device* except);
+  /// Whether the caller hands a run to the devices: else it waits, or has ended.
+  [[nodiscard]] static bool goes_on(Run& run, const Plan& plan);
 
   const std::int64_t spin_ns_;
   const std::shared_ptr<ThreadBudget> budget_holder_;

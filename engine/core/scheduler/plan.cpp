@@ -7,6 +7,7 @@
 
 #include "scheduler/machine.hpp"
 #include "scheduler/run.hpp"
+#include "scheduler/waiting_room.hpp"
 
 namespace engine {
 
@@ -86,6 +87,12 @@ void Plan::stack_by(std::unique_ptr<const Stacking> stacking) const {
     family_.store(families.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   stacking_.store(stacking.get(), std::memory_order_release);          // release: see stacking()
   if (stacking != nullptr) stackings_.push_back(std::move(stacking));  // lanes may be in others
+}
+
+void Plan::wait_in(std::shared_ptr<WaitingRoom> room) const {
+  const std::lock_guard lock(runs_mutex_);
+  room_.store(room.get(), std::memory_order_release);      // release: see room()
+  if (room != nullptr) rooms_.push_back(std::move(room));  // runs may be in others
 }
 
 Run* Plan::take_run() const {

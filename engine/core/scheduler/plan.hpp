@@ -26,6 +26,7 @@ namespace engine {
 
 class Machine;
 class Run;
+class WaitingRoom;
 
 enum class NodeKind : std::uint8_t { segment, copy, work };
 
@@ -204,6 +205,13 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// unless the plan is a single node of one lane that executes something.
   void stack_by(std::unique_ptr<const Stacking> stacking) const;
 
+  /// Where its runs wait before lanes get them; null: nowhere. It lives as long as the plan.
+  [[nodiscard]] WaitingRoom* room() const noexcept {
+    return room_.load(std::memory_order_acquire);  // acquire: who sees it sees it made
+  }
+  /// For runs that begin from now on.
+  void wait_in(std::shared_ptr<WaitingRoom> room) const;
+
   /// A run from the pool, or a new one. Lock-free while the pool has one.
   [[nodiscard]] Run* take_run() const;
   /// Keeps it for the next, or frees it: a pool of some megabytes outlasts a burst of runs.
@@ -249,6 +257,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable std::atomic<const Stacking*> stacking_{nullptr};
   mutable std::atomic<std::uint32_t> family_{0};
   mutable std::vector<std::unique_ptr<const Stacking>> stackings_;  // guarded by runs_mutex_
+  mutable std::atomic<WaitingRoom*> room_{nullptr};
+  mutable std::vector<std::shared_ptr<WaitingRoom>> rooms_;  // guarded by runs_mutex_
   mutable std::optional<MpmcRing<Run*>> pool_;
   mutable std::mutex runs_mutex_;  // guards runs_
   mutable std::unordered_map<Run*, std::unique_ptr<Run>> runs_;

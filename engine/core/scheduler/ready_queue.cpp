@@ -101,7 +101,7 @@ void ReadyQueue::insert(Run& run, std::span<const std::uint32_t> positions) {
     // Known to be late, maybe.
     const bool is_front = front_.run == &run && first_.bits != 0;
     const Plan& plan = run.plan();
-    enter({is_front ? front_.order : run.order(), &run, plan.has_wide_nodes(), plan.family()});
+    enter({is_front ? front_.order : run.order(), &run, plan.has_wide_nodes(), run.family()});
   }
   if (first_.bits == 0) {
     refill_front();

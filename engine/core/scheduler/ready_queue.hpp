@@ -61,7 +61,7 @@ class ReadyQueue {
   /// push and pop at once: takes what is first then, maybe one of `positions`; some are given.
   [[nodiscard]] bool exchange(Run& run, std::span<const std::uint32_t> positions, Task& task,
                               Taker& taker);
-  /// Takes runs of that family (Plan::family), each of a single node, which come next in the order:
+  /// Takes runs of that family (Run::family), each of a single node, which come next in the order:
   /// as many of those that wait as are one lane's share where `lanes` take of them, up to so many
   /// as `found` holds. Others may be passed over, but not what is more urgent or wide. Who is due
   /// before `late_from_ns` is late and gives way. Returns how many; O(alike_looks * log runs).

@@ -6,6 +6,7 @@
 #include "scheduler/completion_queue.hpp"
 #include "scheduler/signal_hook.hpp"
 #include "scheduler/status_error.hpp"
+#include "scheduler/waiting_room.hpp"
 
 namespace engine {
 
@@ -23,6 +24,8 @@ const char* to_string(Outcome outcome) noexcept {
       return "deadline";
     case Outcome::refused:
       return "refused";
+    case Outcome::turned_away:
+      return "turned away";
   }
   return "unknown";
 }
@@ -65,6 +68,9 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
   order_ = take_order(arrival);
   counted_ns_ = 0;
   promise_ = Promise::none;
+  room_ = nullptr;
+  call_ = 0;
+  next_of_call_ = nullptr;
   refused_by_ns_ = 0;
   if (order_.is_due()) [[unlikely]]
     machine_.recorder().note_due(begun_ns_);
@@ -96,6 +102,7 @@ void Run::finish() noexcept {
   outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
   if (share_length_ != 0) machine_.virtual_time().advance(share_class_, order_.due_ns);
   if (counted_ns_ != 0) machine_.admission().leave(*this, now_ns());
+  if (call_ != 0) room_->leave(*this);
   if (is_recorded_) record_end();
   const std::shared_ptr<CompletionQueue> completions = std::move(options_.completions);
   if (completions) add_reference();  // before done_, see drop_reference()
@@ -173,6 +180,7 @@ bool Run::stop(Outcome outcome) noexcept {
   if (!outcome_.compare_exchange_strong(expected, outcome, std::memory_order_acq_rel)) return false;
   if (token_) token_->cancel();
   machine_.kick_timed();
+  if (WaitingRoom* const room = plan_.room()) room->kick();
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,10 +25,19 @@
 namespace engine {
 
 class Run;
+class WaitingRoom;
 
-enum class Outcome : std::uint8_t { pending, ok, failed, cancelled, deadline, refused };
+enum class Outcome : std::uint8_t {
+  pending,
+  ok,
+  failed,
+  cancelled,
+  deadline,
+  refused,
+  turned_away,  ///< by the rules of the room where it waited
+};
 
-/// "pending", "ok", "failed", "cancelled", "deadline" or "refused".
+/// "pending", "ok", "failed", "cancelled", "deadline", "refused" or "turned away".
 [[nodiscard]] const char* to_string(Outcome outcome) noexcept;
 
 /// When and where a node ran, on the monotonic clock; lane -1: skipped; for how many runs at once.
@@ -108,6 +118,33 @@ class Run final : public Watched {
                                          std::uint64_t arrival);
   /// Ends a run that was begun and not shared.
   void refuse(const Admission::Verdict& verdict) noexcept;
+  /// Above all numbers of plans (Plan::family).
+  static constexpr std::uint32_t first_call = 1U << 31;
+
+  /// Ends a run that waits in a room, or was to; nobody else knows its nodes.
+  void turn_away(const char* why) noexcept;
+  /// The same, of one that was stopped.
+  void end_unshared() noexcept;
+  /// It waits there from now on; before it is shared.
+  void wait_in(WaitingRoom* room) noexcept { room_ = room; }
+  /// It is let out of its room, as part of that call.
+  void be_of_call(std::uint32_t call) noexcept { call_ = call; }
+  /// Further runs of its call, whose nodes are in no queue: who takes its node takes these. Before
+  /// it is shared, in their order.
+  void lead(std::span<Run* const> followers) noexcept {
+    Run* last = this;
+    for (Run* const run : followers) last = last->next_of_call_ = run;
+  }
+  /// The next one of its call, once; null: there is none.
+  [[nodiscard]] Run* take_next_of_call() noexcept { return std::exchange(next_of_call_, nullptr); }
+  /// 0: it is of none.
+  [[nodiscard]] std::uint32_t call() const noexcept { return call_; }
+  /// Which runs it may be answered with: those of its call, or of its plan.
+  [[nodiscard]] std::uint32_t family() const noexcept {
+    return call_ != 0 ? call_ : plan_.family();
+  }
+  /// What its caller has said.
+  [[nodiscard]] std::optional<int> asked_priority() const noexcept { return options_.priority; }
   /// It goes behind those that may be in time; before it is shared.
   void come_late() noexcept { order_ = order_.late(); }
   /// It counts for the admission of others, as so much work; before it is shared.
@@ -277,6 +314,7 @@ class Run final : public Watched {
   void record_end() const noexcept;
   bool check_limits() noexcept;
   void end_if_due(std::int64_t now_ns) noexcept;
+  void give_back_inputs() noexcept;
   void release_outputs() noexcept;
   void recycle() noexcept;
 
@@ -297,6 +335,9 @@ class Run final : public Watched {
   std::int64_t share_length_ = 0;  ///< in virtual time; 0: it is due
   std::int64_t counted_ns_ = 0;    ///< for the admission of others; 0: it does not
   Promise promise_ = Promise::none;
+  WaitingRoom* room_ = nullptr;  ///< its plan has it
+  std::uint32_t call_ = 0;
+  Run* next_of_call_ = nullptr;
   std::int64_t refused_by_ns_ = 0;
   std::string error_;
   int error_node_ = -1;

@@ -46,6 +46,15 @@ RunOrder Run::take_order(std::uint64_t arrival) {
 }
 
 void Run::refuse(const Admission::Verdict& verdict) noexcept {
+  give_back_inputs();
+  error_ = verdict.text();
+  refused_by_ns_ = verdict.by_ns;
+  outcome_.store(Outcome::refused, std::memory_order_relaxed);  // relaxed: done_ publishes it
+  finish();
+}
+
+/// None of its nodes will run: neither is its model's share charged for it.
+void Run::give_back_inputs() noexcept {
   if (share_length_ != 0) plan_.share().give_back(share_class_, share_length_);
   share_length_ = 0;
   for (const std::uint32_t index : plan_.graph_inputs()) {
@@ -53,9 +62,18 @@ void Run::refuse(const Admission::Verdict& verdict) noexcept {
     if (value) machine_.meter(plan_.slots()[index].meter).remove(value->bytes());
     value.reset();
   }
-  error_ = verdict.text();
-  refused_by_ns_ = verdict.by_ns;
-  outcome_.store(Outcome::refused, std::memory_order_relaxed);  // relaxed: done_ publishes it
+}
+
+void Run::turn_away(const char* why) noexcept {
+  Outcome expected = Outcome::pending;
+  // acq_rel: as in stop()
+  if (outcome_.compare_exchange_strong(expected, Outcome::turned_away, std::memory_order_acq_rel))
+    error_ = why;  // ours alone: the run cannot end before we end it
+  end_unshared();
+}
+
+void Run::end_unshared() noexcept {
+  give_back_inputs();
   finish();
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "fixtures.hpp"
+#include "stack_fixtures.hpp"
 #include "test.hpp"
 
 using namespace engine;
@@ -12,100 +13,7 @@ using namespace engine::test;
 
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t hour_ns = 3'600'000'000'000;
-constexpr std::int64_t bad = -1;
-
-/// Of as many rows as the number has thousands, or one; a negative one is bad data.
-std::uint32_t rows_of(std::int64_t number) {
-  return static_cast<std::uint32_t>(std::max<std::int64_t>(number / 1'000, 1));
-}
-
-/// Notes what it is called for: the inputs, in their order.
-class NotingKernel final : public Kernel {
- public:
-  void execute(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
-               CancelToken* token) const override {
-    std::vector<std::int64_t> asked;
-    for (const ValuePtr& input : inputs) asked.push_back(number_of(input));
-    {
-      const std::lock_guard lock(mutex_);
-      calls_.push_back(asked);
-    }
-    if (on_call) on_call(token);
-    if (std::ranges::find(asked, bad) != asked.end()) throw std::runtime_error("bad data");
-    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = number(asked[i] + 1);
-  }
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> calls() const {
-    const std::lock_guard lock(mutex_);
-    return calls_;
-  }
-
-  std::function<void(CancelToken*)> on_call;
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::vector<std::vector<std::int64_t>> calls_;
-};
-
-/// A stack of numbers is a call of as many inputs and outputs.
-class NumberStacker final : public Stacker {
- public:
-  [[nodiscard]] std::uint32_t rows(std::span<const Value* const> inputs) const noexcept override {
-    if (inputs[0]->bytes() != 8) return 0;  // of another shape
-    return rows_of(static_cast<const Number*>(inputs[0])->number());
-  }
-  void execute(const Kernel& kernel, std::span<const StackedQuery> queries,
-               CancelToken* token) const override {
-    std::vector<ValuePtr> inputs, outputs(queries.size());
-    for (const StackedQuery& query : queries) inputs.push_back(query.inputs[0]);
-    kernel.execute(inputs, outputs, token);
-    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].outputs[0] = outputs[i];
-  }
-};
-
-/// What n rows take, where each costs `more_ns` beside `base_ns`.
-std::vector<std::int64_t> takes(std::int64_t base_ns, std::int64_t more_ns, int rows = 8) {
-  std::vector<std::int64_t> all;
-  for (int n = 1; n <= rows; ++n) all.push_back(base_ns + n * more_ns);
-  return all;
-}
-
-class Flag final : public CancelToken {
- public:
-  void cancel() noexcept override { cancelled_ = true; }
-  void reset() noexcept override { cancelled_ = false; }
-  [[nodiscard]] bool is_cancelled() const noexcept override { return cancelled_; }
-
- private:
-  std::atomic<bool> cancelled_{false};
-};
-
-/// A model whose queries are stacked.
-struct Model {
-  std::shared_ptr<NotingKernel> kernel = std::make_shared<NotingKernel>();
-  PlanPtr plan;
-
-  explicit Model(const MachineOwner& machine,
-                 std::vector<std::int64_t> takes_ns = takes(4 * ms, ms),
-                 std::uint32_t least_rows = 1, int width = 1) {
-    PlanBuilder builder(machine.get());
-    builder.set_token_maker(
-        []() -> std::unique_ptr<CancelToken> { return std::make_unique<Flag>(); });
-    const int in = builder.add_value("in"), out = builder.add_value("out");
-    builder.add_node(
-        {.name = "model", .kernel = kernel, .inputs = {in}, .outputs = {out}, .width = width});
-    builder.set_inputs({in});
-    builder.set_outputs({out});
-    plan = builder.build();
-    if (!takes_ns.empty()) stack(std::move(takes_ns), least_rows);
-  }
-  void stack(std::vector<std::int64_t> takes_ns, std::uint32_t least_rows = 1) const {
-    plan->stack_by(std::make_unique<const Stacking>(std::make_shared<NumberStacker>(), least_rows,
-                                                    std::move(takes_ns)));
-  }
-};
-
 /// Keeps every lane busy, then lets one go, which answers what was submitted meanwhile.
 class Crowd {
  public:
@@ -128,7 +36,7 @@ class Crowd {
     one_goes_ = all_go_ = true;
     for (const RunPtr& holder : holders_) holder->wait(0, false);
   }
-  RunPtr ask(const Model& model, std::int64_t input, RunOptions options = {},
+  RunPtr ask(const StackedModel& model, std::int64_t input, RunOptions options = {},
              std::size_t bytes = 8) {
     runs_.push_back(
         machine_->submit(*model.plan, Inputs{number(input, bytes)}, std::move(options)));
@@ -170,7 +78,7 @@ RunOptions traced() {
 
 TEST(stacks_what_waits_and_each_gets_its_own_answer) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   std::vector<RunPtr> runs;
   for (int i = 1; i <= 5; ++i) runs.push_back(crowd.ask(model, i, traced()));
@@ -188,7 +96,7 @@ TEST(stacks_what_waits_and_each_gets_its_own_answer) {
 
 TEST(stacks_no_more_rows_than_it_may) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(4 * ms, ms, 4));
+  const StackedModel model(machine, takes(4 * ms, ms, 4));
   Crowd crowd(machine, lanes);
   for (const int input : {1, 2, 2'000, 3, 3'000, 4}) crowd.ask(model, input);
   crowd.answer();
@@ -199,7 +107,7 @@ TEST(stacks_no_more_rows_than_it_may) {
 
 TEST(stacks_nothing_that_gains_nothing) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(0, ms));
+  const StackedModel model(machine, takes(0, ms));
   Crowd crowd(machine, lanes);
   for (int i = 1; i <= 3; ++i) crowd.ask(model, i);
   crowd.answer();
@@ -209,7 +117,7 @@ TEST(stacks_nothing_that_gains_nothing) {
 
 TEST(stacks_no_other_shapes_and_leaves_them_in_order) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   crowd.ask(model, 1);
   crowd.ask(model, 2, {}, 16);
@@ -222,7 +130,7 @@ TEST(stacks_no_other_shapes_and_leaves_them_in_order) {
 
 TEST(stacks_no_query_of_too_few_rows) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(4 * ms, ms), 2);
+  const StackedModel model(machine, takes(4 * ms, ms), 2);
   Crowd crowd(machine, lanes);
   for (const int input : {2'000, 1, 2'001, 2}) crowd.ask(model, input);
   crowd.answer();
@@ -231,7 +139,7 @@ TEST(stacks_no_query_of_too_few_rows) {
 
 TEST(stacks_as_many_as_leave_each_in_time) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(hour_ns, hour_ns));  // 2, 3, 4, ... hours
+  const StackedModel model(machine, takes(hour_ns, hour_ns));  // 2, 3, 4, ... hours
   Crowd crowd(machine, lanes);
   for (int i = 1; i <= 6; ++i) crowd.ask(model, i, due_in(4 * hour_ns + hour_ns / 2));
   crowd.answer();
@@ -241,7 +149,7 @@ TEST(stacks_as_many_as_leave_each_in_time) {
 
 TEST(stacks_late_runs_behind_those_that_may_be_in_time) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(hour_ns, hour_ns / 8));
+  const StackedModel model(machine, takes(hour_ns, hour_ns / 8));
   Crowd crowd(machine, lanes);
   for (int i = 1; i <= 2; ++i) crowd.ask(model, i, due_in(ms));
   for (int i = 3; i <= 4; ++i) crowd.ask(model, i, due_in(9 * hour_ns));
@@ -259,7 +167,7 @@ TEST(stacks_late_runs_behind_those_that_may_be_in_time) {
 
 TEST(a_stack_passes_nothing_by_that_is_more_urgent) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine), other(machine, {});
+  const StackedModel model(machine), other(machine, {});
   Crowd crowd(machine, lanes);
   RunOptions urgent, most_urgent;
   urgent.priority = 1;
@@ -278,7 +186,7 @@ TEST(a_stack_passes_nothing_by_that_is_more_urgent) {
 
 TEST(a_stack_passes_by_what_only_came_earlier) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine), other(machine);
+  const StackedModel model(machine), other(machine);
   Crowd crowd(machine, lanes);
   for (int i = 1; i <= 3; ++i) {
     crowd.ask(model, i);
@@ -291,7 +199,7 @@ TEST(a_stack_passes_by_what_only_came_earlier) {
 
 TEST(bad_data_fails_its_own_run_only) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   const RunPtr good = crowd.ask(model, 1), wrong = crowd.ask(model, bad),
                later = crowd.ask(model, 3);
@@ -306,7 +214,7 @@ TEST(bad_data_fails_its_own_run_only) {
 
 TEST(stacks_no_longer_where_that_always_fails) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   for (int i = 0; i < 100; ++i) crowd.ask(model, bad);
   crowd.answer();
@@ -317,7 +225,7 @@ TEST(stacks_no_longer_where_that_always_fails) {
 
 TEST(cancelled_runs_are_not_in_the_stack) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   std::vector<RunPtr> runs;
   for (int i = 1; i <= 4; ++i) runs.push_back(crowd.ask(model, i));
@@ -330,7 +238,7 @@ TEST(cancelled_runs_are_not_in_the_stack) {
 
 TEST(one_that_is_cancelled_meanwhile_does_not_end_the_others) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   const RunPtr gone = crowd.ask(model, 1), stays = crowd.ask(model, 2);
   bool is_told = true;
@@ -345,7 +253,7 @@ TEST(one_that_is_cancelled_meanwhile_does_not_end_the_others) {
 
 TEST(a_kernel_ends_when_all_of_its_stack_have) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   Crowd crowd(machine, lanes);
   const RunPtr one = crowd.ask(model, 1), two = crowd.ask(model, 2);
   model.kernel->on_call = [&](CancelToken* token) {
@@ -361,7 +269,7 @@ TEST(a_kernel_ends_when_all_of_its_stack_have) {
 
 TEST(a_stack_is_shared_with_lanes_that_are_free) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine, takes(4 * ms, ms, 64));
+  const StackedModel model(machine, takes(4 * ms, ms, 64));
   std::vector<RunPtr> runs;
   for (int i = 1; i <= 200; ++i)
     runs.push_back(machine->submit(*model.plan, Inputs{number(i)}, {}));
@@ -376,7 +284,7 @@ TEST(a_stack_is_shared_with_lanes_that_are_free) {
 
 TEST(stacks_may_be_turned_off_and_on_meanwhile) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   std::atomic<bool> over{false};
   std::thread changes([&] {
     for (int i = 0; !over; i = (i + 1) % 3)
@@ -400,7 +308,7 @@ TEST(stacks_may_be_turned_off_and_on_meanwhile) {
 
 TEST(best_effort_is_stacked_too) {
   MachineOwner machine(machine_of({cpu(lanes)}));
-  const Model model(machine);
+  const StackedModel model(machine);
   RunOptions options;
   options.best_effort = true;
   std::atomic<bool> begun{false}, goes{false};
@@ -421,7 +329,7 @@ TEST(best_effort_is_stacked_too) {
 
 TEST(only_one_kernel_on_one_lane_is_stacked) {
   MachineOwner machine(machine_of({cpu(std::max(lanes, 2))}));
-  const Model wide(machine, {}, 1, 2), narrow(machine, {});
+  const StackedModel wide(machine, {}, 1, 2), narrow(machine, {});
   CHECK(failure_of([&] { wide.stack(takes(1, 1)); }) ==
         "only runs of one kernel on one lane are answered together");
   CHECK(failure_of([&] { narrow.stack({}); }) ==

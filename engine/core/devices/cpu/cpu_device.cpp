@@ -339,7 +339,7 @@ CpuDevice::Left CpuDevice::run_node(Lane& lane, const Task& task) {
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
   const Stacking* const stacking = run.plan().stacking();
-  const bool is_stack = stacking != nullptr && gather(lane, run, *stacking);
+  const bool is_stack = (stacking != nullptr || run.call() != 0) && gather(lane, run, stacking);
   const std::int64_t service_ns = is_stack ? lane.stack.takes_ns() : node.service_ns;
   const bool leases = is_leased(service_ns);
   const bool lends = is_lendable(lane, service_ns, leases);

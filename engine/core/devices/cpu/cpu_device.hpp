@@ -136,7 +136,7 @@ class CpuDevice final : public Device {
   std::int64_t execute(Lane& lane, const Task& task, const PlanNode& node);
   void note_time(Run& run, std::uint32_t node, std::int64_t began_ns,
                  std::optional<std::int64_t> had_ns) const;
-  [[nodiscard]] bool gather(Lane& lane, Run& run, const Stacking& stacking);
+  [[nodiscard]] bool gather(Lane& lane, Run& run, const Stacking* stacking);
   std::int64_t execute_stack(Lane& lane, const Task& task, const PlanNode& node);
   void forecast(const Lane& lane, std::int64_t end_ns);
   void complete(Lane& lane, Run& run, const PlanNode& node, std::int64_t end_ns);

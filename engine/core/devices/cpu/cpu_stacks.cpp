@@ -3,10 +3,10 @@
 
 namespace engine {
 
-/// For a lane that has taken a run whose plan is stacked; whether it is to be answered with others.
-/// Who borrows a place is there for what is urgent, and takes nothing else along.
-bool CpuDevice::gather(Lane& lane, Run& run, const Stacking& stacking) {
-  if (lane.lender != nullptr) return false;
+/// For a lane that has taken a run whose plan is stacked, or was; whether it is to be answered with
+/// others. Who borrows a place is there for what is urgent, and takes nothing else along.
+bool CpuDevice::gather(Lane& lane, Run& run, const Stacking* stacking) {
+  if (lane.lender != nullptr && run.call() == 0) return false;
   const int left = lane.stack.gather(queue_, run, stacking, 1 + seats_.table.available());
   if (left > 0) wake(left);
   return !lane.stack.empty();

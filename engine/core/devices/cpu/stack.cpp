@@ -22,7 +22,10 @@ std::int64_t due_to_keep(const Run& run, std::int64_t now_ns, std::int64_t takes
 
 }  // namespace
 
-int Stack::gather(ReadyQueue& queue, Run& first, const Stacking& stacking, int lanes) {
+int Stack::gather(ReadyQueue& queue, Run& first, const Stacking* found_stacking, int lanes) {
+  if (first.call() != 0) return gather_call(queue, first, found_stacking);
+  if (found_stacking == nullptr) return 0;
+  const Stacking& stacking = *found_stacking;
   if (!queue.maybe_ready() || first.stopped() || stacking.has_failed()) return 0;
   stacking_ = &stacking;
   const std::int64_t now = now_ns();
@@ -39,6 +42,26 @@ int Stack::gather(ReadyQueue& queue, Run& first, const Stacking& stacking, int l
       first.plan().family(), std::span(found.data(), most - 1), lanes, now + alone_ns);
   if (others == 0) return 0;
   choose(first, own, std::span(found.data(), others), now);
+  for (Run* const run : left_) queue.push(*run, {&only_position, 1});
+  return static_cast<int>(left_.size());
+}
+
+int Stack::gather_call(ReadyQueue& queue, Run& first, const Stacking* stacking) {
+  std::array<Run*, Stacking::most_queries> found;
+  std::size_t others = 0;
+  for (Run* run = first.take_next_of_call(); run != nullptr; run = run->take_next_of_call())
+    found[others++] = run;
+  if (others == 0) return 0;
+  const std::span<Run* const> followers(found.data(), others);
+  left_.clear();
+  stacking_ = stacking;
+  const std::int64_t now = now_ns();
+  const bool may_be = stacking != nullptr && !first.stopped() && !stacking->has_failed();
+  const Asked own = may_be ? asked_by(first, now) : Asked{};
+  if (own.rows != 0)
+    choose(first, own, followers, now);
+  else
+    left_.assign(followers.begin(), followers.end());
   for (Run* const run : left_) queue.push(*run, {&only_position, 1});
   return static_cast<int>(left_.size());
 }

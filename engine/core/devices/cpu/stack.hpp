@@ -20,9 +20,10 @@ class Stack final : public Watched {
  public:
   /// Takes further runs of the plan that wait, those next in the order, as many as gain by it and
   /// leave each one in time; `lanes` are those that may take of them now, this one included.
-  /// Returns how many it has put back into the queue: somebody must come for these. Stays empty
-  /// where `first` is to be answered alone.
-  int gather(ReadyQueue& queue, Run& first, const Stacking& stacking, int lanes);
+  /// A run that was let out with others (WaitingRoom) is answered with these alone. Returns how
+  /// many it has put into the queue: somebody must come for these. Stays empty where `first` is to
+  /// be answered alone; without `stacking` it is.
+  int gather(ReadyQueue& queue, Run& first, const Stacking* stacking, int lanes);
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
   /// `first`, then the others.
   [[nodiscard]] std::span<Run* const> runs() const noexcept { return runs_; }
@@ -48,6 +49,8 @@ class Stack final : public Watched {
     std::int64_t due_ns = 0;  ///< to be kept; RunOrder::never: none
   };
 
+  /// Takes the others of the first one's call.
+  int gather_call(ReadyQueue& queue, Run& first, const Stacking* stacking);
   [[nodiscard]] Asked asked_by(const Run& run, std::int64_t now_ns);
   void choose(Run& first, Asked all, std::span<Run* const> others, std::int64_t now_ns);
   [[nodiscard]] bool execute_together(std::uint32_t index, const PlanNode& node);
