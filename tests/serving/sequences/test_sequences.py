@@ -119,6 +119,31 @@ def test_a_warm_up_is_a_sequence_by_itself(tmp_path):
             ask(client, 1)
 
 
+def test_a_step_of_an_ensemble_has_the_sequence_of_its_query(tmp_path):
+    repository(tmp_path / "models")
+    (tmp_path / "models" / "whole").mkdir()
+    (tmp_path / "models" / "whole" / "config.pbtxt").write_text("""
+    platform: "ensemble"
+    max_batch_size: 8
+    input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+    output [ { name: "all" data_type: TYPE_FP32 dims: [ 2 ] } ]
+    ensemble_scheduling { step [ {
+      model_name: "sums" model_version: -1
+      input_map { key: "x" value: "x" } output_map { key: "total" value: "all" }
+    } ] }
+    """)
+    thread = served_repository(tmp_path / "models", tmp_path / "cache")
+    try:
+        client = triton.InferenceServerClient(thread.url)
+        asked = [
+            client.infer("whole", given(triton), sequence_id=1, sequence_start=index == 0)
+            for index in range(3)
+        ]
+    finally:
+        thread.stop()
+    assert [answer.as_numpy("all")[0, 0] for answer in asked] == [11, 12, 13]
+
+
 def test_states_without_a_batch_dimension_and_by_strings(tmp_path):
     """As they are of models whose shapes are whole; zeros, where nothing else is written."""
     model = """
