@@ -6,12 +6,16 @@ file of a wrong type passes for one with odd values.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+_CONVERTING = threading.Lock()
+"""msgspec (0.22) reads what it knows of a dataclass while another thread still writes it."""
 
 _END = 2**62
 """Integers are below; so sums of a few of them fit into 64 bits."""
@@ -92,7 +96,8 @@ def read_value(hint: Any, raw: Any, where: str) -> Any:
     import msgspec
 
     try:
-        return msgspec.convert(raw, hint, str_keys=True)
+        with _CONVERTING:
+            return msgspec.convert(raw, hint, str_keys=True)
     except (ValueError, RecursionError) as error:
         text, _, place = str(error).partition(" - at `$")
         raise ValueError(f"{where}{place.rstrip('`')}: {text[:1].lower()}{text[1:]}") from error
