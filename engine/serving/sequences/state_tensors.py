@@ -123,7 +123,7 @@ def _initial(config: ModelConfig, at: str, state: Any, spec: TensorSpec) -> Arra
     shape = _shape(config, one.dims, rows=1)
     if datatype != spec.dtype:
         raise config.lines.wrong(f"{here}.data_type", f"is {datatype}, the state {spec.dtype}")
-    if -1 in shape or not _fits(shape, _shape(config, state.dims)):
+    if min(shape, default=0) < 0 or not _fits(shape, _shape(config, state.dims)):
         raise config.lines.wrong(
             f"{here}.dims", f"{list(one.dims)} is no shape of the state's {list(state.dims)}"
         )

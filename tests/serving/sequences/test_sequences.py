@@ -181,6 +181,7 @@ def test_states_without_a_batch_dimension_and_by_strings(tmp_path):
           "CONTROL_SEQUENCE_START fp32_false_true: [ 0, 1 ]"), "is FP32, but 'id' is INT64"),
         (('"before"', '"earlier"'), r"state\[0\].input_name: the model has no input 'earlier'"),
         (("dims: [ 2 ]", "dims: [ 3 ]"), r"state\[0\].dims: is \[3\], but 'before'"),
+        (('dims: [ 2 ] data_file', 'dims: [ -2 ] data_file'), r"\[-2\] is no shape of the state's"),
         (('"tens" }', '"none" }'), r"data_file: .*none: No such file"),
         (('"tens" }', '"../config.pbtxt" }'), "is not within"),
     ],
